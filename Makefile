@@ -1,0 +1,38 @@
+# Everything a user or a contributor runs. Each target makes its own environment first; a second run starts at once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INPUTS := pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check bench docs clean
+
+demo: $(VENV)/.user           ## everything embedded: synthetic recordings, two models, tables and a report
+	$(BIN)/assay demo
+
+test: $(VENV)/.dev            ## the whole test suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev           ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev           ## speed and memory against peers, in one run
+	$(BIN)/python -m benchmarks
+
+clean:                        ## forget the environment and what was generated
+	rm -rf $(VENV) assay-demo .pytest_cache .mypy_cache .ruff_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "assay needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: $(INPUTS) | $(VENV)/bin/python
+	$(PIP) --editable '.[all]'
+	@touch $@
+
+$(VENV)/.dev: $(INPUTS) | $(VENV)/bin/python
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.user

@@ -1,0 +1,77 @@
+"""Every error assay raises on purpose, as one tree.
+
+    AssayError                 anything below; the command line prints it without a traceback
+    ├── UsageError             the call itself is wrong: unknown name, impossible setting
+    ├── MissingExtraError      an optional part is not installed; says which command installs it
+    ├── SourceError            a file, address or object cannot be read as what it should be
+    │   └── ColumnError        a table lacks a column; says which exist and how to map them
+    └── TruthError             the ground truth itself is spoiled, so nothing may be scored
+
+An error says what is wrong, where, and what to do. `where` is kept apart so that programs can read it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AssayError(Exception):
+    """Base of all errors meant for users."""
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        self.what = what
+        """What is wrong, as one sentence without a full stop."""
+        self.where = where
+        """The path, row, byte or episode it was found at."""
+        self.hint = hint
+        """What the reader can do about it."""
+        super().__init__(what, where, hint)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}. {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Keyword-only arguments do not survive the default pickling, and errors cross processes.
+        return _rebuild, (type(self), self.what, self.where, self.hint)
+
+
+class UsageError(AssayError):
+    """The call is wrong: an unknown name, or settings that contradict each other."""
+
+
+class MissingExtraError(AssayError):
+    """An optional dependency is needed and absent."""
+
+
+class SourceError(AssayError):
+    """Input that cannot be read as what it is said to be."""
+
+
+class ColumnError(SourceError):
+    """A table without the columns that are needed."""
+
+
+class TruthError(AssayError):
+    """A truth that does not decode: an error in the data, never scored."""
+
+
+def _rebuild(kind: type[AssayError], what: str, where: str | None, hint: str | None) -> AssayError:
+    return kind(what, where=where, hint=hint)
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
+    """The error for an import of `package` that failed; `purpose` completes 'is needed to …'."""
+    return MissingExtraError(
+        f"the package '{package}' is needed to {purpose} and is not installed",
+        hint=f'Install it with: pip install "assay-agents[{extra}]"',
+    )
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """The error for a name that nothing answers to, with the nearest ones that exist."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    guess = f"Did you mean '{near[0]}'? " if near else ""
+    return UsageError(f"there is no {kind} called '{name}'", hint=f"{guess}Known: {', '.join(names) or 'none'}")

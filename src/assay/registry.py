@@ -1,0 +1,57 @@
+"""Names to things: the built-in modules of a package, and whatever other distributions add by entry point.
+
+A built-in is a module with one well-known attribute, so a new one is a new file and no edit elsewhere. A third party
+declares an entry point in the same group; it points at the thing itself. Nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from assay.errors import UsageError, unknown_name
+
+
+Thing = TypeVar("Thing")
+
+
+class Registry(Generic[Thing]):
+    """All things of one kind, by name."""
+
+    def __init__(self, kind: str, *, package: str, attribute: str, group: str) -> None:
+        """`package` holds a module per built-in, each with `attribute`; `group` is the entry-point group."""
+        self.kind = kind
+        self.group = group
+        self._package = package
+        self._attribute = attribute
+
+    def names(self) -> list[str]:
+        """Every name that `get` answers to, sorted."""
+        return sorted({*self._built_in(), *self._added()})
+
+    def get(self, name: str) -> Thing:
+        """The thing called `name`; an unknown name is an error that hints at the nearest one."""
+        if name in self._built_in():
+            thing: Thing = getattr(importlib.import_module(f"{self._package}.{name}"), self._attribute)
+            return thing
+        added = self._added()
+        if name not in added:
+            raise unknown_name(self.kind, name, self.names())
+        try:
+            loaded: Thing = added[name].load()
+        except Exception as error:
+            raise UsageError(
+                f"the {self.kind} '{name}' could not be loaded: {error}",
+                where=added[name].value,
+                hint="It comes from another package; reinstall or remove that package",
+            ) from error
+        return loaded
+
+    def _built_in(self) -> set[str]:
+        path = importlib.import_module(self._package).__path__
+        return {module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")}
+
+    def _added(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=self.group)}

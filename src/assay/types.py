@@ -1,0 +1,237 @@
+"""The values that everything else passes around: mergeable states, and the estimates made of them.
+
+A state is what scoring leaves behind. `a + b` of two states is associative and commutative and loses nothing,
+so shards, ranks and batches may be merged in any order and give the same numbers, bit for bit.
+This module knows NumPy and nothing of events or conversations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import UsageError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with what is known about its uncertainty."""
+
+    value: float | None
+    """The estimate itself; None where there was nothing to measure."""
+    low: float | None = None
+    """Lower end of the interval; None where there is none."""
+    high: float | None = None
+    """Upper end of the interval."""
+    level: float = 0.95
+    """Confidence level of the interval."""
+    method: str = "none"
+    """How the interval was made, e.g. 'percentile bootstrap, 1000 resamples, seed 42'."""
+    unit: str = "none"
+    """What was resampled: 'reference', 'event', 'episode', 'scenario' or 'none'."""
+    n: int = 0
+    """How many values the estimate rests on."""
+    n_units: int = 0
+    """How many resampling units there were."""
+    n_skipped: int = 0
+    """How many cases had nothing to measure and entered no average."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Hits out of a total."""
+
+    hits: int = 0
+    total: int = 0
+
+    def __add__(self, other: Ratio) -> Ratio:
+        return Ratio(self.hits + other.hits, self.total + other.total)
+
+    @property
+    def value(self) -> float | None:
+        """The share, or None where the total is 0."""
+        return self.hits / self.total if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Count, sum and sum of squares of integers, kept exactly (Python integers never overflow)."""
+
+    n: int = 0
+    total: int = 0
+    squares: int = 0
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
+
+    @property
+    def sum_of_squared_deviations(self) -> float:
+        """Σ(x − mean)², from exact integers; 0.0 where there are no values."""
+        return float((self.n * self.squares - self.total**2) / self.n) if self.n else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distribution:
+    """Distinct values, ascending, with how often each occurred."""
+
+    values: Floats = field(default_factory=lambda: np.empty(0, np.float64))
+    """Shape (k,), float64, strictly ascending, no NaN."""
+    counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Shape (k,), int64, all positive."""
+
+    @classmethod
+    def of(cls, values: ArrayLike, counts: ArrayLike | None = None) -> Distribution:
+        """The distribution of `values`, each occurring once or `counts` times. NaN is refused: skip it first."""
+        flat = np.asarray(values, np.float64).ravel()
+        if np.isnan(flat).any():
+            raise UsageError("NaN is not a value", hint="Leave out what is undefined and count it as skipped")
+        if counts is None:
+            distinct, times = np.unique(flat, return_counts=True)
+            return cls(distinct + 0.0, times.astype(np.int64))
+        weights = np.asarray(counts, np.int64).ravel()
+        distinct, where = np.unique(flat, return_inverse=True)
+        # Exact: float64 holds every integer below 2**53, and a sum of counts stays far below.
+        times = np.bincount(where, weights=weights, minlength=len(distinct)).astype(np.int64)
+        kept = times > 0
+        return cls(distinct[kept] + 0.0, times[kept])  # + 0.0 turns -0.0 into 0.0
+
+    def __add__(self, other: Distribution) -> Distribution:
+        return Distribution.merge([self, other])
+
+    @classmethod
+    def merge(cls, parts: Iterable[Distribution]) -> Distribution:
+        """The distribution of all parts together; one sort, however many there are."""
+        some = [part for part in parts if len(part.values)]
+        if len(some) <= 1:
+            return some[0] if some else cls()
+        return cls.of(
+            np.concatenate([part.values for part in some]), np.concatenate([part.counts for part in some])
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Distribution)
+            and np.array_equal(self.values, other.values)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    @property
+    def n(self) -> int:
+        """How many values there are, repeats included."""
+        return int(self.counts.sum())
+
+    def map(self, function: Callable[[Floats], Floats]) -> Distribution:
+        """The distribution of `function(value)`; `function` is vectorised over the distinct values."""
+        return Distribution.of(function(self.values), self.counts)
+
+    def expand(self) -> Floats:
+        """All values, ascending, repeats included; shape (n,)."""
+        return np.repeat(self.values, self.counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """Distinct rows of integers with how often each occurred: what several metrics can be derived from.
+
+    A mouse error, its direction and its percentage all follow from the same four deltas. Keeping the distinct rows
+    of deltas, rather than each derived number, is smaller, exact, and computes each derived value once per row.
+    """
+
+    rows: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    """Shape (k, d), int64, distinct, in lexicographic order."""
+    counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Shape (k,), int64, all positive."""
+
+    def __add__(self, other: Joint) -> Joint:
+        return Joint.merge([self, other])
+
+    @classmethod
+    def merge(cls, parts: Iterable[Joint]) -> Joint:
+        """The joint distribution of all parts together."""
+        some = [part for part in parts if len(part.counts)]
+        if len(some) <= 1:
+            return some[0] if some else cls()
+        return cls.of(np.concatenate([part.rows for part in some]), np.concatenate([part.counts for part in some]))
+
+    @classmethod
+    def of(cls, rows: NDArray[np.integer[Any]], counts: Ints | None = None) -> Joint:
+        """The distribution of `rows`, shape (n, d), each occurring once or `counts` times."""
+        table = np.ascontiguousarray(rows, np.int64)
+        times = np.ones(len(table), np.int64) if counts is None else np.asarray(counts, np.int64)
+        if not len(table):
+            return cls()
+        packing = _Packing.of(table)
+        if packing is None:
+            order = np.lexsort(table.T[::-1])
+            table = table[order]
+            first = np.flatnonzero(np.concatenate([[True], (table[1:] != table[:-1]).any(axis=1)]))
+            return cls(table[first], np.add.reduceat(times[order], first))
+        keys, merged = _count(packing.pack(table), None if counts is None else times)
+        return cls(packing.unpack(keys), merged)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Joint)
+            and len(self.counts) == len(other.counts)
+            and (len(self.counts) == 0 or np.array_equal(self.rows, other.rows))
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    @property
+    def n(self) -> int:
+        """How many rows there are, repeats included."""
+        return int(self.counts.sum())
+
+    def column(self, index: int) -> Ints:
+        """Column `index` of the distinct rows; empty where there are none."""
+        return self.rows[:, index] if len(self.counts) else np.empty(0, np.int64)
+
+
+def _count(keys: Ints, counts: Ints | None) -> tuple[Ints, Ints]:
+    """Distinct keys, ascending, with the sum of their counts."""
+    if counts is None:
+        distinct, times = np.unique(keys, return_counts=True)
+        return distinct, times.astype(np.int64)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return ordered[first], np.add.reduceat(counts[order], first)
+
+
+@dataclass(frozen=True, slots=True)
+class _Packing:
+    """Rows as single integers in the same order: one fast sort instead of one for each column."""
+
+    low: Ints
+    spans: list[int]
+
+    @classmethod
+    def of(cls, table: Ints) -> _Packing | None:
+        """The packing for `table`, or None where the ranges of its columns need more than 63 bits together."""
+        low, high = table.min(axis=0), table.max(axis=0)
+        spans = [int(top) - int(bottom) + 1 for bottom, top in zip(low, high, strict=True)]
+        return cls(low, spans) if math.prod(spans) < 2**63 else None
+
+    def pack(self, table: Ints) -> Ints:
+        packed = np.zeros(len(table), np.int64)
+        for index, span in enumerate(self.spans):
+            packed *= span
+            packed += table[:, index] - self.low[index]
+        return packed
+
+    def unpack(self, packed: Ints) -> Ints:
+        table = np.empty((len(packed), len(self.spans)), np.int64)
+        for index in reversed(range(len(self.spans))):
+            packed, table[:, index] = np.divmod(packed, self.spans[index])
+        return table + self.low
+
+
+State = Ratio | Moments | Distribution | Joint
