@@ -7,6 +7,7 @@ whole, then dy whole, and prefixes key codes and button digits. The loops themse
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -117,9 +118,10 @@ class TokenCodec:
 
     # --- decoding ---------------------------------------------------------------------------------------------------
 
-    def decode(self, text: str | bytes, *, threads: int = 1) -> EventStream:
-        """All events of one text; what lies between them is ignored and counted."""
+    def decode(self, text: str | bytes, *, threads: int | None = None) -> EventStream:
+        """All events of one text; what lies between them is ignored and counted. By default on all cores."""
         raw = np.frombuffer(_encoded(text), np.uint8)
+        threads = threads or os.cpu_count() or 1
         pieces = self._pieces(raw, threads)
         if len(pieces) == 1:
             return self._decode_piece(raw)
