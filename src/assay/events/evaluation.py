@@ -162,14 +162,13 @@ def evaluate(
     chosen = _configured(protocols, encoder, settings or {})
     Resampling(interval or "event", reps, level, seed)  # wrong settings are told before anything is read
     inputs = Input(_described(predicted)), Input(_described(truth))
-    streams = []
-    for side, source, columns, name in zip(
-        inputs, (predicted, truth), (predicted_columns, truth_columns), ("predictions", "truths"), strict=True
-    ):
-        follow = _follow(progress, name)
-        reading = Reading(encoder, columns or {}, rows=rows, progress=follow)  # type: ignore[arg-type]
-        streams.append(_watched(read(source, reading), side))
-    tallies = local.score(*_alike(*streams), chosen, in_order=interval == "reference", threads=threads)
+    readings = [
+        Reading(encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
+        for name, columns in (("predictions", predicted_columns), ("truths", truth_columns))
+    ]
+    sides = _alike(read(predicted, readings[0]), read(truth, readings[1]))
+    watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
+    tallies = local.score(*watched, chosen, in_order=interval == "reference", threads=threads)
     _check(*inputs)
     # Episodes that were only on one side count too: they were scored as missing.
     known = max(len(side.episodes - {""}) for side in inputs)
@@ -264,6 +263,7 @@ def _quantised(batch: EventStream, shared: Any) -> EventStream:
     if batch.quantised is not None:
         raise SourceError("parts of one source are in different encodings", hint="Evaluate them one at a time")
     whole: EventStream = shared.quantise(batch)
+    whole.notes[_QUANTISED] += len(batch)
     return whole
 
 
