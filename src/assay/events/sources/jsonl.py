@@ -1,0 +1,370 @@
+"""JSON Lines, plain or gzipped: a row is one event or one episode.
+
+A row that cannot be read keeps its position as one invalid event, and is counted; a file of which no row can be read is
+an error. Lines are read in bounded pieces, so that a line of any length costs no more memory than the limit.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, BinaryIO
+
+from pydantic_core import from_json
+
+from assay.errors import AssayError, SourceError
+from assay.events.sources import Reading
+from assay.events.sources._files import open_binary, size
+from assay.events.sources._rows import (
+    BATCH_BYTES,
+    EPISODE_ROWS,
+    FIELDS,
+    NO_VALUE,
+    PREFIX_ROWS,
+    START,
+    TOO_LONG,
+    Form,
+    Shape,
+    form_of,
+    limit_of,
+    missing_columns,
+    names_of,
+    row_name,
+    shape_of,
+    spoil,
+    with_episodes,
+)
+from assay.events.stream import Episode, EventStream, concatenate
+
+NOT_JSON = "rows that are not a JSON object"
+NOT_UTF8 = "rows that are not UTF-8"
+BLANK = "blank lines, skipped"
+
+_PIECE = 1 << 20
+_EMPTY: dict[str, Any] = {}
+
+Content = dict[str, Any] | str
+"""A row's columns, or the reason why there are none."""
+_BOM = b"\xef\xbb\xbf"
+# First bytes of what is sometimes named .jsonl by mistake.
+_FOREIGN = {
+    b"\x1f\x8b": ("a gzip file", "Name it .jsonl.gz, or decompress it"),
+    b"\x28\xb5\x2f\xfd": ("a Zstandard file", "Decompress it first: zstd -d FILE"),
+    b"PK\x03\x04": ("a zip file", "Unpack it first"),
+    b"PAR1": ("a Parquet file", "Name it .parquet"),
+    b"ARROW1": ("an Arrow file", "Name it .arrow"),
+    b"\x89MCAP": ("an MCAP recording", "Name it .mcap"),
+    b"\xff\xfe": ("UTF-16 text", "Save it as UTF-8"),
+    b"\xfe\xff": ("UTF-16 text", "Save it as UTF-8"),
+}
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """JSON Lines."""
+
+    suffixes: tuple[str, ...] = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+
+    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+        """The events of the file; see the module for what becomes of rows that are none."""
+        with ExitStack() as stack:
+            raw = stack.enter_context(open_binary(address))
+            lines = _Lines(_decompressed(raw, address, stack), reading)
+            try:
+                yield from _batches(lines, raw, address, reading)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise SourceError(
+                    f"the gzip data are damaged or cut short: {error}",
+                    where=f"{address}, after row {lines.row}",
+                    hint="Make or fetch the file again",
+                ) from error
+            except OSError as error:
+                raise SourceError(f"reading failed: {error}", where=f"{address}, after row {lines.row}") from error
+
+
+SOURCE = JsonLines()
+
+
+def _decompressed(raw: BinaryIO, address: str, stack: ExitStack) -> BinaryIO:
+    """The lines' bytes, whatever holds them."""
+    buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, _PIECE)  # type: ignore[type-var]
+    head = buffered.peek(8)[:8]
+    if address.lower().endswith(".gz"):
+        if head and not head.startswith(b"\x1f\x8b"):
+            raise SourceError("this is not a gzip file", where=address, hint="Name it .jsonl if it is plain text")
+        buffered = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=buffered)), _PIECE)  # type: ignore[type-var]
+        opened: BinaryIO = buffered
+        return opened
+    for magic, (kind, hint) in _FOREIGN.items():
+        if head.startswith(magic):
+            raise SourceError(f"this is {kind}, not JSON Lines", where=address, hint=hint)
+    opened = buffered
+    return opened
+
+
+class _Lines:
+    """The lines of a file, by the batch; None for one that is longer than the limit."""
+
+    def __init__(self, file: BinaryIO, reading: Reading) -> None:
+        self.limit = reading.max_episode_bytes
+        """Bytes beyond which a line is passed over; may be lowered between batches."""
+        self.row = 0
+        """Rows given so far."""
+        self.notes: Counter[str] = Counter()
+        """What was met and is no row."""
+        self._file = file
+        self._most = reading.batch_rows
+
+    def batches(self) -> Iterator[list[bytes | None]]:
+        """Lines that are not blank: no more at a time than a batch has rows, nor than fit in memory."""
+        batch: list[bytes | None] = []
+        held = 0
+        for lines in self._pieces():
+            batch += lines
+            held += sum(len(line) for line in lines if line is not None)
+            while len(batch) >= self._most or held >= BATCH_BYTES:
+                self.row += len(batch[: self._most])
+                yield batch[: self._most]
+                batch = batch[self._most :]
+                held = sum(len(line) for line in batch if line is not None)
+        if batch:
+            self.row += len(batch)
+            yield batch
+
+    def _pieces(self) -> Iterator[list[bytes | None]]:
+        """The lines that end within each piece of the file, without their newlines."""
+        begun = bytearray()
+        too_long = False
+        fresh = True
+        while piece := self._file.read(_PIECE):
+            if fresh:
+                piece, fresh = piece.removeprefix(_BOM), False
+            lines: list[bytes | None] = [*piece.split(b"\n")]
+            if not too_long:
+                begun += lines[0] or b""
+            if len(begun) > self.limit:
+                too_long = True
+                begun.clear()
+            if len(lines) == 1:
+                continue
+            lines[0] = None if too_long else bytes(begun)
+            begun, too_long = bytearray(lines.pop() or b""), False
+            yield self._rows(lines)
+        if too_long or begun:
+            yield self._rows([None if too_long else bytes(begun)])
+
+    def _rows(self, lines: list[bytes | None]) -> list[bytes | None]:
+        limit = self.limit
+        rows = [
+            line if line is None or len(line) <= limit else None
+            for line in lines
+            if line is None or (line and not line.isspace())
+        ]
+        if blank := len(lines) - len(rows):
+            self.notes[BLANK] += blank
+        return rows
+
+
+def _parsed(lines: list[bytes | None]) -> list[Content]:
+    """What each line holds. All are parsed in one call, which is much faster, unless one of them is no row."""
+    if None not in lines:
+        try:
+            contents = from_json(b"[" + b",".join(lines) + b"]")  # type: ignore[arg-type]
+        except ValueError:
+            pass
+        else:
+            # Two halves of a row, or two rows on a line, would make the numbers differ.
+            if len(contents) == len(lines) and all(type(content) is dict for content in contents):
+                return list(contents)
+    return [_parsed_line(line) for line in lines]
+
+
+def _parsed_line(line: bytes | None) -> Content:
+    if line is None:
+        return TOO_LONG
+    try:
+        content = from_json(line)
+    except ValueError:
+        return NOT_JSON if _is_utf8(line) else NOT_UTF8
+    return content if isinstance(content, dict) else NOT_JSON
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# --- from rows to events ----------------------------------------------------------------------------------------------
+
+
+def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: Reading) -> Iterator[EventStream]:
+    total = size(address)
+    unread = _Unread()
+    plan: _Plan | None = None
+    row = 1
+    for batch in lines.batches():
+        contents = _parsed(batch)
+        if plan is None:
+            if not any(form_of(content, reading) for content in contents if isinstance(content, dict)):
+                unread.add(contents)
+                continue
+            plan = _plan(contents, reading)
+            for reasons in unread.given_back(reading.batch_rows):
+                yield plan.stream(reasons, row)
+                row += len(reasons)
+            lines.limit = limit_of(plan.shape, reading)
+            # These lines were read before the limit was known.
+            contents = [
+                content if line is None or len(line) <= lines.limit else TOO_LONG
+                for line, content in zip(batch, contents, strict=True)
+            ]
+        stream = plan.stream(contents, row)
+        row += len(contents)
+        stream.notes.update(lines.notes)
+        lines.notes.clear()
+        if reading.progress:
+            reading.progress(raw.tell(), total)
+        yield stream
+    if plan is None:
+        if len(unread):
+            raise unread.error(address, reading)
+        yield reading.codec.decode_each([])
+
+
+class _Unread:
+    """The rows before the first that holds an event; a byte each, since a file may start with millions of them."""
+
+    def __init__(self) -> None:
+        self._reasons: list[str] = []
+        self._codes = bytearray()
+        self._keys: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def add(self, contents: Iterable[Content]) -> None:
+        for content in contents:
+            if isinstance(content, dict) and len(self._keys) < 100:
+                self._keys |= dict.fromkeys(content)
+            reason = content if isinstance(content, str) else NO_VALUE
+            if reason not in self._reasons:
+                self._reasons.append(reason)
+            self._codes.append(self._reasons.index(reason))
+
+    def given_back(self, most: int) -> Iterator[list[Content]]:
+        """The rows by the batch, as the reasons why they could not be read."""
+        for at in range(0, len(self._codes), most):
+            yield [self._reasons[code] for code in self._codes[at : at + most]]
+
+    def error(self, address: str, reading: Reading) -> AssayError:
+        """The error for a file that has no other rows."""
+        first = {reason: self._codes.index(code) + 1 for code, reason in enumerate(self._reasons)}
+        if NO_VALUE in first:
+            return missing_columns(f"{address}, row {first[NO_VALUE]}", list(self._keys), reading)
+        counts = (f"{self._codes.count(code)} {reason}" for code, reason in enumerate(self._reasons))
+        found = ", ".join(f"{count}, the first is row {at}" for count, at in zip(counts, first.values(), strict=True))
+        return SourceError(
+            f"no row can be read ({found})", where=address, hint='A row is {"text": "<EVENT_START>…"} or {"event": {…}}'
+        )
+
+
+def _plan(contents: list[Content], reading: Reading) -> _Plan:
+    """What the rows of a file mean, judged by its first ones."""
+    readable = (content for content in contents if isinstance(content, dict) and form_of(content, reading))
+    judged = list(islice(readable, PREFIX_ROWS))
+    forms = Counter(form for content in judged if (form := form_of(content, reading)))
+    form: Form = max(forms, key=lambda name: (forms[name], name == "text"))
+    if form != "text":
+        return _Plan(form, "event", reading)
+    texts = [text for text in _column(judged, names_of("text", reading)) if isinstance(text, str) and text.strip()]
+    return _Plan(form, shape_of([text.count(START) for text in texts], reading), reading)
+
+
+class _Plan:
+    """How the rows of one file become events; decided once, so that positions mean the same throughout."""
+
+    def __init__(self, form: Form, shape: Shape, reading: Reading) -> None:
+        self.form = form
+        self.shape = shape
+        self._reading = reading
+
+    def stream(self, contents: list[Content], row: int) -> EventStream:
+        """The events of rows, of which the first is the file's row number `row`."""
+        columns = [content if isinstance(content, dict) else _EMPTY for content in contents]
+        names = _names(_column(columns, names_of("episode", self._reading)))
+        strata = _names(_column(columns, names_of("stratum", self._reading)))
+        values = self._values(columns)
+        reasons = {
+            at: content if isinstance(content, str) else NO_VALUE
+            for at, (value, content) in enumerate(zip(values, contents, strict=True))
+            if type(value) is not (str if self.form == "text" else dict) and not self._is_refusal(content)
+        }
+        if self.shape == "episode":
+            labels = [Episode(name or row_name(row + at, self._reading), strata[at]) for at, name in enumerate(names)]
+            stream = self._episodes(values, labels)
+        else:
+            stream = self._events(values)
+            if any(names) or any(strata):
+                stream = with_episodes(stream, names, strata)
+        stream.notes.update(reasons.values())
+        return stream
+
+    def _values(self, columns: list[dict[str, Any]]) -> list[Any]:
+        """What each row says of its event."""
+        if self.form != "columns":
+            return _column(columns, names_of(self.form, self._reading))
+        fields = {ours: names_of(ours, self._reading) for ours in FIELDS}
+        return [
+            {ours: row[name] for ours, names in fields.items() for name in names if row.get(name) is not None} or None
+            for row in columns
+        ]
+
+    def _is_refusal(self, content: Content) -> bool:
+        """Whether the row says itself that its event is invalid: no event, but no fault of the row either."""
+        return self.form == "event" and isinstance(content, dict) and any(
+            name in content and content[name] is None for name in names_of("event", self._reading)
+        )
+
+    def _events(self, values: list[Any]) -> EventStream:
+        """One event per row."""
+        if self.form != "text":
+            return EventStream.from_events(value if isinstance(value, dict) else None for value in values)
+        bad = [at for at, value in enumerate(values) if type(value) is not str]
+        for at in bad:
+            values[at] = ""
+        stream = self._reading.codec.decode_each(values)
+        if bad:
+            spoil(stream, bad)
+        return stream
+
+    def _episodes(self, values: list[Any], labels: list[Episode]) -> EventStream:
+        """All events of each row; a row that cannot be read is one invalid event."""
+        parts = [
+            (self._reading.codec.decode(text) if isinstance(text, str) else self._events([None])).of_episode(label)
+            for text, label in zip(values, labels, strict=True)
+        ]
+        stream = concatenate(parts)
+        stream.notes[EPISODE_ROWS] += len(values)
+        return stream
+
+
+def _column(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[Any]:
+    """The rows' values of the column that has one of these names, None where it is missing."""
+    values = [row.get(names[0]) for row in rows]
+    for name in names[1:]:
+        if None in values:
+            values = [row.get(name) if value is None else value for row, value in zip(rows, values, strict=True)]
+    return values
+
+
+def _names(values: list[Any]) -> list[str]:
+    return ["" if value is None else str(value) for value in values]
