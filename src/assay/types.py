@@ -127,9 +127,7 @@ class Distribution:
         some = [part for part in parts if len(part.values)]
         if len(some) <= 1:
             return some[0] if some else cls()
-        return cls.of(
-            np.concatenate([part.values for part in some]), np.concatenate([part.counts for part in some])
-        )
+        return cls.of(np.concatenate([part.values for part in some]), np.concatenate([part.counts for part in some]))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -258,7 +256,8 @@ class _Packing:
 @dataclass(frozen=True, slots=True, eq=False)
 class InOrder:
     """Single values in the order they came. Adding keeps that order, so it does not commute: it serves the one
-    interval that is defined by order (`reference`), and nothing else."""
+    interval that is defined by order (`reference`), and nothing else.
+    """
 
     values: Floats = field(default_factory=lambda: np.empty(0, np.float64))
     """Shape (n,), float64."""

@@ -11,7 +11,7 @@ import sys
 import typer
 
 from assay import __version__
-from assay.cli import chat, demo, events
+from assay.cli import demo, events
 from assay.errors import AssayError
 
 app = typer.Typer(
@@ -23,7 +23,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(events.app, name="events")
-app.add_typer(chat.app, name="chat")
 app.command("demo")(demo.demo)
 
 
@@ -36,7 +35,9 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
-    version: bool = typer.Option(False, "--version", help="Print the version and leave.", callback=_print_version, is_eager=True),
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
+    ),
 ) -> None:
     if debug:
         os.environ["ASSAY_DEBUG"] = "1"

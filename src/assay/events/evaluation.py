@@ -19,7 +19,7 @@ from assay.events.codecs import Codec, codec
 from assay.events.engines import local
 from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
 from assay.events.sources import Reading, read
-from assay.events.stream import EventStream, Kind, Problem
+from assay.events.stream import EventStream, Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling
 from assay.types import Estimate
@@ -293,8 +293,8 @@ def _warnings(predicted: Input, truth: Input, unit: str, episodes: int) -> list[
         found.append("No prediction decodes. Check that the encoding is the right one.")
     if predicted.events != truth.events:
         found.append(
-            f"{predicted.events:,} predictions for {truth.events:,} truths: pairing by position counts a truth without a "
-            "prediction as not comparable and leaves a prediction without a truth out."
+            f"{predicted.events:,} predictions for {truth.events:,} truths: pairing by position counts a truth "
+            "without a prediction as not comparable and leaves a prediction without a truth out."
         )
     for name, side in (("predictions", predicted), ("truths", truth)):
         found += [f"In the {name}: {n:,} {note}." for note, n in side.notes.most_common()]

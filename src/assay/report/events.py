@@ -104,33 +104,31 @@ def _numbers(reports: Reports, name: str) -> str:
 
 
 def _metric_table(results: Mapping[str, ProtocolResult], metrics: Sequence[Metric]) -> str:
+    """Groups as rows of their own, and intervals below their value: so that it fits on a phone."""
+    alone = len(results) == 1
     rows = []
-    groups = list(dict.fromkeys(metric.group for metric in metrics))
-    for metric in sorted(metrics, key=lambda metric: groups.index(metric.group)):
-        title = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
-        cells = [f"{escape(title)}<small>{escape(_BETTER[metric.better])}</small>"]
-        for result in results.values():
-            estimate = result.estimates[metric.key]
-            if estimate.value is None:
-                cells.append(f"<em>undefined: {escape(metric.undefined)}</em>")
-                continue
-            cell = f"<b>{number(estimate.value, metric.unit)}</b>"
-            if estimate.low is not None and estimate.high is not None:
-                cell += f" {interval(estimate.low, estimate.high, metric.unit)}"
-            cells.append(cell)
-        if len(results) == 1:
-            cells.append(f"{next(iter(results.values())).estimates[metric.key].n:,}")
-        rows.append([escape(metric.group), *cells])
-    header = ["", "metric", *map(escape, results), *(["n"] if len(results) == 1 else [])]
-    return table(header, _once(rows), numeric=range(2, len(header)))
+    for group in dict.fromkeys(metric.group for metric in metrics):
+        rows.append([f"<b>{escape(group)}</b>", *[""] * (len(results) + alone)])
+        for metric in metrics:
+            if metric.group == group:
+                counted = [f"{next(iter(results.values())).estimates[metric.key].n:,}"] if alone else []
+                rows.append([_metric_name(metric), *(_cell(result, metric) for result in results.values()), *counted])
+    return table(["metric", *map(escape, results), *(["n"] if alone else [])], rows)
 
 
-def _once(rows: list[list[str]]) -> list[list[str]]:
-    """The same rows with a repeated first cell left blank."""
-    return [
-        [cell if column or not at or rows[at - 1][0] != cell else "" for column, cell in enumerate(row)]
-        for at, row in enumerate(rows)
-    ]
+def _metric_name(metric: Metric) -> str:
+    title = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+    return f"{escape(title)}<small>{escape(_BETTER[metric.better])}</small>"
+
+
+def _cell(result: ProtocolResult, metric: Metric) -> str:
+    estimate = result.estimates[metric.key]
+    if estimate.value is None:
+        return f"undefined<small>{escape(metric.undefined)}</small>"
+    value = number(estimate.value, metric.unit)
+    if estimate.low is None or estimate.high is None:
+        return value
+    return f"{value}<small>{interval(estimate.low, estimate.high, metric.unit)}</small>"
 
 
 def _inputs(reports: Reports) -> str:
@@ -308,7 +306,10 @@ def _directions(moves: Mapping[str, Joint]) -> list[Row]:
 def _displacements(moves: Mapping[str, Joint]) -> tuple[list[Row], float, float]:
     """Counts of true against predicted deltas on a grid; what lies further out stands at its edge."""
     sizes = [
-        Distribution.of(np.abs(joint.column(at)), joint.counts) for joint in moves.values() for at in range(4) if joint.n
+        Distribution.of(np.abs(joint.column(at)), joint.counts)
+        for joint in moves.values()
+        for at in range(4)
+        if joint.n
     ]
     reach = max((percentile(size, 99) or 0.0 for size in sizes), default=0.0)
     step = max(math.ceil(2 * reach / _MOVE_BINS), 1)
@@ -316,7 +317,9 @@ def _displacements(moves: Mapping[str, Joint]) -> tuple[list[Row], float, float]
     rows = []
     for model, joint in moves.items():
         for axis, (truth, predicted) in (("x", (0, 2)), ("y", (1, 3))):
-            cells = [np.clip(np.rint(joint.column(at) / step), -half, half).astype(np.int64) for at in (truth, predicted)]
+            cells = [
+                np.clip(np.rint(joint.column(at) / step), -half, half).astype(np.int64) for at in (truth, predicted)
+            ]
             grid = Joint.of(*cells, counts=joint.counts)
             for (t, p), count in zip(grid.rows.tolist(), grid.counts.tolist(), strict=True):
                 rows.append({"model": model, "axis": axis, "truth": t * step, "predicted": p * step, "count": count})

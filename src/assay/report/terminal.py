@@ -5,7 +5,7 @@ Only lays out what is in a report; computes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -27,8 +27,8 @@ def events(reports: Mapping[str, EventReport], *, full: bool = False) -> Rendera
     tables: list[RenderableType] = []
     for name in first.protocols:
         results = {label: report.protocols[name] for label, report in reports.items()}
-        tables.append(_alone(next(iter(results.values())), full) if len(results) == 1 else _beside(results, full))
-    return Group(*tables)
+        tables += ["", _alone(next(iter(results.values())), full) if len(results) == 1 else _beside(results, full)]
+    return Group(*tables[1:])
 
 
 def _alone(result: ProtocolResult, full: bool) -> Table:
@@ -37,12 +37,13 @@ def _alone(result: ProtocolResult, full: bool) -> Table:
     table.add_column("value", justify="right")
     table.add_column("interval", justify="right")
     table.add_column("n", justify="right")
-    for metric in _grouped(table, result, full):
+    for metric in _rows(table, result, full):
         estimate = result.estimates[metric.key]
         if estimate.value is None:
-            table.add_row(_title(metric), "–", Text(metric.undefined, style="dim italic"), "0")
+            table.add_row(_title(metric), "–", Text(metric.undefined, style="italic"), "0")
         else:
-            table.add_row(_title(metric), number(estimate.value, metric.unit), _interval(estimate, metric), f"{estimate.n:,}")
+            value, ends = number(estimate.value, metric.unit), _interval(estimate, metric)
+            table.add_row(_title(metric), value, Text(ends), f"{estimate.n:,}")
     return table
 
 
@@ -52,7 +53,7 @@ def _beside(results: Mapping[str, ProtocolResult], full: bool) -> Table:
     table.add_column("metric")
     for label in results:
         table.add_column(escape(label), justify="right")
-    for metric in _grouped(table, one, full):
+    for metric in _rows(table, one, full):
         cells = []
         for result in results.values():
             estimate = result.estimates[metric.key]
@@ -75,15 +76,16 @@ def _unit(result: ProtocolResult) -> str:
     return f"{estimate.level:.0%} intervals, resampled by {unit}"
 
 
-def _grouped(table: Table, result: ProtocolResult, full: bool) -> list[Metric]:
-    """The metrics to show, those of one group together; the table gets a rule after each group."""
+def _rows(table: Table, result: ProtocolResult, full: bool) -> Iterator[Metric]:
+    """The metrics to show, those of one group together under its name."""
     shown = [metric for metric in result.metrics if full or metric.headline]
-    groups = list(dict.fromkeys(metric.group for metric in shown))
-    return [metric for group in groups for metric in shown if metric.group == group]
+    for group in dict.fromkeys(metric.group for metric in shown):
+        table.add_row(Text(group, style="bold"))
+        yield from (metric for metric in shown if metric.group == group)
 
 
 def _title(metric: Metric) -> str:
-    return f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+    return f"  {metric.title} ({metric.unit})" if metric.unit else f"  {metric.title}"
 
 
 def _interval(estimate: Estimate, metric: Metric) -> str:

@@ -13,6 +13,7 @@ No global generator is touched; the same seed gives the same interval.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -135,9 +136,7 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
     total = sum(parts, Ratio())
     n_units = len(parts) if plan.unit == "episode" else total.total
     unit = "event" if plan.unit == "reference" else plan.unit
-    blank = Estimate(
-        total.value, level=plan.level, method=plan.method, unit=unit, n=total.total, n_units=n_units
-    )
+    blank = Estimate(total.value, level=plan.level, method=plan.method, unit=unit, n=total.total, n_units=n_units)
     if total.value is None or (unit == "episode" and len(parts) < 2):
         return blank
     rng = np.random.default_rng(plan.seed)
@@ -162,8 +161,8 @@ def sum_interval(
 ) -> Estimate:
     """`function` of the sum of all `parts`, one array of shape (k,) per episode, with its interval.
 
-    `function` takes sums of shape (…, k) and gives values of shape (…), NaN where undefined. Sums do not say what single
-    events were, so only the `episode` unit has an interval here.
+    `function` takes sums of shape (…, k) and gives values of shape (…), NaN where undefined. Sums do not say what
+    single events were, so only the `episode` unit has an interval here.
     """
     table = np.array(list(parts), np.float64).reshape(len(parts), -1)
     value = float(function(table.sum(axis=0))) if len(parts) else math.nan
@@ -306,7 +305,7 @@ def _blockwise_multinomial(d: Distribution, reps: int, rng: np.random.Generator)
     first = (cumulative <= low_rank).sum(axis=1)
     last = (cumulative <= high_rank).sum(axis=1)
     counts = np.zeros((reps, k), np.int64)
-    for block, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for block, (start, stop) in enumerate(itertools.pairwise(edges)):
         needed = (first <= block) & (block <= last)
         if stop - start == 1 or not needed.any():
             counts[:, start] = block_counts[:, block]
@@ -351,9 +350,7 @@ def _reduce_counts(values: Floats, counts: NDArray[np.int64] | Floats, name: str
         return np.where(sizes > 0, quantile(_percent(name)), np.nan)
     lows = np.searchsorted(values, quantile(25), "left")
     highs = np.searchsorted(values, quantile(75), "right")
-    return np.array(
-        [mean_of_counts(values[a:b], row[a:b]) for row, a, b in zip(counts, lows, highs, strict=True)]
-    )
+    return np.array([mean_of_counts(values[a:b], row[a:b]) for row, a, b in zip(counts, lows, highs, strict=True)])
 
 
 # --- episode: resample whole groups --------------------------------------------------------------------------------
@@ -457,8 +454,7 @@ class _WeighedRow:
         if name != "iqm":
             return self.quantile(_percent(name))
         start, stop = (
-            int(np.searchsorted(self.cells.values, self.quantile(q), side))
-            for q, side in ((25, "left"), (75, "right"))
+            int(np.searchsorted(self.cells.values, self.quantile(q), side)) for q, side in ((25, "left"), (75, "right"))
         )
         first, last = (int(np.searchsorted(self.cells.edges, at, "right")) - 1 for at in (start, stop - 1))
         total, size = float(self.sums[first + 1 : last].sum()), float(self.counts[first + 1 : last].sum())

@@ -11,6 +11,9 @@ or `_byte` with a position below `stop`; a test runs them against a guarded memo
 Knows bytes and arrays only; what they mean is said in `tokens.py`.
 """
 
+# Numba infers the types of these functions from their arguments; annotations would only be a second opinion.
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numpy as np
@@ -199,7 +202,7 @@ def _short_number(word):
 
 @_compiled
 def _long_number(text, at, stop):
-    """The decimal number that runs from `at` to a '>': its value and the position after the '>'; −1 if there is none."""
+    """The decimal number from `at` to a '>': its value, and the position after the '>'; −1 if there is none."""
     value = 0
     p = at
     while p < stop and _ZERO <= _byte(text, p) <= _NINE:
@@ -386,7 +389,7 @@ def _parse_key(codes, body, size, signed):
 
 @_inlined
 def _parse_image(codes, body, size, last):
-    """What is wrong with the tokens of a frame's image: one placeholder, or what a vision tokenizer left in its place."""
+    """What is wrong with a frame's image: it is one placeholder, or what a vision tokenizer left in its place."""
     first = _get(codes, body)
     if size == 1:
         return _OK if first == IMAGE else _WRONG_TOKEN
@@ -454,9 +457,7 @@ def _parse(codes, m, last, grammar):
         return kind, 0, 0, False, 0, 0, 0, 0, _UNKNOWN_TYPE
     if size < 1 or (m > _KEPT and kind != _KIND_SCREEN):
         return kind, 0, 0, False, 0, 0, 0, 0, _WRONG_LENGTH
-    time, problem = _digits(
-        codes, 0 if _get(grammar, _TIME_FIRST) else 1, 1, grammar, _TIME, n_time, strict
-    )
+    time, problem = _digits(codes, 0 if _get(grammar, _TIME_FIRST) else 1, 1, grammar, _TIME, n_time, strict)
     if problem == _OK and time > (2**63 - 1) // unit_ns:
         problem = _OUT_OF_RANGE
     vk, press, dx, dy, flags, data = 0, False, 0, 0, 0, 0
@@ -500,10 +501,7 @@ def decode_text(text, image, grammar, kind, time, vk, press, dx, dy, flags, data
             ignored += 1
             continue
         how, m, last, p = _scan(raw, p + _START_SIZE, stop, token, token_size, codes)
-        if how == _ENDED:
-            event = _parse(codes, m, last, settings)
-        else:
-            event = _refused(codes, m, settings, _CUT_SHORT)
+        event = _parse(codes, m, last, settings) if how == _ENDED else _refused(codes, m, settings, _CUT_SHORT)
         kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
         n += 1
     return n, ignored
@@ -549,12 +547,9 @@ def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, da
         # One step past the end closes an event that is still open there.
         for p in range(rows[row], rows[row + 1] + 1):
             code = stream[p] if p < rows[row + 1] else START
-            closes = inside and (code == START or code == END)
+            closes = inside and (code in (START, END))
             if closes:
-                if code == END:
-                    event = _parse(codes, m, last, settings)
-                else:
-                    event = _refused(codes, m, settings, _CUT_SHORT)
+                event = _parse(codes, m, last, settings) if code == END else _refused(codes, m, settings, _CUT_SHORT)
                 kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
                 n += 1
             elif inside:
@@ -564,7 +559,7 @@ def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, da
                 last = code
             elif code != START:
                 ignored += 1
-            if code == START or code == END:
+            if code in (START, END):
                 inside = code == START
                 m = 0
                 last = OTHER

@@ -6,6 +6,7 @@ whole, then dy whole, and prefixes key codes and button digits. The loops themse
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections import Counter
@@ -75,7 +76,12 @@ class TokenCodec:
 
     def __post_init__(self) -> None:
         for bases in (self.time_bases, self.delta_bases, self.scroll_bases):
-            if not bases or any(base < 1 for base in bases) or math.prod(bases) >= 2**31 or len(bases) > kernels.MAX_DIGITS_A_NUMBER:
+            if (
+                not bases
+                or any(base < 1 for base in bases)
+                or math.prod(bases) >= 2**31
+                or len(bases) > kernels.MAX_DIGITS_A_NUMBER
+            ):
                 raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers, 1 or more each")
         if not 0 < self.unit_ns <= 3600 * 10**9:
             raise UsageError(f"a time unit of {self.unit_ns} ns makes no sense", hint="Give nanoseconds, e.g. 10000000")
@@ -133,8 +139,8 @@ class TokenCodec:
         cuts = [0]
         if len(raw) > _WORTH_THREADS:
             cuts += [int(kernels.last_start(raw, len(raw) * part // threads)) for part in range(1, threads)]
-        edges = sorted({cut for cut in cuts if cut >= 0}) + [len(raw)]
-        return [raw[begin:end] for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+        edges = [*sorted({cut for cut in cuts if cut >= 0}), len(raw)]
+        return [raw[begin:end] for begin, end in itertools.pairwise(edges)]
 
     def _decode_piece(self, raw: NDArray[np.uint8]) -> EventStream:
         # Room for the worst case. Memory that is never written to is never really taken.
@@ -151,14 +157,14 @@ class TokenCodec:
     def decode_slices(self, raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> EventStream:
         """One event from each raw[offsets[i]:offsets[i+1]]: the form that Arrow keeps strings in."""
         if len(offsets) < 1 or offsets[0] < 0 or offsets[-1] > len(raw) or (np.diff(offsets) < 0).any():
-            raise UsageError("the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts")
+            raise UsageError(
+                "the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts"
+            )
         columns = _blank_columns(len(offsets) - 1)
         kernels.decode_elements(raw, offsets.astype(np.int64), self._image, self._grammar, *columns)
         return self._stream(columns, Counter())
 
-    def decode_ids(
-        self, ids: ArrayLike, tokenizer: Tokenizer, *, labels: ArrayLike | None = None
-    ) -> EventStream:
+    def decode_ids(self, ids: ArrayLike, tokenizer: Tokenizer, *, labels: ArrayLike | None = None) -> EventStream:
         """All events of token ids, shape (tokens,) or (sequences, tokens).
 
         Positions whose label is −100 are left out; where no labels are given, ids of −100 are.

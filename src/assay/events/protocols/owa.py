@@ -260,10 +260,14 @@ def _metrics() -> tuple[Metric, ...]:
         Metric("events", "True events", "Data", better="none"),
         Metric("comparable", "Comparable", "Comparability", undefined="no true events", headline=True),
     ]
-    for name in CATEGORIES:
-        metrics.append(Metric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events))
-    for name in CATEGORIES:
-        metrics.append(Metric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events"))
+    metrics += [
+        Metric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events)
+        for name in CATEGORIES
+    ]
+    metrics += [
+        Metric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events")
+        for name in CATEGORIES
+    ]
     for prefix, of in [("", ""), *((f"{name}_", f", {name}") for name in CATEGORIES)]:
         for p in PERCENTILES:
             key = f"{prefix}timestamp_abs_error_{p}_ms"
@@ -272,20 +276,18 @@ def _metrics() -> tuple[Metric, ...]:
         ends = tuple(f"{prefix}timestamp_signed_error_ci_{end}_ms" for end in ("lower", "upper"))
         key = f"{prefix}timestamp_signed_error_iqm_ms"
         metrics.append(
-            Metric(key, f"Late (+) or early (−), IQM{of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
+            Metric(key, f"Time bias (+ late){of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
         )
     flat = "fewer than two distinct true values among comparable events"
     metrics.append(Metric("timestamp_r2", "Time R²", "Timing", undefined=flat))
     still = "no comparable mouse event whose truth moves"
     for p in PERCENTILES:
         key = f"mouse_move_pe_euclidean_{p}"
-        metrics.append(
-            Metric(key, f"Distance error {p.upper()}", "Movement", "%", "lower", still, headline=p == "p95")
-        )
+        metrics.append(Metric(key, f"Distance error {p.upper()}", "Movement", "%", "lower", still, headline=p == "p95"))
     for axis in "xy":
         ends = tuple(f"mouse_move_signed_pe_{axis}_ci_{end}" for end in ("lower", "upper"))
         key = f"mouse_move_signed_pe_{axis}_iqm"
-        title = f"Too far (+) or too short (−), {axis}, IQM"
+        title = f"Distance bias {axis} (+ too far)"
         metrics.append(Metric(key, title, "Movement", "%", "zero", still, ends, headline=True))
     for p in ("p50", "p95"):
         key = f"mouse_move_direction_error_{p}"

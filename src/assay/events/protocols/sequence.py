@@ -215,9 +215,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     times = joints("times")
     for section, kind in (("timestamp", None), *SECTIONS.items()):
         chosen = [part if kind is None else part.where(part.column(0) == kind) for part in times]
-        parts = [
-            (_time_measure(part.column(1), part.column(2), comparison.codec), part.counts) for part in chosen
-        ]
+        parts = [(_time_measure(part.column(1), part.column(2), comparison.codec), part.counts) for part in chosen]
         out |= measured(f"{section}_metrics", "" if kind is None else "timestamp_", parts)
         comparable = sum(part.n for part in chosen)
         if kind is None:
@@ -376,9 +374,7 @@ def _metrics() -> tuple[Metric, ...]:
         key = f"{prefix}.{infix}"
         metrics.append(Metric(f"{key}iqmpe", f"{title} IQMPE", group, "%", "lower", zero, headline=True))
         for level in LEVELS:
-            metrics.append(
-                Metric(f"{key}precision_accuracy.{level}", f"{title} digits {level}", group, undefined=none)
-            )
+            metrics.append(Metric(f"{key}precision_accuracy.{level}", f"{title} digits {level}", group, undefined=none))
 
     measured("timestamp_metrics", "", "Time", "Time")
     for section in SECTIONS:

@@ -1,5 +1,0 @@
-"""`assay chat`: placeholder until conversations land."""
-
-import typer
-
-app = typer.Typer()
