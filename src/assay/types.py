@@ -250,7 +250,8 @@ class _Packing:
         table = np.empty((len(packed), len(self.spans)), np.int64)
         for index in reversed(range(len(self.spans))):
             packed, table[:, index] = np.divmod(packed, self.spans[index])
-        return table + np.array(self.low)
+        table += np.array(self.low, np.int64)
+        return table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,7 +41,8 @@ def _events(out: Path, seed: int, console: object) -> None:
         _write(files[name], synthetic.prediction(truth, model, seed=seed))
     console.print(
         f"[bold]Desktop events.[/bold] {len(truth):,} made-up events in {len(truth.episodes)} episodes, and two "
-        "made-up models: [bold]good[/bold] is nearly right, [bold]poor[/bold] is late, moves too little and mistakes keys.\n"
+        "made-up models: [bold]good[/bold] is nearly right, [bold]poor[/bold] is late, moves too little and takes "
+        "keys for others.\n"
     )
     reports = {
         name: evaluate(str(files[name]), str(files["truth"]), protocols=every_protocol(), seed=42) for name in models

@@ -139,7 +139,7 @@ class EventStream:
     @classmethod
     def allocate(cls, n: int, **rest: Any) -> EventStream:
         """A stream of n blank, valid events of unknown kind."""
-        columns = {name: np.zeros(n, dtype) for name, dtype in _DTYPES.items()}
+        columns: dict[str, Any] = {name: np.zeros(n, dtype) for name, dtype in _DTYPES.items()}
         columns["kind"].fill(Kind.UNKNOWN)
         return cls(**columns, **rest)
 

@@ -128,7 +128,7 @@ def value_intervals(
         replicates = {name: _event(total, name, plan) for name in statistics}
     else:
         replicates = _episode(parts, total, statistics, plan, strata)
-    return {name: replace(blank, value=points[name], **_ends(replicates[name], plan)) for name in statistics}
+    return {name: _with_ends(replace(blank, value=points[name]), replicates[name]) for name in statistics}
 
 
 def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence[str] | None = None) -> Estimate:
@@ -148,7 +148,7 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
         totals = weights @ np.array([part.total for part in parts], np.float64)
         with np.errstate(invalid="ignore"):
             shares = hits / totals
-    return replace(blank, **_ends(shares, plan))
+    return _with_ends(blank, shares)
 
 
 def sum_interval(
@@ -170,7 +170,7 @@ def sum_interval(
     if plan.unit != "episode" or len(parts) < 2 or estimate.value is None:
         return estimate
     weights = resample_weights(len(parts), strata, plan.reps, np.random.default_rng(plan.seed))
-    return replace(estimate, method=plan.method, unit="episode", **_ends(function(weights @ table), plan))
+    return _with_ends(replace(estimate, method=plan.method, unit="episode"), function(weights @ table))
 
 
 def resample_weights(
@@ -205,14 +205,14 @@ def _percent(name: str) -> float:
     return float(match[1])
 
 
-def _ends(replicates: Floats, plan: Resampling) -> dict[str, float | None]:
-    """The interval's two ends. Resamples in which nothing could be measured are left out."""
+def _with_ends(estimate: Estimate, replicates: Floats) -> Estimate:
+    """The estimate with its interval's two ends. Resamples in which nothing could be measured are left out."""
     usable = replicates[~np.isnan(replicates)]
     if not len(usable):
-        return {"low": None, "high": None}
-    tail = (1 - plan.level) / 2 * 100
+        return estimate
+    tail = (1 - estimate.level) / 2 * 100
     low, high = np.percentile(usable, [tail, 100 - tail])
-    return {"low": float(low), "high": float(high)}
+    return replace(estimate, low=float(low), high=float(high))
 
 
 # --- reference: resample single values, in order -------------------------------------------------------------------
@@ -419,8 +419,8 @@ class _Cells:
         return cls(
             values=total.values,
             edges=edges.astype(np.int64),
-            block_counts=np.bincount(flat, count, size).reshape(shape),
-            block_sums=np.bincount(flat, count * total.values[index], size).reshape(shape),
+            block_counts=_weighed(flat, count, size).reshape(shape),
+            block_sums=_weighed(flat, count * total.values[index], size).reshape(shape),
             unit=unit,
             index=index,
             count=count,
@@ -453,9 +453,8 @@ class _WeighedRow:
             return float(self.sums.sum() / self.n)
         if name != "iqm":
             return self.quantile(_percent(name))
-        start, stop = (
-            int(np.searchsorted(self.cells.values, self.quantile(q), side)) for q, side in ((25, "left"), (75, "right"))
-        )
+        start = int(np.searchsorted(self.cells.values, self.quantile(25), "left"))
+        stop = int(np.searchsorted(self.cells.values, self.quantile(75), "right"))
         first, last = (int(np.searchsorted(self.cells.edges, at, "right")) - 1 for at in (start, stop - 1))
         total, size = float(self.sums[first + 1 : last].sum()), float(self.counts[first + 1 : last].sum())
         for block in {first, last}:
@@ -482,8 +481,13 @@ class _WeighedRow:
             cells = slice(self.cells.cell_edges[block], self.cells.cell_edges[block + 1])
             low, high = self.cells.edges[block], self.cells.edges[block + 1]
             weighed = self.weights[self.cells.unit[cells]] * self.cells.count[cells]
-            self.opened[block] = np.bincount(self.cells.index[cells] - low, weighed, int(high - low))
+            self.opened[block] = _weighed(self.cells.index[cells] - low, weighed, int(high - low))
         return self.opened[block]
+
+
+def _weighed(index: Ints, weights: Floats, size: int) -> Floats:
+    """Sum of the weights at each index, shape (size,)."""
+    return np.asarray(np.bincount(index, weights, size), np.float64)
 
 
 def _split(

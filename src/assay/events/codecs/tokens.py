@@ -10,6 +10,7 @@ import itertools
 import math
 import os
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -229,10 +230,11 @@ class TokenCodec:
             tokens |= {f"<MB_{digit}>": kernels.BUTTON + digit for digit in range(16)}
         return tokens
 
-    def _stream(self, columns: list[NDArray[Any]], notes: Counter[str]) -> EventStream:
+    def _stream(self, columns: Sequence[NDArray[Any]], notes: Counter[str]) -> EventStream:
         names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+        named: dict[str, Any] = dict(zip(names, columns, strict=True))
         return EventStream(
-            **dict(zip(names, columns, strict=True)),
+            **named,
             episode=np.broadcast_to(np.int32(0), len(columns[0])),  # takes no memory
             notes=notes,
             quantised=self,
@@ -259,8 +261,8 @@ class TokenCodec:
         room += 12 * digits + len(self._image) + len("<VK_255><release>")
         buffer = np.empty(len(stream) * room + 8, np.uint8)
         names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
-        columns = tuple(np.ascontiguousarray(getattr(whole, name)) for name in names)
-        end = kernels.encode_text(self._image, self._grammar, *columns, buffer, offsets)
+        columns: tuple[Any, ...] = tuple(np.ascontiguousarray(getattr(whole, name)) for name in names)
+        end = kernels.encode_text(*(self._image, self._grammar, *columns, buffer, offsets))
         return buffer[:end].tobytes(), offsets
 
     def quantise(self, stream: EventStream) -> EventStream:

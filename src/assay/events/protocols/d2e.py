@@ -83,7 +83,7 @@ def _frame_clock(episode: Episode) -> tuple[int, int] | None:
 
 
 def _plain_moves(stream: EventStream) -> NDArray[np.bool_]:
-    return (stream.kind == Kind.MOUSE) & (stream.flags == 0)
+    return np.asarray((stream.kind == Kind.MOUSE) & (stream.flags == 0))
 
 
 def _summed(stream: EventStream, at: Ints, axis: str, bins: int) -> Ints:

@@ -97,7 +97,8 @@ def _values_in_order(category: NDArray[np.int8], error_ns: Ints, moves: Sequence
     late = error_ns / 1e6
     values = {"timestamp": late}
     values |= {f"{name}_timestamp": late[category == code] for code, name in enumerate(CATEGORIES)}
-    values |= {"x": _signed_pe(moves[0], moves[2]), "y": _signed_pe(moves[1], moves[3])}
+    for axis, truth, predicted in (("x", moves[0], moves[2]), ("y", moves[1], moves[3])):
+        values[axis] = _signed_pe(truth, predicted)[truth != 0]
     return {f"in_order/{name}": InOrder(array) for name, array in values.items()}
 
 
@@ -180,12 +181,9 @@ class _Figures:
         directions = [_distribution(part, direction_error) for part in parts]
         for name, estimate in self.values(directions, ["p50", "p95"]).items():
             out[f"mouse_move_direction_error_{name}"] = estimate
-        for at, axis in enumerate("xy"):
-            late = [
-                _distribution(part, lambda dx, dy, px, py, at=at: _signed_pe((dx, dy)[at], (px, py)[at], keep=True))
-                for part in parts
-            ]
-            out[f"mouse_move_signed_pe_{axis}_iqm"] = self.values(late, ["iqm"], in_order=axis)["iqm"]
+        for axis, error in (("x", _signed_pe_x), ("y", _signed_pe_y)):
+            late = self.values([_distribution(part, error) for part in parts], ["iqm"], in_order=axis)
+            out[f"mouse_move_signed_pe_{axis}_iqm"] = late["iqm"]
         return out | {"mouse_move_r2": _move_r2(self.tally.total("moves", Joint))}
 
     def accuracy(self) -> dict[str, Estimate]:
@@ -229,11 +227,18 @@ def direction_error(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
     return np.where((dx != 0) | (dy != 0), np.degrees(np.minimum(turn, 2 * np.pi - turn)), np.nan)
 
 
-def _signed_pe(truth: Ints, predicted: Ints, *, keep: bool = False) -> Floats:
-    """(predicted − truth) ÷ truth · 100. Where the truth is 0: left out, or NaN with `keep`."""
+def _signed_pe(truth: Ints, predicted: Ints) -> Floats:
+    """(predicted − truth) ÷ truth · 100; NaN where the truth is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = np.where(truth != 0, (predicted - truth) / truth * 100, np.nan)
-    return values if keep else values[truth != 0]
+        return np.where(truth != 0, (predicted - truth) / truth * 100, np.nan)
+
+
+def _signed_pe_x(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
+    return _signed_pe(dx, px)
+
+
+def _signed_pe_y(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
+    return _signed_pe(dy, py)
 
 
 def _move_r2(moves: Joint) -> Estimate:
@@ -261,8 +266,7 @@ def _metrics() -> tuple[Metric, ...]:
         Metric("comparable", "Comparable", "Comparability", undefined="no true events", headline=True),
     ]
     metrics += [
-        Metric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events)
-        for name in CATEGORIES
+        Metric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events) for name in CATEGORIES
     ]
     metrics += [
         Metric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events")
@@ -273,7 +277,7 @@ def _metrics() -> tuple[Metric, ...]:
             key = f"{prefix}timestamp_abs_error_{p}_ms"
             title = f"Time error {p.upper()}{of}"
             metrics.append(Metric(key, title, "Timing", "ms", "lower", no_comparable, headline=p == "p95"))
-        ends = tuple(f"{prefix}timestamp_signed_error_ci_{end}_ms" for end in ("lower", "upper"))
+        ends = (f"{prefix}timestamp_signed_error_ci_lower_ms", f"{prefix}timestamp_signed_error_ci_upper_ms")
         key = f"{prefix}timestamp_signed_error_iqm_ms"
         metrics.append(
             Metric(key, f"Time bias (+ late){of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
@@ -285,7 +289,7 @@ def _metrics() -> tuple[Metric, ...]:
         key = f"mouse_move_pe_euclidean_{p}"
         metrics.append(Metric(key, f"Distance error {p.upper()}", "Movement", "%", "lower", still, headline=p == "p95"))
     for axis in "xy":
-        ends = tuple(f"mouse_move_signed_pe_{axis}_ci_{end}" for end in ("lower", "upper"))
+        ends = (f"mouse_move_signed_pe_{axis}_ci_lower", f"mouse_move_signed_pe_{axis}_ci_upper")
         key = f"mouse_move_signed_pe_{axis}_iqm"
         title = f"Distance bias {axis} (+ too far)"
         metrics.append(Metric(key, title, "Movement", "%", "zero", still, ends, headline=True))

@@ -50,8 +50,8 @@ class Comparison:
     @classmethod
     def of(cls, predicted: EventStream, truth: EventStream, codec: TokenCodec) -> Comparison:
         """Streams that did not come from tokens are put through the encoding first: digits need one."""
-        sides = [side if side.quantised == codec else codec.quantise(side) for side in (predicted, truth)]
-        return cls(*sides, codec)
+        guess, right = (side if side.quantised == codec else codec.quantise(side) for side in (predicted, truth))
+        return cls(guess, right, codec)
 
     @property
     def status(self) -> NDArray[np.int8]:
@@ -69,7 +69,7 @@ class Comparison:
     @property
     def same_type(self) -> NDArray[np.bool_]:
         """Whether both types could be read and are equal; an event may be spoiled further on."""
-        return (self.predicted.kind == self.truth.kind) & (self.truth.kind != Kind.UNKNOWN)
+        return np.asarray((self.predicted.kind == self.truth.kind) & (self.truth.kind != Kind.UNKNOWN))
 
     def tokens(self, side: EventStream) -> Ints:
         """Time and data tokens of events of one kind, shape (n, width); _ABSENT where an event has fewer."""
@@ -126,7 +126,7 @@ def _time_measure(truth_ns: Ints, predicted_ns: Ints, codec: TokenCodec) -> _Mea
     return _Measure(_percent_error(predicted_ns.astype(float), truth_ns.astype(float)), _levels(units[0], units[1]))
 
 
-def _move_measures(dx: Ints, dy: Ints, px: Ints, py: Ints, comparison: Comparison) -> dict[str, _Measure]:
+def _move_measures(comparison: Comparison, dx: Ints, dy: Ints, px: Ints, py: Ints) -> dict[str, _Measure]:
     bases = comparison.codec.delta_bases
     measures = {
         axis: _Measure(
@@ -225,7 +225,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         out[f"{section}_metrics.comparable_count"] = _count(comparable)
         kinds = tally.total("truth_kinds", Joint)
         out[f"{section}_metrics.total_count"] = _count(kinds.where(kinds.column(0) == kind).n)
-    moves = [(part, _move_measures(*(part.column(at) for at in range(4)), comparison)) for part in joints("moves")]
+    moves = [(part, _move_measures(comparison, *(part.column(at) for at in range(4)))) for part in joints("moves")]
     for value in ("dx", "dy", "euclidean"):
         out |= measured("mouse_metrics", f"{value}_", [(found[value], part.counts) for part, found in moves])
     for key in ("vk", "action", "combined"):
@@ -325,7 +325,7 @@ def _details(comparison: Comparison, guess: EventStream, right: EventStream, kin
     if kind == Kind.SCREEN:
         return {}
     details: dict[str, Any] = {}
-    for name, measure in _move_measures(right.dx, right.dy, guess.dx, guess.dy, comparison).items():
+    for name, measure in _move_measures(comparison, right.dx, right.dy, guess.dx, guess.dy).items():
         details[f"{name}_percent_error"] = _or_none(measure.error[0])
         details[f"{name}_precision_match"] = _named_levels(measure)
     return details
@@ -412,7 +412,7 @@ class Sequence1:
         return finish(tally, plan, self._codec)
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Sequence1:
-        return self if codec.wrap_ns is None else replace(self, codec=codec)
+        return self if codec.wrap_ns is None else replace(self, codec=codec)  # type: ignore[arg-type]
 
     def settings(self) -> Mapping[str, Any]:
         return {"digits": self._codec.name}
