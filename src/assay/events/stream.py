@@ -260,7 +260,7 @@ def _is_integer(value: object) -> bool:
 
 
 def concatenate(streams: Sequence[EventStream]) -> EventStream:
-    """One stream after another; episodes of the same name are one episode, notes add up."""
+    """One stream after another; episodes of the same name and stratum are one episode, notes add up."""
     if len(streams) == 1:
         return streams[0]
     if not streams:
@@ -268,16 +268,17 @@ def concatenate(streams: Sequence[EventStream]) -> EventStream:
     quantised = streams[0].quantised
     if any(stream.quantised != quantised for stream in streams):
         raise SourceError("parts of one stream use different encodings", hint="Evaluate them one at a time")
-    known: dict[str, int] = {}
+    known: dict[tuple[str, str], int] = {}
     episodes: list[Episode] = []
     renumbered = []
     for stream in streams:
         numbers = np.empty(len(stream.episodes), np.int32)
         for at, episode in enumerate(stream.episodes):
-            if episode.name not in known:
-                known[episode.name] = len(episodes)
+            key = (episode.name, episode.stratum)
+            if key not in known:
+                known[key] = len(episodes)
                 episodes.append(episode)
-            numbers[at] = known[episode.name]
+            numbers[at] = known[key]
         renumbered.append(numbers[stream.episode])
     columns = {
         name: np.concatenate([getattr(stream, name) for stream in streams]) for name in _DTYPES if name != "episode"

@@ -1,8 +1,8 @@
 """Where events come from: token text, JSONL, Parquet and Arrow, OWAMcap recordings.
 
-`read` gives batches of events from anything SPEC 1.3 names, so that no source has to fit in memory. A file format is one
-module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes it answers to
-and one method. Sources know codecs and streams, and nothing of scores.
+`read` gives batches of events from anything SPEC 1.3 names, so that no source has to fit in memory. A file format is
+one module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes it answers
+to and one method. Sources know codecs and streams, and nothing of scores.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def _each(texts: Sequence[object], reading: Reading) -> Iterator[EventStream]:
     for at, text in enumerate(texts):
         if not isinstance(text, str):
             raise UsageError(
-                f"element {at} of the list is a {type(text).__name__}, not a string", hint="Give the text of one event each"
+                f"element {at} of the list is a {type(text).__name__}, not a string",
+                hint="Give the text of one event each",
             )
     strings = [str(text) for text in texts]
     starts = range(0, len(strings), reading.batch_rows) or range(1)
@@ -148,6 +149,24 @@ def source_of(address: str) -> Source:
     return SOURCES.get(name)
 
 
+def format_of(source: AnySource) -> str:
+    """What `source` is, in a word: the name of its format, or 'folder', 'strings' or 'stream'."""
+    if isinstance(source, EventStream):
+        return "stream"
+    if isinstance(source, bytes | bytearray | memoryview) or (isinstance(source, str) and START in source):
+        return "tokens"
+    if not isinstance(source, str | os.PathLike):
+        return "strings"
+    address = os.fspath(source)
+    if not address.strip():
+        return "tokens"
+    found = find(address)
+    if len(found) != 1 or found[0].name:
+        return "folder"
+    chosen = source_of(found[0].address)
+    return next((name for name, known in _loaded().items() if known is chosen), type(chosen).__name__)
+
+
 def _sniffed(head: bytes) -> str | None:
     """The built-in source for a file that starts like this."""
     if head.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
@@ -160,16 +179,24 @@ def _sniffed(head: bytes) -> str | None:
 
 
 def _by_suffix() -> dict[str, Source]:
-    """Every ending that a source answers to. A package that cannot be loaded takes nothing else down with it."""
+    """Every ending that a source answers to."""
+    found: dict[str, Source] = {}
+    for source in _loaded().values():
+        for suffix in source.suffixes:
+            found.setdefault(suffix.lower(), source)
+    return found
+
+
+def _loaded() -> dict[str, Source]:
+    """Every source by name. A package that cannot be loaded takes nothing else down with it."""
     found: dict[str, Source] = {}
     for name in SOURCES.names():
         try:
             source = SOURCES.get(name)
-            endings = source.suffixes
-        except (UsageError, AttributeError):
+        except UsageError:
             continue
-        for suffix in endings:
-            found.setdefault(suffix, source)
+        if hasattr(source, "suffixes") and hasattr(source, "batches"):
+            found[name] = source
     return found
 
 

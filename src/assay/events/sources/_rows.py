@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ColumnError, unknown_name
-from assay.events.stream import EventStream, Episode, Kind, Problem
+from assay.events.stream import Episode, EventStream, Kind, Problem
 
 if TYPE_CHECKING:
     from assay.events.sources import Reading
@@ -44,6 +44,9 @@ _KNOWN_AS = {
     "ts": ("ts", "time_ns"),
 }
 
+# What a table must have to give its events in that form.
+_NEEDED: dict[Form, tuple[str, ...]] = {"text": ("text",), "event": ("event",), "columns": ("kind", "ts")}
+
 
 def check_mapping(reading: Reading) -> None:
     """Refuse a mapping of a column that does not exist in our terms."""
@@ -70,8 +73,7 @@ def form_of(present: Iterable[str], reading: Reading) -> Form | None:
     A column that the user mapped counts before one that merely has the usual name.
     """
     names = set(present)
-    forms: list[tuple[Form, tuple[str, ...]]] = [("text", ("text",)), ("event", ("event",)), ("columns", ("kind", "ts"))]
-    forms.sort(key=lambda form: not any(ours in reading.columns for ours in form[1]))
+    forms = sorted(_NEEDED.items(), key=lambda item: not any(ours in reading.columns for ours in item[1]))
     return next((form for form, needed in forms if all(column_of(ours, names, reading) for ours in needed)), None)
 
 
@@ -79,9 +81,9 @@ def missing_columns(where: str, present: Sequence[str], reading: Reading) -> Col
     """The error for a table that has no events in any form."""
     have = ", ".join(f"'{name}'" for name in present[:20]) + (", …" if len(present) > 20 else "")
     asked = [f"'{name}' (for {ours})" for ours, name in reading.columns.items() if name not in present]
-    what = f"there is no column {', '.join(asked)}" if asked else "there is no column 'text', 'event', or 'kind' and 'ts'"
+    lacking = ", ".join(asked) or "'text', 'event', or 'kind' and 'ts'"
     return ColumnError(
-        f"{what}; it has {have or 'none'}",
+        f"there is no column {lacking}; it has {have or 'none'}",
         where=where,
         hint="Say which one holds the events with --column text=NAME (in Python: columns={'text': 'NAME'})",
     )

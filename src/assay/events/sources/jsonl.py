@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 from pydantic_core import from_json
 
 from assay.errors import AssayError, SourceError
 from assay.events.sources import Reading
-from assay.events.sources._files import open_binary, size
+from assay.events.sources._files import open_binary, path_part, size
 from assay.events.sources._rows import (
     BATCH_BYTES,
     EPISODE_ROWS,
@@ -91,27 +91,25 @@ class JsonLines:
 SOURCE = JsonLines()
 
 
-def _decompressed(raw: BinaryIO, address: str, stack: ExitStack) -> BinaryIO:
+def _decompressed(raw: BinaryIO, address: str, stack: ExitStack) -> IO[bytes]:
     """The lines' bytes, whatever holds them."""
-    buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, _PIECE)  # type: ignore[type-var]
+    buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, _PIECE)
     head = buffered.peek(8)[:8]
-    if address.lower().endswith(".gz"):
+    opened: IO[bytes] = buffered
+    if path_part(address).lower().endswith(".gz"):
         if head and not head.startswith(b"\x1f\x8b"):
             raise SourceError("this is not a gzip file", where=address, hint="Name it .jsonl if it is plain text")
-        buffered = io.BufferedReader(stack.enter_context(gzip.GzipFile(fileobj=buffered)), _PIECE)  # type: ignore[type-var]
-        opened: BinaryIO = buffered
-        return opened
+        return cast("IO[bytes]", stack.enter_context(gzip.GzipFile(fileobj=opened)))
     for magic, (kind, hint) in _FOREIGN.items():
         if head.startswith(magic):
             raise SourceError(f"this is {kind}, not JSON Lines", where=address, hint=hint)
-    opened = buffered
     return opened
 
 
 class _Lines:
     """The lines of a file, by the batch; None for one that is longer than the limit."""
 
-    def __init__(self, file: BinaryIO, reading: Reading) -> None:
+    def __init__(self, file: IO[bytes], reading: Reading) -> None:
         self.limit = reading.max_episode_bytes
         """Bytes beyond which a line is passed over; may be lowered between batches."""
         self.row = 0
@@ -281,8 +279,8 @@ def _plan(contents: list[Content], reading: Reading) -> _Plan:
     """What the rows of a file mean, judged by its first ones."""
     readable = (content for content in contents if isinstance(content, dict) and form_of(content, reading))
     judged = list(islice(readable, PREFIX_ROWS))
-    forms = Counter(form for content in judged if (form := form_of(content, reading)))
-    form: Form = max(forms, key=lambda name: (forms[name], name == "text"))
+    forms: Counter[Form] = Counter(found for content in judged if (found := form_of(content, reading)))
+    form = max(forms, key=lambda name: (forms[name], name == "text"))
     if form != "text":
         return _Plan(form, "event", reading)
     texts = [text for text in _column(judged, names_of("text", reading)) if isinstance(text, str) and text.strip()]
@@ -330,8 +328,10 @@ class _Plan:
 
     def _is_refusal(self, content: Content) -> bool:
         """Whether the row says itself that its event is invalid: no event, but no fault of the row either."""
-        return self.form == "event" and isinstance(content, dict) and any(
-            name in content and content[name] is None for name in names_of("event", self._reading)
+        return (
+            self.form == "event"
+            and isinstance(content, dict)
+            and any(name in content and content[name] is None for name in names_of("event", self._reading))
         )
 
     def _events(self, values: list[Any]) -> EventStream:
