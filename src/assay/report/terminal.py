@@ -5,6 +5,7 @@ Only lays out what is in a report; computes nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
@@ -12,8 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from assay.events.describe import Description
 from assay.events.evaluation import EventReport, ProtocolResult
 from assay.events.protocols import Metric
+from assay.events.stream import CATEGORIES
 from assay.report.numbers import interval, number
 from assay.types import Estimate
 
@@ -29,6 +32,34 @@ def events(reports: Mapping[str, EventReport], *, full: bool = False) -> Rendera
         results = {label: report.protocols[name] for label, report in reports.items()}
         tables += ["", _alone(next(iter(results.values())), full) if len(results) == 1 else _beside(results, full)]
     return Group(*tables[1:])
+
+
+def description(found: Description) -> RenderableType:
+    """What a source holds."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim")
+    table.add_column()
+    encoding = f", {found.encoding}" if found.encoding else ", as recorded"
+    table.add_row("format", f"{found.format}{encoding}")
+    table.add_row("events", f"{found.events:,}")
+    for name in CATEGORIES:
+        table.add_row(f"  {name}", f"{found.categories[name]:,}")
+    for problem, n in found.problems.most_common():
+        where = ", ".join(f"{position:,}" for position in found.first_invalid[problem])
+        table.add_row("  invalid", f"{n:,} {problem.sentence}; first at {where}")
+    names = ", ".join(episode.name for episode in found.episodes if episode.name)
+    more = ", …" if found.n_episodes > len(found.episodes) else ""
+    table.add_row("episodes", Text(f"{found.n_episodes:,}: {names}{more}" if names else "not named"))
+    if found.n_strata:
+        table.add_row("strata", f"{found.n_strata:,}")
+    if found.first_ns is not None and found.last_ns is not None:
+        table.add_row(
+            "time", f"{found.first_ns:,} … {found.last_ns:,} ns, {(found.last_ns - found.first_ns) / 1e9:,.2f} s"
+        )
+    for note, n in found.notes.most_common():
+        table.add_row("note", Text(f"{n:,} {note}"))
+    lines = [Text(json.dumps(event)) for event in found.first_events]
+    return Group(table, *lines)
 
 
 def _alone(result: ProtocolResult, full: bool) -> Table:
