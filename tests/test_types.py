@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from fractions import Fraction
 from typing import Any
@@ -29,7 +30,7 @@ cuts = st.lists(st.integers(0, 40), max_size=4)
 
 def pieces(items: list[Any], at: list[int]) -> list[list[Any]]:
     edges = [0, *sorted(min(cut, len(items)) for cut in at), len(items)]
-    return [items[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [items[a:b] for a, b in itertools.pairwise(edges)]
 
 
 def array(items: list[int]) -> NDArray[np.int64]:

@@ -23,20 +23,12 @@ _GRAMMARS = {
     },
     "factorized": {
         "keyboard": rb"<KEYBOARD>" + _N * 3 + rb"<VK_(\d{1,9})><(press|release)>",
-        "mouse": rb"<MOUSE>"
-        + _N * 3
-        + (_SIGN + _N * 4) * 2
-        + rb"<MB_(\d{1,9})>" * 3
-        + rb"(?:"
-        + _SIGN
-        + _N
-        + rb")?",
+        "mouse": rb"<MOUSE>" + _N * 3 + (_SIGN + _N * 4) * 2 + rb"<MB_(\d{1,9})>" * 3 + rb"(?:" + _SIGN + _N + rb")?",
         "screen": rb"<SCREEN>" + _N * 3 + _IMAGE,
     },
 }
 _COMPILED = {
-    name: {kind: re.compile(pattern, re.DOTALL) for kind, pattern in kinds.items()}
-    for name, kinds in _GRAMMARS.items()
+    name: {kind: re.compile(pattern, re.DOTALL) for kind, pattern in kinds.items()} for name, kinds in _GRAMMARS.items()
 }
 _TIME_BASES = {"hierarchical": (16, 10, 10), "factorized": (10, 10, 10)}
 _DELTA_BASES = {"hierarchical": (2, 20, 10, 10), "factorized": (2, 10, 10, 10)}
@@ -188,9 +180,7 @@ def _timing(prefix: str, pairs: Sequence[tuple[Event, Event]]) -> dict[str, floa
 
 def _movement(pairs: Sequence[tuple[Event, Event]]) -> dict[str, float | None]:
     moving = [(p, t) for p, t in pairs if (t["dx"], t["dy"]) != (0, 0)]
-    far = [
-        math.hypot(p["dx"] - t["dx"], p["dy"] - t["dy"]) / math.hypot(t["dx"], t["dy"]) * 100 for p, t in moving
-    ]
+    far = [math.hypot(p["dx"] - t["dx"], p["dy"] - t["dy"]) / math.hypot(t["dx"], t["dy"]) * 100 for p, t in moving]
     turned = []
     for p, t in moving:
         turn = abs(math.atan2(p["dy"], p["dx"]) - math.atan2(t["dy"], t["dx"]))
