@@ -214,11 +214,12 @@ def test_json_reads_messages_inside_strings_and_unsigned_scrolls() -> None:
         "3",
         '{"topic":"keyboard"}',
         '{"topic":"keyboard","timestamp":-1,"message":{"event_type":"press","vk":1}}',
-    ]
-    + ['{"topic":"keyboard","timestamp":NaN,"message":{"event_type":"press","vk":1}}']
-    + ['{"topic":"keyboard","timestamp":1,"message":{"event_type":"hold","vk":1}}']
-    + ['{"topic":"keyboard","timestamp":1,"message":{"event_type":"press","vk":256}}']
-    + ['{"topic":"clipboard","timestamp":1,"message":{}}', "[" * 100_000],
+        '{"topic":"keyboard","timestamp":NaN,"message":{"event_type":"press","vk":1}}',
+        '{"topic":"keyboard","timestamp":1,"message":{"event_type":"hold","vk":1}}',
+        '{"topic":"keyboard","timestamp":1,"message":{"event_type":"press","vk":256}}',
+        '{"topic":"clipboard","timestamp":1,"message":{}}',
+        "[" * 100_000,
+    ],
 )
 def test_json_that_is_no_event_is_refused_and_keeps_its_place(body: str) -> None:
     good = '<EVENT_START>{"topic":"screen","timestamp":1,"message":{}}<EVENT_END>'
