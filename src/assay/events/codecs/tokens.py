@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import queue
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,8 +31,9 @@ CLAMPED = "deltas or scrolls out of the encoding's range, clamped"
 
 # Shortest possible event in a text: an <EVENT_START> that the next one cuts short.
 _SHORTEST = len("<EVENT_START>")
-# Below this many bytes, starting threads costs more than they save.
-_WORTH_THREADS = 4_000_000
+# Text is decoded in pieces of about this many letters: they stay in cache, and all threads have work.
+_PIECE = 1_000_000
+_MAX_UTF8 = 4
 _RESERVED = ("<EVENT_START>", "<EVENT_END>", "<KEYBOARD>", "<MOUSE>", "<SCREEN>", "<press>", "<release>")
 
 
@@ -127,28 +129,27 @@ class TokenCodec:
 
     def decode(self, text: str | bytes, *, threads: int | None = None) -> EventStream:
         """All events of one text; what lies between them is ignored and counted. By default on all cores."""
-        raw = np.frombuffer(_encoded(text), np.uint8)
-        threads = threads or os.cpu_count() or 1
-        pieces = self._pieces(raw, threads)
-        if len(pieces) == 1:
-            return self._decode_piece(raw)
-        with ThreadPoolExecutor(threads) as pool:
-            return concatenate(list(pool.map(self._decode_piece, pieces)))
+        pieces = _pieces(text)
+        workers = min(threads or os.cpu_count() or 1, len(pieces))
+        # Each worker decodes into columns of its own, again and again: memory that is in cache already.
+        room = max(map(len, pieces)) * _MAX_UTF8 // _SHORTEST + 1
+        scratch: queue.SimpleQueue[tuple[NDArray[Any], ...]] = queue.SimpleQueue()
+        for _ in range(workers):
+            scratch.put(_blank_columns(room))
 
-    def _pieces(self, raw: NDArray[np.uint8], threads: int) -> list[NDArray[np.uint8]]:
-        """The text cut at <EVENT_START>s into one part per thread. An event that is open there is cut short anyway."""
-        cuts = [0]
-        if len(raw) > _WORTH_THREADS:
-            cuts += [int(kernels.last_start(raw, len(raw) * part // threads)) for part in range(1, threads)]
-        edges = [*sorted({cut for cut in cuts if cut >= 0}), len(raw)]
-        return [raw[begin:end] for begin, end in itertools.pairwise(edges)]
+        def decode_piece(piece: str | bytes) -> EventStream:
+            columns = scratch.get()
+            raw = np.frombuffer(_encoded(piece), np.uint8)
+            n, ignored = kernels.decode_text(raw, self._image, self._grammar, *columns)
+            notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
+            stream = self._stream([column[:n].copy() for column in columns], notes)
+            scratch.put(columns)
+            return stream
 
-    def _decode_piece(self, raw: NDArray[np.uint8]) -> EventStream:
-        # Room for the worst case. Memory that is never written to is never really taken.
-        columns = _blank_columns(len(raw) // _SHORTEST + 1)
-        n, ignored = kernels.decode_text(raw, self._image, self._grammar, *columns)
-        notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
-        return self._stream([column[:n] for column in columns], notes)
+        if workers == 1:
+            return concatenate([decode_piece(piece) for piece in pieces])
+        with ThreadPoolExecutor(workers) as pool:
+            return concatenate(list(pool.map(decode_piece, pieces)))
 
     def decode_each(self, texts: list[str] | list[bytes]) -> EventStream:
         """One event from each text; a text that is not exactly one event is one invalid event."""
@@ -316,6 +317,23 @@ def _limits(bases: tuple[int, ...], signed: bool) -> tuple[int, int]:
     if signed:
         return -(span - 1), span - 1
     return -(span // 2), (span + 1) // 2 - 1
+
+
+def _pieces(text: str | bytes) -> list[str] | list[bytes]:
+    """The text, cut at some <EVENT_START>s. An event that is open there is cut short either way."""
+    mark: Any = "<EVENT_START>" if isinstance(text, str) else b"<EVENT_START>"
+    pieces: list[Any] = []
+    begin = 0
+    while len(text) - begin > _PIECE:
+        cut = text.rfind(mark, begin + 1, begin + _PIECE)
+        if cut < 0:
+            # No event begins in this piece: go on to the next that does, however far it is.
+            cut = text.find(mark, begin + 1)
+        if cut < 0:
+            break
+        pieces.append(text[begin:cut])
+        begin = cut
+    return [*pieces, text[begin:]]
 
 
 def _encoded(text: str | bytes) -> bytes:
