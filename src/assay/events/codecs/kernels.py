@@ -488,14 +488,16 @@ def _refused(codes, m, grammar, problem):
 
 
 @_compiled
-def decode_text(text, image, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
-    """All events of one text. Returns their number, and how many bytes lay between them."""
+def decode_text(text, image, grammar, n, kind, time, vk, press, dx, dy, flags, data, problem):
+    """All events of one text, to row n of the columns and on.
+
+    Returns the row after the last one, and how many bytes lay between events.
+    """
     buffer = np.empty(_KEPT, np.int64)
     codes, raw, settings = buffer.ctypes.data, text.ctypes.data, grammar.ctypes.data
     token, token_size = image.ctypes.data, image.size
     stop = text.size
     ignored = 0
-    n = 0
     p = 0
     while p < stop:
         if not _is_start(raw, p, stop):

@@ -6,15 +6,14 @@ whole, then dy whole, and prefixes key codes and button digits. The loops themse
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-import queue
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,18 +21,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import UsageError, unknown_name
 from assay.events.codecs import kernels
-from assay.events.stream import IGNORED_BYTES, EventStream, Kind, concatenate
+from assay.events.stream import IGNORED_BYTES, EventStream, Kind, blank_columns, concatenate
 
 MILLISECOND = 1_000_000
 IMAGE_PLACEHOLDER = "<fake_image_placeholder>"
 IGNORED_TOKENS = "tokens between events, ignored"
 CLAMPED = "deltas or scrolls out of the encoding's range, clamped"
 
+# The columns in the order that the kernels take them in.
+_COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
 # Shortest possible event in a text: an <EVENT_START> that the next one cuts short.
 _SHORTEST = len("<EVENT_START>")
-# Text is decoded in pieces of about this many letters: they stay in cache, and all threads have work.
+# Text is decoded in pieces of about this many letters: one that is encoded first is still in cache when it is read.
 _PIECE = 1_000_000
-_MAX_UTF8 = 4
 _RESERVED = ("<EVENT_START>", "<EVENT_END>", "<KEYBOARD>", "<MOUSE>", "<SCREEN>", "<press>", "<release>")
 
 
@@ -131,25 +131,30 @@ class TokenCodec:
         """All events of one text; what lies between them is ignored and counted. By default on all cores."""
         pieces = _pieces(text)
         workers = min(threads or os.cpu_count() or 1, len(pieces))
-        # Each worker decodes into columns of its own, again and again: memory that is in cache already.
-        room = max(map(len, pieces)) * _MAX_UTF8 // _SHORTEST + 1
-        scratch: queue.SimpleQueue[tuple[NDArray[Any], ...]] = queue.SimpleQueue()
-        for _ in range(workers):
-            scratch.put(_blank_columns(room))
-
-        def decode_piece(piece: str | bytes) -> EventStream:
-            columns = scratch.get()
-            raw = np.frombuffer(_encoded(piece), np.uint8)
-            n, ignored = kernels.decode_text(raw, self._image, self._grammar, *columns)
-            notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
-            stream = self._stream([column[:n].copy() for column in columns], notes)
-            scratch.put(columns)
-            return stream
-
         if workers == 1:
-            return concatenate([decode_piece(piece) for piece in pieces])
+            return self._decode_pieces(pieces)
+        edges = [len(pieces) * worker // workers for worker in range(workers + 1)]
+        runs = [pieces[begin:end] for begin, end in pairwise(edges)]
         with ThreadPoolExecutor(workers) as pool:
-            return concatenate(list(pool.map(decode_piece, pieces)))
+            return concatenate(list(pool.map(self._decode_pieces, runs)))
+
+    def _decode_pieces(self, pieces: Sequence[str | bytes]) -> EventStream:
+        """Pieces of one text, one after another, straight into the columns that are kept."""
+        todo = sum(map(len, pieces))
+        done = n = ignored = 0
+        columns = _blank_columns(0)
+        for piece in pieces:
+            raw = np.frombuffer(_encoded(piece), np.uint8)
+            worst = len(raw) // _SHORTEST + 1
+            if n + worst > len(columns[0]):
+                # As many events as the text had so far are to be expected of the rest.
+                expected = int(1.05 * n * (todo - done) / done) if done else 0
+                columns = _grown(columns, n, n + max(expected, worst) + worst)
+            n, skipped = kernels.decode_text(raw, self._image, self._grammar, n, *columns)
+            ignored += skipped
+            done += len(piece)
+        notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
+        return self._stream([column[:n] for column in columns], notes)
 
     def decode_each(self, texts: list[str] | list[bytes]) -> EventStream:
         """One event from each text; a text that is not exactly one event is one invalid event."""
@@ -232,8 +237,7 @@ class TokenCodec:
         return tokens
 
     def _stream(self, columns: Sequence[NDArray[Any]], notes: Counter[str]) -> EventStream:
-        names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
-        named: dict[str, Any] = dict(zip(names, columns, strict=True))
+        named: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
         return EventStream(
             **named,
             episode=np.broadcast_to(np.int32(0), len(columns[0])),  # takes no memory
@@ -261,8 +265,7 @@ class TokenCodec:
         room = len("<EVENT_START><KEYBOARD><EVENT_END>") + 3 * len("<SIGN_MINUS>") + 3 * len("<MB_15>")
         room += 12 * digits + len(self._image) + len("<VK_255><release>")
         buffer = np.empty(len(stream) * room + 8, np.uint8)
-        names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
-        columns: tuple[Any, ...] = tuple(np.ascontiguousarray(getattr(whole, name)) for name in names)
+        columns: tuple[Any, ...] = tuple(np.ascontiguousarray(getattr(whole, name)) for name in _COLUMNS[:-1])
         end = kernels.encode_text(*(self._image, self._grammar, *columns, buffer, offsets))
         return buffer[:end].tobytes(), offsets
 
@@ -319,10 +322,10 @@ def _limits(bases: tuple[int, ...], signed: bool) -> tuple[int, int]:
     return -(span // 2), (span + 1) // 2 - 1
 
 
-def _pieces(text: str | bytes) -> list[str] | list[bytes]:
+def _pieces(text: str | bytes) -> list[str | bytes]:
     """The text, cut at some <EVENT_START>s. An event that is open there is cut short either way."""
     mark: Any = "<EVENT_START>" if isinstance(text, str) else b"<EVENT_START>"
-    pieces: list[Any] = []
+    pieces: list[str | bytes] = []
     begin = 0
     while len(text) - begin > _PIECE:
         cut = text.rfind(mark, begin + 1, begin + _PIECE)
@@ -354,7 +357,15 @@ def _joined(texts: list[str] | list[bytes]) -> tuple[bytes, NDArray[np.int64]]:
     return raw, offsets
 
 
+def _grown(columns: Sequence[NDArray[Any]], n: int, room: int) -> tuple[NDArray[Any], ...]:
+    """Columns with more room, and the first n entries of the old ones."""
+    larger = _blank_columns(room)
+    for old, new in zip(columns, larger, strict=True):
+        new[:n] = old[:n]
+    return larger
+
+
 def _blank_columns(n: int) -> tuple[NDArray[Any], ...]:
     """Unwritten columns for n events, in the kernels' order."""
-    dtypes = (np.int8, np.int64, np.int16, np.bool_, np.int32, np.int32, np.int32, np.int32, np.uint8)
-    return tuple(np.empty(n, dtype) for dtype in dtypes)
+    columns = blank_columns(n)
+    return tuple(columns[name] for name in _COLUMNS)
