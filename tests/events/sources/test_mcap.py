@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mcap import stream_reader
 from mcap.writer import CompressionType
 
-from assay.errors import SourceError
+from assay.errors import MissingExtraError, SourceError
 from assay.events.messages import ABSOLUTE_FLAGGED
 from assay.events.sources import Reading, mcap, read
 from assay.events.stream import Episode, EventStream, Kind, Problem
@@ -224,6 +225,16 @@ def test_a_recording_without_a_summary_is_refused(whole: ReadWhole, write_record
     bare = {"use_statistics": False, "use_summary_offsets": False, "repeat_channels": False, "repeat_schemas": False}
     path = write_recording([("keyboard", 1, PRESS)], use_chunking=False, **bare)
     with pytest.raises(SourceError, match="no summary"):
+        whole(path)
+
+
+@pytest.mark.parametrize(("package", "compression"), [("zstandard", "ZSTD"), ("lz4", "LZ4")])
+def test_a_missing_decompressor_is_named_with_the_command_that_installs_it(
+    whole: ReadWhole, write_recording: WriteRecording, monkeypatch: pytest.MonkeyPatch, package: str, compression: str
+) -> None:
+    path = write_recording([("keyboard", 1, PRESS)], compression=CompressionType[compression])
+    monkeypatch.setattr(stream_reader, package, None)
+    with pytest.raises(MissingExtraError, match=rf"'{package}' is needed .*assay-agents\[events\]"):
         whole(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -82,9 +83,31 @@ def test_a_string_that_is_neither_text_nor_path_is_called_that(reading: Reading,
     assert len(str(caught.value)) < 500
 
 
-def test_a_mapping_of_an_unknown_column_hints_at_the_right_one(reading: Reading) -> None:
-    with pytest.raises(UsageError, match="Did you mean 'text'"):
-        read(KEY, replace(reading, columns={"txet": "x"}))
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"columns": {"txet": "x"}}, "Did you mean 'text'"),
+        ({"rows": "episodes"}, "Did you mean 'episode'"),
+        ({"batch_rows": 0}, "cannot have 0 rows"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(reading: Reading, settings: dict[str, Any], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        replace(reading, **settings)
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
+    heavy = "{'pyarrow', 'mcap', 'fsspec', 'numba', 'zstandard'}"
+    code = f"""
+import sys
+from assay.events.sources import SOURCES, Reading, read
+from assay.events.codecs import codec
+events = list(read({str(GOLDEN)!r}, Reading(codec("json"), columns={{"event": "event"}})))
+assert len(events[0]) == 500
+assert SOURCES.names() == ["jsonl", "mcap", "parquet", "tokens"], SOURCES.names()
+assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # --- files, folders, globs, addresses ---------------------------------------------------------------------------------

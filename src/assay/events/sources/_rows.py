@@ -51,9 +51,9 @@ _NEEDED: dict[Form, tuple[str, ...]] = {"text": ("text",), "event": ("event",), 
 _ALWAYS = ("text", "event", "kind", "ts", "episode", "stratum")
 
 
-def check_mapping(reading: Reading) -> None:
+def check_mapping(columns: Iterable[str]) -> None:
     """Refuse a mapping of a column that does not exist in our terms."""
-    for ours in reading.columns:
+    for ours in columns:
         if ours not in _KNOWN_AS:
             raise unknown_name("column", ours, _KNOWN_AS)
 

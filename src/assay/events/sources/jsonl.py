@@ -50,6 +50,8 @@ BLANK = "blank lines, skipped"
 _PIECE = 1 << 20
 _EMPTY: dict[str, Any] = {}
 
+Line = bytes | bytearray | None
+"""The bytes of a row; None where there are more than may be held."""
 Content = dict[str, Any] | str
 """A row's columns, or the reason why there are none."""
 _BOM = b"\xef\xbb\xbf"
@@ -120,9 +122,9 @@ class _Lines:
         self._file = file
         self._most = reading.batch_rows
         self._pieces = self._read_pieces()
-        self._begun: list[bytes | None] = []
+        self._begun: list[Line] = []
 
-    def batches(self) -> Iterator[list[bytes | None]]:
+    def batches(self) -> Iterator[list[Line]]:
         """Lines that are not blank: no more at a time than a batch has rows, nor than fit in memory.
 
         A second call goes on where the first was left.
@@ -143,7 +145,7 @@ class _Lines:
             held += sum(len(line) for line in lines if line is not None)
         return bool(self._begun)
 
-    def _read_pieces(self) -> Iterator[list[bytes | None]]:
+    def _read_pieces(self) -> Iterator[list[Line]]:
         """The lines that end within each piece of the file, without their newlines."""
         begun = bytearray()
         too_long = False
@@ -151,7 +153,7 @@ class _Lines:
         while piece := self._file.read(_PIECE):
             if fresh:
                 piece, fresh = piece.removeprefix(_BOM), False
-            lines: list[bytes | None] = [*piece.split(b"\n")]
+            lines: list[Line] = [*piece.split(b"\n")]
             if not too_long:
                 begun += lines[0] or b""
             if len(begun) > self.limit:
@@ -159,24 +161,26 @@ class _Lines:
                 begun.clear()
             if len(lines) == 1:
                 continue
-            lines[0] = None if too_long else bytes(begun)
+            lines[0] = None if too_long else begun
             begun, too_long = bytearray(lines.pop() or b""), False
             yield self._rows(lines)
         if too_long or begun:
-            yield self._rows([None if too_long else bytes(begun)])
+            yield self._rows([None if too_long else begun])
 
-    def _rows(self, lines: list[bytes | None]) -> list[bytes | None]:
+    def _rows(self, lines: list[Line]) -> list[Line]:
         rows = [line for line in lines if line is None or (line and not line.isspace())]
         if blank := len(lines) - len(rows):
             self.notes[BLANK] += blank
         return rows
 
 
-def _parsed(lines: list[bytes | None]) -> list[Content]:
+def _parsed(lines: list[Line]) -> list[Content]:
     """What each line holds. All are parsed in one call, which is much faster, unless one of them is no row."""
-    if None not in lines:
+    there = [line for line in lines if line is not None]
+    # Long lines are few, and joining them would double the memory they take.
+    if len(there) == len(lines) and sum(map(len, there)) <= 2 * BATCH_BYTES:
         try:
-            contents = from_json(b"[" + b",".join(lines) + b"]")  # type: ignore[arg-type]
+            contents = from_json(b"[" + b",".join(there) + b"]")
         except ValueError:
             pass
         else:
@@ -186,7 +190,7 @@ def _parsed(lines: list[bytes | None]) -> list[Content]:
     return [_parsed_line(line) for line in lines]
 
 
-def _parsed_line(line: bytes | None) -> Content:
+def _parsed_line(line: Line) -> Content:
     if line is None:
         return TOO_LONG
     try:
@@ -196,7 +200,7 @@ def _parsed_line(line: bytes | None) -> Content:
     return content if isinstance(content, dict) else NOT_JSON
 
 
-def _is_utf8(line: bytes) -> bool:
+def _is_utf8(line: bytes | bytearray) -> bool:
     try:
         line.decode()
     except UnicodeDecodeError:
@@ -230,7 +234,7 @@ def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: Reading) -> It
         yield stream
 
 
-def _limited(lines: list[bytes | None], limit: int) -> list[bytes | None]:
+def _limited(lines: list[Line], limit: int) -> list[Line]:
     return [line if line is not None and len(line) <= limit else None for line in lines]
 
 
@@ -240,7 +244,7 @@ class _Beginning:
     def __init__(self, reading: Reading) -> None:
         self.unread = _Unread()
         """The rows before them."""
-        self.lines: list[bytes | None] = []
+        self.lines: list[Line] = []
         self.contents: list[Content] = []
         self._reading = reading
 
