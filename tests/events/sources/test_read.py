@@ -333,10 +333,35 @@ def test_an_endless_event_in_a_text_file_costs_bounded_memory(
     assert stream.problem[1] == Problem.CUT_SHORT
 
 
-def test_progress_tells_bytes_read_and_bytes_there_are(whole: ReadWhole, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "arrow", "arrows", "mcap", "txt"])
+def test_progress_tells_bytes_read_and_bytes_there_are(
+    whole: ReadWhole,
+    tmp_path: Path,
+    write_recording: WriteRecording,
+    golden: list[Row],
+    monkeypatch: pytest.MonkeyPatch,
+    suffix: str,
+) -> None:
     monkeypatch.setattr(jsonl, "_PIECE", 1000)
+    monkeypatch.setattr(tokens, "_PIECE", 1000)
+    path = tmp_path / f"x.{suffix}"
+    table = pa.table({"text": [row["text"] for row in golden]})
+    if suffix == "mcap":
+        path = write_recording([("keyboard", at, {"event_type": "press", "vk": 65}) for at in range(500)])
+    elif suffix == "jsonl":
+        shutil.copy(GOLDEN, path)
+    elif suffix == "txt":
+        path.write_text("".join(row["text"] for row in golden))
+    elif suffix == "parquet":
+        pq.write_table(table, path)
+    else:
+        opener = pa.ipc.new_stream if suffix == "arrows" else pa.ipc.new_file
+        with pa.OSFile(str(path), "wb") as sink, opener(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=100)
     told: list[tuple[int, int | None]] = []
-    whole(GOLDEN, batch_rows=100, progress=lambda done, total: told.append((done, total)))
-    assert len(told) == 5
-    assert told[-1] == (GOLDEN.stat().st_size, GOLDEN.stat().st_size)
+    whole(path, batch_rows=100, progress=lambda done, total: told.append((done, total)))
+    size = path.stat().st_size
+    assert len(told) >= 5
     assert told == sorted(told)
+    assert {total for _, total in told} == {size}
+    assert size - 16 <= told[-1][0] <= size

@@ -141,6 +141,8 @@ class _Recording:
                 if reading.progress:
                     reading.progress(self._file.tell(), total)
         yield _stream(events, episode, reader)
+        if reading.progress and total is not None:
+            reading.progress(total, total)
         if missing:
             raise self._error(f"{missing} messages that its summary counts are not there", _RECOVER)
 

@@ -193,35 +193,43 @@ class _Parquet:
 
 class _Ipc:
     def __init__(self, address: str, stack: ExitStack, *, is_stream: bool) -> None:
-        self._address = address
-        self._stack = stack
+        import pyarrow as pa
+
+        path = local_path(address)
+        opened = pa.memory_map(path) if path is not None else pa.PythonFile(open_binary(address), mode="r")
+        self._file = stack.enter_context(opened)
         self._is_stream = is_stream
-        self._at: Any = None
+        self._share = 0.0
         self.schema = self._reader(None).schema
         self.unfinished = is_stream and not _ends_with_mark(address)
 
-    def _reader(self, fields: list[int] | None) -> Any:
+    def _reader(self, names: list[str] | None) -> Any:
+        """A new reader from the file's beginning; one at a time, since all share the file's position."""
         import pyarrow as pa
 
-        path = local_path(self._address)
-        opened = pa.memory_map(path) if path is not None else pa.PythonFile(open_binary(self._address), mode="r")
-        self._at = self._stack.enter_context(opened)
+        self._file.seek(0)
+        # A choice of columns makes Arrow copy what it would otherwise only map, so it is made only where it saves.
+        fields = None
+        if names is not None and set(names) != set(self.schema.names):
+            fields = [self.schema.get_field_index(name) for name in names]
         options = pa.ipc.IpcReadOptions(included_fields=fields)
-        return (pa.ipc.open_stream if self._is_stream else pa.ipc.open_file)(self._at, options=options)
+        return (pa.ipc.open_stream if self._is_stream else pa.ipc.open_file)(self._file, options=options)
 
     def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        reader = self._reader([self.schema.get_field_index(name) for name in names])
+        reader = self._reader(names)
         if self._is_stream:
             yield from reader
-        else:
-            yield from (reader.get_batch(at) for at in range(reader.num_record_batches))
+            return
+        for at in range(reader.num_record_batches):
+            self._share = (at + 1) / reader.num_record_batches
+            yield reader.get_batch(at)
 
     def bytes_a_row(self, names: list[str]) -> int | None:
         first = next((batch for batch in self.batches(names, 1) if batch.num_rows), None)
         return first.nbytes // first.num_rows if first is not None else None
 
     def position(self, rows: int, total: int | None) -> int:
-        return int(self._at.tell())
+        return int(self._file.tell() if self._is_stream else self._share * (total or 0))
 
 
 def _ends_with_mark(address: str) -> bool:
