@@ -8,7 +8,7 @@ This module knows NumPy and nothing of events or conversations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import UsageError
+
+_LIMB = 2**21 - 1
+_LIMB_CHUNK = 2**20
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,6 +75,18 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
 
+    @classmethod
+    def of(cls, values: NDArray[np.integer[Any]]) -> Moments:
+        """The moments of 64-bit integers, 0 or more, shape (n,)."""
+        total = squares = 0
+        for start in range(0, len(values), _LIMB_CHUNK):
+            # Three limbs of 21 bits: a product has 42 bits, and 2**21 of them still fit into 63.
+            chunk = values[start : start + _LIMB_CHUNK].astype(np.int64)
+            limbs = [chunk & _LIMB, chunk >> 21 & _LIMB, chunk >> 42]
+            total += sum(int(limb.sum()) << 21 * i for i, limb in enumerate(limbs))
+            squares += sum(int(a @ b) << 21 * (i + j) for i, a in enumerate(limbs) for j, b in enumerate(limbs))
+        return cls(len(values), total, squares)
+
     @property
     def sum_of_squared_deviations(self) -> float:
         """Σ(x − mean)², from exact integers; 0.0 where there are no values."""
@@ -112,9 +127,7 @@ class Distribution:
         some = [part for part in parts if len(part.values)]
         if len(some) <= 1:
             return some[0] if some else cls()
-        return cls.of(
-            np.concatenate([part.values for part in some]), np.concatenate([part.counts for part in some])
-        )
+        return cls.of(np.concatenate([part.values for part in some]), np.concatenate([part.counts for part in some]))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -143,56 +156,83 @@ class Joint:
 
     A mouse error, its direction and its percentage all follow from the same four deltas. Keeping the distinct rows
     of deltas, rather than each derived number, is smaller, exact, and computes each derived value once per row.
+    Every column is kept in the smallest integers that hold it: a tally has one of these for each episode.
     """
 
-    rows: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))
-    """Shape (k, d), int64, distinct, in lexicographic order."""
-    counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    """Shape (k,), int64, all positive."""
+    columns: tuple[NDArray[np.integer[Any]], ...] = ()
+    """Columns of the distinct rows, shape (k,) each; the rows are in lexicographic order."""
+    occurrences: NDArray[np.integer[Any]] = field(default_factory=lambda: np.empty(0, np.int8))
+    """How often each row occurred, shape (k,)."""
+
+    @classmethod
+    def of(cls, *columns: NDArray[np.integer[Any]], counts: Ints | None = None) -> Joint:
+        """The distribution of the rows that `columns`, shape (n,) each, make; each occurs once or `counts` times."""
+        if not columns or not len(columns[0]):
+            return cls()
+        packing = _Packing.of(columns)
+        if packing is not None:
+            keys, times = _count(packing.pack(columns), counts)
+            return cls.of_distinct(packing.unpack(keys), times)
+        order = np.lexsort(columns[::-1])
+        ordered = [column[order] for column in columns]
+        changes = np.logical_or.reduce([column[1:] != column[:-1] for column in ordered])
+        first = np.flatnonzero(np.concatenate([[True], changes]))
+        ones = np.ones(len(order), np.int64) if counts is None else counts[order]
+        return cls.of_distinct([column[first] for column in ordered], np.add.reduceat(ones, first))
+
+    @classmethod
+    def of_distinct(cls, columns: Iterable[NDArray[np.integer[Any]]], counts: NDArray[np.integer[Any]]) -> Joint:
+        """Rows that are distinct and in order already."""
+        return cls(tuple(_smallest(column) for column in columns), _smallest(counts))
 
     def __add__(self, other: Joint) -> Joint:
         return Joint.merge([self, other])
 
     @classmethod
     def merge(cls, parts: Iterable[Joint]) -> Joint:
-        """The joint distribution of all parts together."""
-        some = [part for part in parts if len(part.counts)]
+        """The joint distribution of all parts together; one sort, however many there are."""
+        some = [part for part in parts if len(part)]
         if len(some) <= 1:
             return some[0] if some else cls()
-        return cls.of(np.concatenate([part.rows for part in some]), np.concatenate([part.counts for part in some]))
+        columns = [np.concatenate(column) for column in zip(*(part.columns for part in some), strict=True)]
+        return cls.of(*columns, counts=np.concatenate([part.counts for part in some]))
 
-    @classmethod
-    def of(cls, rows: NDArray[np.integer[Any]], counts: Ints | None = None) -> Joint:
-        """The distribution of `rows`, shape (n, d), each occurring once or `counts` times."""
-        table = np.ascontiguousarray(rows, np.int64)
-        times = np.ones(len(table), np.int64) if counts is None else np.asarray(counts, np.int64)
-        if not len(table):
-            return cls()
-        packing = _Packing.of(table)
-        if packing is None:
-            order = np.lexsort(table.T[::-1])
-            table = table[order]
-            first = np.flatnonzero(np.concatenate([[True], (table[1:] != table[:-1]).any(axis=1)]))
-            return cls(table[first], np.add.reduceat(times[order], first))
-        keys, merged = _count(packing.pack(table), None if counts is None else times)
-        return cls(packing.unpack(keys), merged)
+    def where(self, chosen: NDArray[np.bool_]) -> Joint:
+        """The rows for which `chosen`, shape (k,), is true."""
+        return Joint.of_distinct([column[chosen] for column in self.columns], self.occurrences[chosen])
+
+    def __len__(self) -> int:
+        """How many distinct rows there are."""
+        return len(self.occurrences)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Joint)
-            and len(self.counts) == len(other.counts)
-            and (len(self.counts) == 0 or np.array_equal(self.rows, other.rows))
-            and np.array_equal(self.counts, other.counts)
+            and len(self) == len(other)
+            and np.array_equal(self.occurrences, other.occurrences)
+            and all(map(np.array_equal, self.columns, other.columns))
         )
 
     @property
     def n(self) -> int:
         """How many rows there are, repeats included."""
-        return int(self.counts.sum())
+        return int(self.occurrences.sum())
+
+    @property
+    def counts(self) -> Ints:
+        """How often each row occurred, shape (k,), int64."""
+        return self.occurrences.astype(np.int64)
 
     def column(self, index: int) -> Ints:
-        """Column `index` of the distinct rows; empty where there are none."""
-        return self.rows[:, index] if len(self.counts) else np.empty(0, np.int64)
+        """Column `index` of the distinct rows, shape (k,), int64."""
+        return self.columns[index].astype(np.int64) if self.columns else np.empty(0, np.int64)
+
+
+def _smallest(values: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """The same integers in as few bytes as hold them all."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    fits = (kind for kind in (np.int8, np.int16, np.int32) if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+    return values.astype(next(fits, np.int64))
 
 
 def _count(keys: Ints, counts: Ints | None) -> tuple[Ints, Ints]:
@@ -210,28 +250,43 @@ def _count(keys: Ints, counts: Ints | None) -> tuple[Ints, Ints]:
 class _Packing:
     """Rows as single integers in the same order: one fast sort instead of one for each column."""
 
-    low: Ints
+    low: list[int]
     spans: list[int]
 
     @classmethod
-    def of(cls, table: Ints) -> _Packing | None:
-        """The packing for `table`, or None where the ranges of its columns need more than 63 bits together."""
-        low, high = table.min(axis=0), table.max(axis=0)
-        spans = [int(top) - int(bottom) + 1 for bottom, top in zip(low, high, strict=True)]
+    def of(cls, columns: Sequence[NDArray[np.integer[Any]]]) -> _Packing | None:
+        """The packing for these columns, or None where their ranges need more than 63 bits together."""
+        low = [int(column.min()) for column in columns]
+        spans = [int(column.max()) - least + 1 for column, least in zip(columns, low, strict=True)]
         return cls(low, spans) if math.prod(spans) < 2**63 else None
 
-    def pack(self, table: Ints) -> Ints:
-        packed = np.zeros(len(table), np.int64)
-        for index, span in enumerate(self.spans):
+    def pack(self, columns: Sequence[NDArray[np.integer[Any]]]) -> Ints:
+        packed = np.zeros(len(columns[0]), np.int64)
+        for column, least, span in zip(columns, self.low, self.spans, strict=True):
             packed *= span
-            packed += table[:, index] - self.low[index]
+            packed += column
+            packed -= least
         return packed
 
-    def unpack(self, packed: Ints) -> Ints:
-        table = np.empty((len(packed), len(self.spans)), np.int64)
-        for index in reversed(range(len(self.spans))):
-            packed, table[:, index] = np.divmod(packed, self.spans[index])
-        return table + self.low
+    def unpack(self, packed: Ints) -> list[Ints]:
+        columns = []
+        for least, span in zip(reversed(self.low), reversed(self.spans), strict=True):
+            packed, column = np.divmod(packed, span)
+            columns.append(column + least)
+        return columns[::-1]
 
 
-State = Ratio | Moments | Distribution | Joint
+@dataclass(frozen=True, slots=True, eq=False)
+class InOrder:
+    """Single values in the order they came. Adding keeps that order, so it does not commute: it serves the one
+    interval that is defined by order (`reference`), and nothing else.
+    """
+
+    values: Floats = field(default_factory=lambda: np.empty(0, np.float64))
+    """Shape (n,), float64."""
+
+    def __add__(self, other: InOrder) -> InOrder:
+        return InOrder(np.concatenate([self.values, other.values]))
+
+
+State = Ratio | Moments | Distribution | Joint | InOrder

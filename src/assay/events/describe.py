@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -46,17 +47,40 @@ class Description:
     notes: Counter[str] = field(default_factory=Counter)
     """What reading met that a reader should know, with how often."""
 
+    first_events: list[dict[str, Any] | None] = field(default_factory=list)
+    """The first events themselves, as many as were asked for; None where invalid."""
+
     @property
     def valid(self) -> int:
         """Events that could be decoded."""
         return self.events - self.problems.total()
 
+    def to_json(self) -> dict[str, Any]:
+        """What `assay events decode --json` prints."""
+        return {
+            "format": self.format,
+            "encoding": self.encoding,
+            "events": self.events,
+            "categories": dict(self.categories),
+            "invalid": [
+                {"reason": problem.sentence, "events": n, "first": self.first_invalid[problem]}
+                for problem, n in self.problems.most_common()
+            ],
+            "episodes": self.n_episodes,
+            "strata": self.n_strata,
+            "first_ns": self.first_ns,
+            "last_ns": self.last_ns,
+            "notes": dict(self.notes),
+            "first_events": self.first_events,
+        }
 
-def describe(source: AnySource, reading: Reading) -> Description:
-    """What `source` holds when it is read like this."""
+
+def describe(source: AnySource, reading: Reading, *, first: int = 0) -> Description:
+    """What `source` holds when it is read like this, with its `first` events."""
     description = Description(format_of(source))
     known: dict[tuple[str, str], Episode] = {}
     for batch in read(source, reading):
+        description.first_events += batch[: max(0, first - len(description.first_events))].to_events()
         _add(description, batch)
         for at in np.unique(batch.episode).tolist():
             episode = batch.episodes[at]

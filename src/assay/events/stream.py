@@ -54,6 +54,7 @@ class Problem(IntEnum):
     BEYOND_BASE = 7
     BAD_ROW = 8
     BAD_TIME = 9
+    MISSING = 10
 
     @property
     def sentence(self) -> str:
@@ -72,6 +73,7 @@ _SENTENCES = {
     Problem.BEYOND_BASE: "a digit beyond its base (strict decoding)",
     Problem.BAD_ROW: "a row or message that is not an event",
     Problem.BAD_TIME: "a time that is missing, negative, or not a number",
+    Problem.MISSING: "no event at this position",
 }
 
 
@@ -137,7 +139,7 @@ class EventStream:
     @classmethod
     def allocate(cls, n: int, **rest: Any) -> EventStream:
         """A stream of n blank, valid events of unknown kind."""
-        columns = {name: np.zeros(n, dtype) for name, dtype in _DTYPES.items()}
+        columns: dict[str, Any] = {name: np.zeros(n, dtype) for name, dtype in _DTYPES.items()}
         columns["kind"].fill(Kind.UNKNOWN)
         return cls(**columns, **rest)
 
@@ -203,6 +205,14 @@ class EventStream:
         columns = {name: getattr(self, name) for name in _DTYPES}
         columns["episode"] = np.zeros(len(self), np.int32)
         return EventStream(**columns, episodes=(episode,), notes=self.notes, quantised=self.quantised)
+
+    def padded(self, n: int) -> EventStream:
+        """The same events, followed by missing ones up to n."""
+        if n <= len(self):
+            return self
+        blank = EventStream.allocate(n - len(self), episodes=self.episodes, quantised=self.quantised)
+        blank.problem.fill(Problem.MISSING)
+        return concatenate([self, blank]) if len(self) else blank
 
     def problems(self) -> dict[Problem, int]:
         """How many events are invalid, by reason."""

@@ -6,8 +6,12 @@ whole, then dy whole, and prefixes key codes and button digits. The loops themse
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
+import queue
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -27,8 +31,9 @@ CLAMPED = "deltas or scrolls out of the encoding's range, clamped"
 
 # Shortest possible event in a text: an <EVENT_START> that the next one cuts short.
 _SHORTEST = len("<EVENT_START>")
-# Below this many bytes, starting threads costs more than they save.
-_WORTH_THREADS = 4_000_000
+# Text is decoded in pieces of about this many letters: they stay in cache, and all threads have work.
+_PIECE = 1_000_000
+_MAX_UTF8 = 4
 _RESERVED = ("<EVENT_START>", "<EVENT_END>", "<KEYBOARD>", "<MOUSE>", "<SCREEN>", "<press>", "<release>")
 
 
@@ -74,7 +79,12 @@ class TokenCodec:
 
     def __post_init__(self) -> None:
         for bases in (self.time_bases, self.delta_bases, self.scroll_bases):
-            if not bases or any(base < 1 for base in bases) or math.prod(bases) >= 2**31 or len(bases) > kernels.MAX_DIGITS_A_NUMBER:
+            if (
+                not bases
+                or any(base < 1 for base in bases)
+                or math.prod(bases) >= 2**31
+                or len(bases) > kernels.MAX_DIGITS_A_NUMBER
+            ):
                 raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers, 1 or more each")
         if not 0 < self.unit_ns <= 3600 * 10**9:
             raise UsageError(f"a time unit of {self.unit_ns} ns makes no sense", hint="Give nanoseconds, e.g. 10000000")
@@ -117,29 +127,29 @@ class TokenCodec:
 
     # --- decoding ---------------------------------------------------------------------------------------------------
 
-    def decode(self, text: str | bytes, *, threads: int = 1) -> EventStream:
-        """All events of one text; what lies between them is ignored and counted."""
-        raw = np.frombuffer(_encoded(text), np.uint8)
-        pieces = self._pieces(raw, threads)
-        if len(pieces) == 1:
-            return self._decode_piece(raw)
-        with ThreadPoolExecutor(threads) as pool:
-            return concatenate(list(pool.map(self._decode_piece, pieces)))
+    def decode(self, text: str | bytes, *, threads: int | None = None) -> EventStream:
+        """All events of one text; what lies between them is ignored and counted. By default on all cores."""
+        pieces = _pieces(text)
+        workers = min(threads or os.cpu_count() or 1, len(pieces))
+        # Each worker decodes into columns of its own, again and again: memory that is in cache already.
+        room = max(map(len, pieces)) * _MAX_UTF8 // _SHORTEST + 1
+        scratch: queue.SimpleQueue[tuple[NDArray[Any], ...]] = queue.SimpleQueue()
+        for _ in range(workers):
+            scratch.put(_blank_columns(room))
 
-    def _pieces(self, raw: NDArray[np.uint8], threads: int) -> list[NDArray[np.uint8]]:
-        """The text cut at <EVENT_START>s into one part per thread. An event that is open there is cut short anyway."""
-        cuts = [0]
-        if len(raw) > _WORTH_THREADS:
-            cuts += [int(kernels.last_start(raw, len(raw) * part // threads)) for part in range(1, threads)]
-        edges = sorted({cut for cut in cuts if cut >= 0}) + [len(raw)]
-        return [raw[begin:end] for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+        def decode_piece(piece: str | bytes) -> EventStream:
+            columns = scratch.get()
+            raw = np.frombuffer(_encoded(piece), np.uint8)
+            n, ignored = kernels.decode_text(raw, self._image, self._grammar, *columns)
+            notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
+            stream = self._stream([column[:n].copy() for column in columns], notes)
+            scratch.put(columns)
+            return stream
 
-    def _decode_piece(self, raw: NDArray[np.uint8]) -> EventStream:
-        # Room for the worst case. Memory that is never written to is never really taken.
-        columns = _blank_columns(len(raw) // _SHORTEST + 1)
-        n, ignored = kernels.decode_text(raw, self._image, self._grammar, *columns)
-        notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
-        return self._stream([column[:n] for column in columns], notes)
+        if workers == 1:
+            return concatenate([decode_piece(piece) for piece in pieces])
+        with ThreadPoolExecutor(workers) as pool:
+            return concatenate(list(pool.map(decode_piece, pieces)))
 
     def decode_each(self, texts: list[str] | list[bytes]) -> EventStream:
         """One event from each text; a text that is not exactly one event is one invalid event."""
@@ -149,14 +159,14 @@ class TokenCodec:
     def decode_slices(self, raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> EventStream:
         """One event from each raw[offsets[i]:offsets[i+1]]: the form that Arrow keeps strings in."""
         if len(offsets) < 1 or offsets[0] < 0 or offsets[-1] > len(raw) or (np.diff(offsets) < 0).any():
-            raise UsageError("the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts")
+            raise UsageError(
+                "the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts"
+            )
         columns = _blank_columns(len(offsets) - 1)
         kernels.decode_elements(raw, offsets.astype(np.int64), self._image, self._grammar, *columns)
         return self._stream(columns, Counter())
 
-    def decode_ids(
-        self, ids: ArrayLike, tokenizer: Tokenizer, *, labels: ArrayLike | None = None
-    ) -> EventStream:
+    def decode_ids(self, ids: ArrayLike, tokenizer: Tokenizer, *, labels: ArrayLike | None = None) -> EventStream:
         """All events of token ids, shape (tokens,) or (sequences, tokens).
 
         Positions whose label is −100 are left out; where no labels are given, ids of −100 are.
@@ -221,10 +231,11 @@ class TokenCodec:
             tokens |= {f"<MB_{digit}>": kernels.BUTTON + digit for digit in range(16)}
         return tokens
 
-    def _stream(self, columns: list[NDArray[Any]], notes: Counter[str]) -> EventStream:
+    def _stream(self, columns: Sequence[NDArray[Any]], notes: Counter[str]) -> EventStream:
         names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+        named: dict[str, Any] = dict(zip(names, columns, strict=True))
         return EventStream(
-            **dict(zip(names, columns, strict=True)),
+            **named,
             episode=np.broadcast_to(np.int32(0), len(columns[0])),  # takes no memory
             notes=notes,
             quantised=self,
@@ -251,8 +262,8 @@ class TokenCodec:
         room += 12 * digits + len(self._image) + len("<VK_255><release>")
         buffer = np.empty(len(stream) * room + 8, np.uint8)
         names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
-        columns = tuple(np.ascontiguousarray(getattr(whole, name)) for name in names)
-        end = kernels.encode_text(self._image, self._grammar, *columns, buffer, offsets)
+        columns: tuple[Any, ...] = tuple(np.ascontiguousarray(getattr(whole, name)) for name in names)
+        end = kernels.encode_text(*(self._image, self._grammar, *columns, buffer, offsets))
         return buffer[:end].tobytes(), offsets
 
     def quantise(self, stream: EventStream) -> EventStream:
@@ -306,6 +317,23 @@ def _limits(bases: tuple[int, ...], signed: bool) -> tuple[int, int]:
     if signed:
         return -(span - 1), span - 1
     return -(span // 2), (span + 1) // 2 - 1
+
+
+def _pieces(text: str | bytes) -> list[str] | list[bytes]:
+    """The text, cut at some <EVENT_START>s. An event that is open there is cut short either way."""
+    mark: Any = "<EVENT_START>" if isinstance(text, str) else b"<EVENT_START>"
+    pieces: list[Any] = []
+    begin = 0
+    while len(text) - begin > _PIECE:
+        cut = text.rfind(mark, begin + 1, begin + _PIECE)
+        if cut < 0:
+            # No event begins in this piece: go on to the next that does, however far it is.
+            cut = text.find(mark, begin + 1)
+        if cut < 0:
+            break
+        pieces.append(text[begin:cut])
+        begin = cut
+    return [*pieces, text[begin:]]
 
 
 def _encoded(text: str | bytes) -> bytes:

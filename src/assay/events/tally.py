@@ -1,0 +1,94 @@
+"""What scoring leaves behind: named states per episode, which add up across batches, shards and machines.
+
+Estimates, slices and pairings are all computed from a tally, so nothing has to be scored twice and nothing goes stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from assay.events.stream import Episode
+from assay.types import Distribution, InOrder, Joint, Moments, Ratio, State
+
+AnyState = TypeVar("AnyState", Ratio, Moments, Distribution, Joint, InOrder)
+
+# Batches are merged once the small ones together are as large as the merged one: every value is sorted a few times,
+# not once for each batch that follows.
+_SMALL = 50_000
+
+
+@dataclass(eq=False)
+class Tally:
+    """States by episode and name."""
+
+    _piles: dict[Episode, dict[str, list[State]]] = field(default_factory=dict)
+
+    def add(self, episode: Episode, states: Mapping[str, State]) -> None:
+        """Count `states` towards `episode`."""
+        piles = self._piles.setdefault(episode, {})
+        for name, state in states.items():
+            pile = piles.setdefault(name, [])
+            pile.append(state)
+            if sum(map(_size, pile[1:])) > max(_size(pile[0]), _SMALL):
+                piles[name] = [_merged(pile)]
+
+    def __add__(self, other: Tally) -> Tally:
+        """Both tallies together."""
+        whole = Tally()
+        for tally in (self, other):
+            for episode, piles in tally._piles.items():
+                for name, pile in piles.items():
+                    whole._piles.setdefault(episode, {}).setdefault(name, []).extend(pile)
+        return whole
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tally) and self.states() == other.states()
+
+    def states(self) -> dict[Episode, dict[str, State]]:
+        """Everything, merged; episodes and names sorted."""
+        return {
+            episode: {name: _merged(self._piles[episode][name]) for name in sorted(self._piles[episode])}
+            for episode in self.episodes
+        }
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The episodes in one fixed order, whatever order they came in."""
+        return sorted(self._piles, key=lambda episode: (episode.stratum, episode.name))
+
+    def parts(self, name: str, kind: type[AnyState]) -> list[AnyState]:
+        """The state called `name` of each episode, in the order of `episodes`; empty where an episode has none."""
+        return [_of_kind(self._piles[episode].get(name, []), kind) for episode in self.episodes]
+
+    def total(self, name: str, kind: type[AnyState]) -> AnyState:
+        """The state called `name` over all episodes; empty where there is none."""
+        piles = [self._piles[episode].get(name, []) for episode in self.episodes]
+        return _of_kind([state for pile in piles for state in pile], kind)
+
+
+def _size(state: State) -> int:
+    if isinstance(state, Distribution):
+        return len(state.values)
+    return len(state) if isinstance(state, Joint) else 1
+
+
+def _of_kind(pile: list[State], kind: type[AnyState]) -> AnyState:
+    whole = _merged(pile) if pile else kind()
+    if not isinstance(whole, kind):
+        raise TypeError(f"a {type(whole).__name__} was kept where a {kind.__name__} is wanted")
+    return whole
+
+
+def _merged(pile: list[State]) -> State:
+    """All states of a pile as one; those that sort do so once."""
+    first = pile[0]
+    if isinstance(first, Joint):
+        return Joint.merge(state for state in pile if isinstance(state, Joint))
+    if isinstance(first, Distribution):
+        return Distribution.merge(state for state in pile if isinstance(state, Distribution))
+    whole: State = first
+    for state in pile[1:]:
+        whole = whole + state  # type: ignore[operator]
+    return whole
