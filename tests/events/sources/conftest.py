@@ -83,7 +83,7 @@ def write_recording(tmp_path: Path) -> WriteRecording:
                 writer.add_message(channels[topic], time_ns, data, time_ns)
             for key, values in (metadata or {}).items():
                 writer.add_metadata(key, values)
-            writer.finish()
+            writer.finish()  # type: ignore[no-untyped-call]
         return path
 
     return write

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from assay.errors import ColumnError, SourceError
 from assay.events.codecs import codec
 from assay.events.sources import Reading, parquet, read
-from assay.events.sources._rows import EPISODE_ROWS, NO_VALUE, TOO_LONG
+from assay.events.sources._rows import EPISODE_ROWS, FIELDS, NO_VALUE, TOO_LONG
 from assay.events.stream import Episode, EventStream, Problem, concatenate
 
 Row = dict[str, Any]
@@ -149,7 +149,7 @@ def test_a_row_longer_than_the_limit_is_refused_in_its_place(whole: ReadWhole, t
 
 
 def columns_of(events: list[Row | None]) -> dict[str, list[Any]]:
-    return {name: [event and event.get(name) for event in events] for name in parquet.FIELDS}
+    return {name: [event and event.get(name) for event in events] for name in FIELDS}
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
@@ -203,7 +203,7 @@ def test_a_table_of_values_means_what_its_rows_mean(
     events: list[Row | None], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     kinds = {"kind": pa.string(), "press": pa.bool_()}
-    schema = pa.struct([(name, kinds.get(name, pa.int64())) for name in parquet.FIELDS])
+    schema = pa.struct([(name, kinds.get(name, pa.int64())) for name in FIELDS])
     path = tmp_path_factory.mktemp("values") / "x.arrow"
     write(pa.table({"event": pa.array(events, schema)}), path)
     found = concatenate(list(read(path, Reading(codec("hierarchical")))))
