@@ -57,7 +57,7 @@ def _decoding(text: str) -> list[Result]:
 def _owa(predicted: str, truth: str) -> Result:
     n = len(codec("hierarchical").decode(truth))
     ours = best(lambda: evaluate(predicted, truth, protocols=("owa",)), repeats=5)
-    plain = _plain_owa(predicted, truth, n)
+    plain = _plain_owa(_first_events(predicted, SAMPLE), _first_events(truth, SAMPLE), n)
     what = f"owa@1, {n / 1e6:.1f} M pairs of token text to all figures and intervals"
     return at_least(what, f"{ours:.2f} s", f"{plain:,.0f} s", plain / ours, 500)
 
@@ -66,12 +66,8 @@ def _plain_owa(predicted: str, truth: str, n: int) -> float:
     """Seconds that the plain way would take: decoding and scoring from a sample, intervals from a few replicates."""
     start = time.perf_counter()
     # A spoiled prediction has no end, so the plain decoder would lose its place: take the events one by one.
-    bodies = [
-        [part.removesuffix("<EVENT_END>") for part in text.split("<EVENT_START>")[1 : SAMPLE + 1]]
-        for text in (predicted[: SAMPLE * 200], truth[: SAMPLE * 200])
-    ]
-    guesses = [reference.decode_event(body) for body in bodies[0]]
-    rights = [reference.decode_event(body) for body in bodies[1]]
+    sides = [[f"<EVENT_START>{rest}" for rest in text.split("<EVENT_START>")[1:]] for text in (predicted, truth)]
+    guesses, rights = ([reference.decode_event(text) for text in side] for side in sides)
     lists = reference.compare(guesses, [right for right in rights if right is not None])
     reference.summarise(lists)
     seconds = (time.perf_counter() - start) / SAMPLE * n

@@ -13,47 +13,74 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_EVENT = re.compile(r"<EVENT_START>(.*?)<EVENT_END>", re.DOTALL)
+_EVENT = re.compile(r"<EVENT_START>(?:(?!<EVENT_START>).)*?<EVENT_END>", re.DOTALL)
+_FRAMED = re.compile(r"<EVENT_START>((?:<[^<>]+>)*)<EVENT_END>")
 _TOKEN = re.compile(r"<([^<>]+)>")
+_NUMBER = re.compile(r"\d+")
+
+_TIME_BASES, _DELTA_BASES, _SCROLL_BASES, _FLAG_BASES = (16, 10, 10), (2, 20, 10, 10), (2, 10), (16, 16, 16)
 
 Event = dict[str, Any]
 
 
 def decode(text: str) -> list[Event | None]:
-    """All events of a hierarchical token text."""
-    return [decode_event(body) for body in _EVENT.findall(text)]
+    """All whole events of a hierarchical token text."""
+    return [decode_event(match.group()) for match in _EVENT.finditer(text)]
 
 
-def decode_event(body: str) -> Event | None:
-    """One event from what stands between its start and its end, or None."""
-    tokens = _TOKEN.findall(body)
-    try:
-        kind, digits, data = tokens[0], [int(token) for token in tokens[1:4]], tokens[4:]
-        ts = _number(digits, (16, 10, 10)) * 10_000_000
-        if kind == "KEYBOARD" and len(data) == 2 and data[1] in ("press", "release"):
-            return {"kind": "keyboard", "ts": ts, "vk": int(data[0]), "press": data[1] == "press"}
-        if kind == "MOUSE" and len(data) in (11, 13):
-            numbers = [int(token) for token in data]
-            dx, dy = _signed(numbers[0:8:2], (2, 20, 10, 10)), _signed(numbers[1:8:2], (2, 20, 10, 10))
-            flags = _number(numbers[8:11], (16, 16, 16))
-            scroll = _signed(numbers[11:], (2, 10)) * 120 if len(data) == 13 else 0
-            return {"kind": "mouse", "ts": ts, "dx": dx, "dy": dy, "flags": flags, "data": scroll}
-        if kind == "SCREEN" and data == ["fake_image_placeholder"]:
-            return {"kind": "screen", "ts": ts}
-    except (IndexError, ValueError):
+def decode_event(text: str) -> Event | None:
+    """One event from its tokens, or None where it is not exactly one: as the golden file has it."""
+    framed = _FRAMED.fullmatch(text)
+    if framed is None:
         return None
+    tokens = _TOKEN.findall(framed.group(1))
+    if len(tokens) < 5:
+        return None
+    time = _digits(tokens[1:4], _TIME_BASES)
+    if time is None:
+        return None
+    kind, ts, data = tokens[0], time * 10_000_000, tokens[4:]
+    if kind == "KEYBOARD":
+        return _keyboard(ts, data)
+    if kind == "MOUSE":
+        return _mouse(ts, data)
+    if kind == "SCREEN" and data == ["fake_image_placeholder"]:
+        return {"kind": "screen", "ts": ts}
     return None
 
 
-def _number(digits: Sequence[int], bases: Sequence[int]) -> int:
+def _keyboard(ts: int, data: list[str]) -> Event | None:
+    if len(data) != 2 or data[1] not in ("press", "release") or not _NUMBER.fullmatch(data[0]):
+        return None
+    vk = int(data[0])
+    return {"kind": "keyboard", "ts": ts, "vk": vk, "press": data[1] == "press"} if vk <= 255 else None
+
+
+def _mouse(ts: int, data: list[str]) -> Event | None:
+    if len(data) not in (11, 13):
+        return None
+    dx, dy = _signed(data[0:8:2], _DELTA_BASES), _signed(data[1:8:2], _DELTA_BASES)
+    flags = _digits(data[8:11], _FLAG_BASES)
+    notches = _signed(data[11:], _SCROLL_BASES) if len(data) == 13 else 0
+    if dx is None or dy is None or flags is None or notches is None:
+        return None
+    return {"kind": "mouse", "ts": ts, "dx": dx, "dy": dy, "flags": flags, "data": notches * 120}
+
+
+def _digits(tokens: Sequence[str], bases: Sequence[int]) -> int | None:
+    """The number that the tokens spell in these bases; None where one of them is no digit."""
     value = 0
-    for digit, base in zip(digits, bases, strict=True):
-        value = value * base + digit
+    for token, base in zip(tokens, bases, strict=True):
+        if not _NUMBER.fullmatch(token):
+            return None
+        value = value * base + int(token)
     return value
 
 
-def _signed(digits: Sequence[int], bases: Sequence[int]) -> int:
-    value, span = _number(digits, bases), math.prod(bases)
+def _signed(tokens: Sequence[str], bases: Sequence[int]) -> int | None:
+    value, span = _digits(tokens, bases), math.prod(bases)
+    if value is None:
+        return None
     return value - span if 2 * value >= span else value
 
 

@@ -129,30 +129,29 @@ class TokenCodec:
 
     def decode(self, text: str | bytes, *, threads: int | None = None) -> EventStream:
         """All events of one text; what lies between them is ignored and counted. By default on all cores."""
-        pieces = _pieces(text)
-        workers = min(threads or os.cpu_count() or 1, len(pieces))
+        edges = _edges(text)
+        workers = min(threads or os.cpu_count() or 1, len(edges) - 1)
         if workers == 1:
-            return self._decode_pieces(pieces)
-        edges = [len(pieces) * worker // workers for worker in range(workers + 1)]
-        runs = [pieces[begin:end] for begin, end in pairwise(edges)]
+            return self._decode_between(text, edges)
+        cuts = [(len(edges) - 1) * worker // workers for worker in range(workers + 1)]
+        runs = [edges[begin : end + 1] for begin, end in pairwise(cuts)]
         with ThreadPoolExecutor(workers) as pool:
-            return concatenate(list(pool.map(self._decode_pieces, runs)))
+            return concatenate(list(pool.map(lambda run: self._decode_between(text, run), runs)))
 
-    def _decode_pieces(self, pieces: Sequence[str | bytes]) -> EventStream:
-        """Pieces of one text, one after another, straight into the columns that are kept."""
-        todo = sum(map(len, pieces))
-        done = n = ignored = 0
+    def _decode_between(self, text: str | bytes, edges: Sequence[int]) -> EventStream:
+        """The text from edge to edge, straight into the columns that are kept."""
+        n = ignored = 0
         columns = _blank_columns(0)
-        for piece in pieces:
-            raw = np.frombuffer(_encoded(piece), np.uint8)
+        for begin, end in pairwise(edges):
+            raw = _raw(text, begin, end)
             worst = len(raw) // _SHORTEST + 1
             if n + worst > len(columns[0]):
                 # As many events as the text had so far are to be expected of the rest.
-                expected = int(1.05 * n * (todo - done) / done) if done else 0
+                done = begin - edges[0]
+                expected = int(1.05 * n * (edges[-1] - begin) / done) if done else 0
                 columns = _grown(columns, n, n + max(expected, worst) + worst)
             n, skipped = kernels.decode_text(raw, self._image, self._grammar, n, *columns)
             ignored += skipped
-            done += len(piece)
         notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
         return self._stream([column[:n] for column in columns], notes)
 
@@ -322,21 +321,27 @@ def _limits(bases: tuple[int, ...], signed: bool) -> tuple[int, int]:
     return -(span // 2), (span + 1) // 2 - 1
 
 
-def _pieces(text: str | bytes) -> list[str | bytes]:
-    """The text, cut at some <EVENT_START>s. An event that is open there is cut short either way."""
+def _edges(text: str | bytes) -> list[int]:
+    """Where the text may be cut: its ends, and some <EVENT_START>s. An event that is open there is cut short anyway."""
     mark: Any = "<EVENT_START>" if isinstance(text, str) else b"<EVENT_START>"
-    pieces: list[str | bytes] = []
-    begin = 0
-    while len(text) - begin > _PIECE:
+    edges = [0]
+    while len(text) - edges[-1] > _PIECE:
+        begin = edges[-1]
         cut = text.rfind(mark, begin + 1, begin + _PIECE)
         if cut < 0:
             # No event begins in this piece: go on to the next that does, however far it is.
             cut = text.find(mark, begin + 1)
         if cut < 0:
             break
-        pieces.append(text[begin:cut])
-        begin = cut
-    return [*pieces, text[begin:]]
+        edges.append(cut)
+    return [*edges, len(text)]
+
+
+def _raw(text: str | bytes, begin: int, end: int) -> NDArray[np.uint8]:
+    """The bytes of a part of the text; of bytes, without copying them."""
+    if isinstance(text, str):
+        return np.frombuffer(_encoded(text[begin:end]), np.uint8)
+    return np.frombuffer(text, np.uint8)[begin:end]
 
 
 def _encoded(text: str | bytes) -> bytes:
