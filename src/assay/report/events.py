@@ -321,6 +321,6 @@ def _displacements(moves: Mapping[str, Joint]) -> tuple[list[Row], float, float]
                 np.clip(np.rint(joint.column(at) / step), -half, half).astype(np.int64) for at in (truth, predicted)
             ]
             grid = Joint.of(*cells, counts=joint.counts)
-            for (t, p), count in zip(grid.rows.tolist(), grid.counts.tolist(), strict=True):
+            for t, p, count in zip(grid.column(0).tolist(), grid.column(1).tolist(), grid.counts.tolist(), strict=True):
                 rows.append({"model": model, "axis": axis, "truth": t * step, "predicted": p * step, "count": count})
     return rows, (half + 0.5) * step, float(step)

@@ -85,7 +85,7 @@ def _pairs_of_codes(first: NDArray[np.int8], second: NDArray[np.int8], width: in
     """How often each pair of small codes occurs: a count is cheaper than a sort."""
     counts = np.bincount(first * np.int64(width) + second, minlength=width)
     seen = np.flatnonzero(counts)
-    return Joint(np.stack(np.divmod(seen, width), axis=1), counts[seen].astype(np.int64))
+    return Joint.of_distinct(np.divmod(seen, width), counts[seen])
 
 
 def _hits(asked: NDArray[np.bool_], right: NDArray[np.bool_]) -> Ratio:
@@ -245,11 +245,14 @@ def _move_r2(moves: Joint) -> Estimate:
     """1 − SS_res ÷ SS_tot over both axes together, each about its own mean."""
     if not moves.n:
         return _r2(0.0, 0.0, 0)
-    rows, counts = moves.rows.astype(np.float64), moves.counts
-    truth, predicted = rows[:, :2], rows[:, 2:]
-    mean = (truth * counts[:, None]).sum(axis=0) / counts.sum()
-    residual = float((((predicted - truth) ** 2).sum(axis=1) * counts).sum())
-    return _r2(residual, float((((truth - mean) ** 2).sum(axis=1) * counts).sum()), moves.n)
+    counts = moves.counts
+    residual = total = 0.0
+    for true_at, predicted_at in ((0, 2), (1, 3)):
+        truth, predicted = moves.column(true_at).astype(np.float64), moves.column(predicted_at)
+        mean = (truth * counts).sum() / counts.sum()
+        residual += float(((predicted - truth) ** 2 * counts).sum())
+        total += float(((truth - mean) ** 2 * counts).sum())
+    return _r2(residual, total, moves.n)
 
 
 def _r2(residual: float, total: float, n: int) -> Estimate:

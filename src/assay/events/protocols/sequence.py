@@ -309,8 +309,12 @@ def _event_comparisons(
             event["timestamp_percent_error"] = _or_none(time.error[0])
             event["timestamp_precision_match"] = _named_levels(time)
             kind = Kind(int(right.kind[0]))
-            (row,) = _wrong_tokens(comparison, guess, right, kind).rows
-            loss = float(row[1] / row[2]) if log_probabilities is None else -float(sum(log_probabilities[at]))
+            wrong = _wrong_tokens(comparison, guess, right, kind)
+            loss = (
+                float(wrong.column(1)[0] / wrong.column(2)[0])
+                if log_probabilities is None
+                else -float(sum(log_probabilities[at]))
+            )
             name = next(name for name, known in SECTIONS.items() if known == kind)
             event[f"{name}_metrics"] = _details(comparison, guess, right, kind) | {"loss": loss}
         events.append(event)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
-from assay.errors import SourceError, UsageError
+from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
 from assay.events.sources._files import File, find, open_binary, path_part, quoted
 from assay.events.sources._rows import START, check_mapping
@@ -24,6 +24,7 @@ AnySource = EventStream | str | bytes | Sequence[str] | os.PathLike[str]
 
 LEFT_OUT = "files of the folder in no readable format, left out"
 
+_Rows = Literal["auto", "event", "episode"]
 _SNIFFED = 4096
 
 
@@ -39,7 +40,7 @@ class Reading:
     """Rows, messages or events read at a time."""
     progress: Callable[[int, int | None], None] | None = None
     """Called with the bytes read so far and the bytes there are, where that is known."""
-    rows: Literal["auto", "event", "episode"] = "auto"
+    rows: _Rows = "auto"
     """What a row of token text stands for; 'auto' decides by a file's first rows."""
     max_event_bytes: int = 64 << 20
     """A row with one event that is longer is refused: one invalid event, counted in the notes."""
@@ -47,6 +48,13 @@ class Reading:
     """The same for a row with a whole episode."""
     name: str = ""
     """What the file is called within the folder being read, without its suffix; `read` sets it."""
+
+    def __post_init__(self) -> None:
+        if self.batch_rows < 1:
+            raise UsageError(f"a batch cannot have {self.batch_rows} rows", hint="Give 1 or more")
+        if self.rows not in get_args(_Rows):
+            raise unknown_name("meaning of a row", self.rows, get_args(_Rows))
+        check_mapping(self.columns)
 
 
 class Source(Protocol):
@@ -70,7 +78,6 @@ def read(source: AnySource, reading: Reading) -> Iterator[EventStream]:
     Token text (anything with an <EVENT_START> in it) is one episode; a list of strings is one event each; any other
     string is a path or address of a file, a folder or a glob. A stream passes through. Nothing in, no events out.
     """
-    check_mapping(reading)
     if isinstance(source, EventStream):
         check_columns(source)
         return iter([source])

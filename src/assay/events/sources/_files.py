@@ -16,6 +16,7 @@ from assay.errors import AssayError, MissingExtraError, SourceError, missing_ext
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BUFFER = 1 << 20
+_LONGEST_PATH = 4096  # what Linux takes; a longer string is a text, and searching for it would be slow
 _QUOTED = 80
 """Letters of a user's text that an error repeats; a text may be gigabytes."""
 
@@ -61,11 +62,14 @@ def _find_local(path: str) -> list[File]:
         return _listed(path, [os.path.join(at, name) for at, _, names in os.walk(path) for name in names])
     if exists:
         return [File(path)]
-    if "\0" not in path and len(path) < 10_000 and glob.has_magic(path):
+    if "\0" not in path and len(path) < _LONGEST_PATH and glob.has_magic(path):
         matches = glob.glob(path, recursive=True)
         if matches:
             return _listed(_fixed_part(path), [file for match in matches for file in _below(match)])
-        raise SourceError("no file matches", where=quoted(path), hint="Quote a glob, and mind the folder you are in")
+        raise SourceError(
+            f"no file matches {quoted(path)}, and it is no token text (it has no <EVENT_START>)",
+            hint="Check the spelling and the folder you are in",
+        )
     raise SourceError(
         f"{quoted(path)} is neither token text (it has no <EVENT_START>) nor an existing file, folder or glob",
         hint="Check the spelling and the folder you are in",

@@ -47,10 +47,13 @@ _KNOWN_AS = {
 # What a table must have to give its events in that form.
 _NEEDED: dict[Form, tuple[str, ...]] = {"text": ("text",), "event": ("event",), "columns": ("kind", "ts")}
 
+# Columns that every row has, if any has them.
+_ALWAYS = ("text", "event", "kind", "ts", "episode", "stratum")
 
-def check_mapping(reading: Reading) -> None:
+
+def check_mapping(columns: Iterable[str]) -> None:
     """Refuse a mapping of a column that does not exist in our terms."""
-    for ours in reading.columns:
+    for ours in columns:
         if ours not in _KNOWN_AS:
             raise unknown_name("column", ours, _KNOWN_AS)
 
@@ -70,11 +73,21 @@ def column_of(ours: str, present: Iterable[str], reading: Reading) -> str | None
 def form_of(present: Iterable[str], reading: Reading) -> Form | None:
     """How a table with these columns gives its events, or None where it does not. Text counts before values.
 
-    A column that the user mapped counts before one that merely has the usual name.
+    Where the user mapped a column of one form, the other forms do not count.
     """
     names = set(present)
-    forms = sorted(_NEEDED.items(), key=lambda item: not any(ours in reading.columns for ours in item[1]))
-    return next((form for form, needed in forms if all(column_of(ours, names, reading) for ours in needed)), None)
+    mapped = {form for form, needed in _NEEDED.items() if not reading.columns.keys().isdisjoint(needed)}
+    for form, needed in _NEEDED.items():
+        if (not mapped or form in mapped) and all(column_of(ours, names, reading) for ours in needed):
+            return form
+    return None
+
+
+def check_present(where: str, present: Sequence[str], reading: Reading) -> None:
+    """Refuse a table that lacks a column the user named; fields that only some events have may be missing."""
+    named = [reading.columns[ours] for ours in _ALWAYS if ours in reading.columns]
+    if not set(named) <= set(present):
+        raise missing_columns(where, present, reading)
 
 
 def missing_columns(where: str, present: Sequence[str], reading: Reading) -> ColumnError:

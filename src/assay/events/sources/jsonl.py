@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from typing import IO, Any, BinaryIO, cast
 
 from pydantic_core import from_json
@@ -31,6 +31,7 @@ from assay.events.sources._rows import (
     TOO_LONG,
     Form,
     Shape,
+    check_present,
     form_of,
     limit_of,
     missing_columns,
@@ -49,6 +50,8 @@ BLANK = "blank lines, skipped"
 _PIECE = 1 << 20
 _EMPTY: dict[str, Any] = {}
 
+Line = bytes | bytearray | None
+"""The bytes of a row; None where there are more than may be held."""
 Content = dict[str, Any] | str
 """A row's columns, or the reason why there are none."""
 _BOM = b"\xef\xbb\xbf"
@@ -111,31 +114,38 @@ class _Lines:
 
     def __init__(self, file: IO[bytes], reading: Reading) -> None:
         self.limit = reading.max_episode_bytes
-        """Bytes beyond which a line is passed over; may be lowered between batches."""
+        """Bytes beyond which no more of a line is held; may be lowered between batches."""
         self.row = 0
         """Rows given so far."""
         self.notes: Counter[str] = Counter()
         """What was met and is no row."""
         self._file = file
         self._most = reading.batch_rows
+        self._pieces = self._read_pieces()
+        self._begun: list[Line] = []
 
-    def batches(self) -> Iterator[list[bytes | None]]:
-        """Lines that are not blank: no more at a time than a batch has rows, nor than fit in memory."""
-        batch: list[bytes | None] = []
-        held = 0
-        for lines in self._pieces():
-            batch += lines
-            held += sum(len(line) for line in lines if line is not None)
-            while len(batch) >= self._most or held >= BATCH_BYTES:
-                self.row += len(batch[: self._most])
-                yield batch[: self._most]
-                batch = batch[self._most :]
-                held = sum(len(line) for line in batch if line is not None)
-        if batch:
+    def batches(self) -> Iterator[list[Line]]:
+        """Lines that are not blank: no more at a time than a batch has rows, nor than fit in memory.
+
+        A second call goes on where the first was left.
+        """
+        while self._take():
+            batch, self._begun = self._begun[: self._most], self._begun[self._most :]
             self.row += len(batch)
             yield batch
 
-    def _pieces(self) -> Iterator[list[bytes | None]]:
+    def _take(self) -> bool:
+        """Have lines for one more batch, if there are any."""
+        held = sum(len(line) for line in self._begun if line is not None)
+        while len(self._begun) < self._most and held < BATCH_BYTES:
+            lines = next(self._pieces, None)
+            if lines is None:
+                break
+            self._begun += lines
+            held += sum(len(line) for line in lines if line is not None)
+        return bool(self._begun)
+
+    def _read_pieces(self) -> Iterator[list[Line]]:
         """The lines that end within each piece of the file, without their newlines."""
         begun = bytearray()
         too_long = False
@@ -143,7 +153,7 @@ class _Lines:
         while piece := self._file.read(_PIECE):
             if fresh:
                 piece, fresh = piece.removeprefix(_BOM), False
-            lines: list[bytes | None] = [*piece.split(b"\n")]
+            lines: list[Line] = [*piece.split(b"\n")]
             if not too_long:
                 begun += lines[0] or b""
             if len(begun) > self.limit:
@@ -151,29 +161,26 @@ class _Lines:
                 begun.clear()
             if len(lines) == 1:
                 continue
-            lines[0] = None if too_long else bytes(begun)
+            lines[0] = None if too_long else begun
             begun, too_long = bytearray(lines.pop() or b""), False
             yield self._rows(lines)
         if too_long or begun:
-            yield self._rows([None if too_long else bytes(begun)])
+            yield self._rows([None if too_long else begun])
 
-    def _rows(self, lines: list[bytes | None]) -> list[bytes | None]:
-        limit = self.limit
-        rows = [
-            line if line is None or len(line) <= limit else None
-            for line in lines
-            if line is None or (line and not line.isspace())
-        ]
+    def _rows(self, lines: list[Line]) -> list[Line]:
+        rows = [line for line in lines if line is None or (line and not line.isspace())]
         if blank := len(lines) - len(rows):
             self.notes[BLANK] += blank
         return rows
 
 
-def _parsed(lines: list[bytes | None]) -> list[Content]:
+def _parsed(lines: list[Line]) -> list[Content]:
     """What each line holds. All are parsed in one call, which is much faster, unless one of them is no row."""
-    if None not in lines:
+    there = [line for line in lines if line is not None]
+    # Long lines are few, and joining them would double the memory they take.
+    if len(there) == len(lines) and sum(map(len, there)) <= 2 * BATCH_BYTES:
         try:
-            contents = from_json(b"[" + b",".join(lines) + b"]")  # type: ignore[arg-type]
+            contents = from_json(b"[" + b",".join(there) + b"]")
         except ValueError:
             pass
         else:
@@ -183,7 +190,7 @@ def _parsed(lines: list[bytes | None]) -> list[Content]:
     return [_parsed_line(line) for line in lines]
 
 
-def _parsed_line(line: bytes | None) -> Content:
+def _parsed_line(line: Line) -> Content:
     if line is None:
         return TOO_LONG
     try:
@@ -193,7 +200,7 @@ def _parsed_line(line: bytes | None) -> Content:
     return content if isinstance(content, dict) else NOT_JSON
 
 
-def _is_utf8(line: bytes) -> bool:
+def _is_utf8(line: bytes | bytearray) -> bool:
     try:
         line.decode()
     except UnicodeDecodeError:
@@ -206,25 +213,18 @@ def _is_utf8(line: bytes) -> bool:
 
 def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: Reading) -> Iterator[EventStream]:
     total = size(address)
-    unread = _Unread()
-    plan: _Plan | None = None
+    beginning = _Beginning(reading)
+    beginning.read(lines)
+    if not beginning.contents:
+        if len(beginning.unread):
+            raise beginning.unread.error(address, reading)
+        yield reading.codec.decode_each([])
+        return
+    plan = _plan(beginning.contents, address, reading)
+    lines.limit = limit_of(plan.shape, reading)
+    rest = (_parsed(_limited(batch, lines.limit)) for batch in lines.batches())
     row = 1
-    for batch in lines.batches():
-        contents = _parsed(batch)
-        if plan is None:
-            if not any(form_of(content, reading) for content in contents if isinstance(content, dict)):
-                unread.add(contents)
-                continue
-            plan = _plan(contents, reading)
-            for reasons in unread.given_back(reading.batch_rows):
-                yield plan.stream(reasons, row)
-                row += len(reasons)
-            lines.limit = limit_of(plan.shape, reading)
-            # These lines were read before the limit was known.
-            contents = [
-                content if line is None or len(line) <= lines.limit else TOO_LONG
-                for line, content in zip(batch, contents, strict=True)
-            ]
+    for contents in chain(beginning.given_back(lines.limit), rest):
         stream = plan.stream(contents, row)
         row += len(contents)
         stream.notes.update(lines.notes)
@@ -232,10 +232,48 @@ def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: Reading) -> It
         if reading.progress:
             reading.progress(raw.tell(), total)
         yield stream
-    if plan is None:
-        if len(unread):
-            raise unread.error(address, reading)
-        yield reading.codec.decode_each([])
+
+
+def _limited(lines: list[Line], limit: int) -> list[Line]:
+    return [line if line is not None and len(line) <= limit else None for line in lines]
+
+
+class _Beginning:
+    """The rows that a file is judged by: PREFIX_ROWS, from the first on that holds an event; fewer if they are long."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.unread = _Unread()
+        """The rows before them."""
+        self.lines: list[Line] = []
+        self.contents: list[Content] = []
+        self._reading = reading
+
+    def read(self, lines: _Lines) -> None:
+        held = 0
+        for batch in lines.batches():
+            contents = _parsed(batch)
+            start = 0
+            if not self.contents:
+                start = next((at for at, content in enumerate(contents) if self._is_event(content)), len(contents))
+                self.unread.add(contents[:start])
+            self.contents += contents[start:]
+            self.lines += batch[start:]
+            held += sum(len(line) for line in batch[start:] if line is not None)
+            if len(self.contents) >= PREFIX_ROWS or held >= BATCH_BYTES:
+                return
+
+    def _is_event(self, content: Content) -> bool:
+        return isinstance(content, dict) and form_of(content, self._reading) is not None
+
+    def given_back(self, limit: int) -> Iterator[list[Content]]:
+        """All rows up to here by the batch, now that it is known how long a row may be."""
+        most = self._reading.batch_rows
+        yield from self.unread.given_back(most)
+        for at in range(0, len(self.contents), most):
+            lines = _limited(self.lines[at : at + most], limit)
+            contents = self.contents[at : at + most]
+            yield [TOO_LONG if line is None else content for line, content in zip(lines, contents, strict=True)]
+        self.lines, self.contents = [], []
 
 
 class _Unread:
@@ -275,10 +313,10 @@ class _Unread:
         )
 
 
-def _plan(contents: list[Content], reading: Reading) -> _Plan:
+def _plan(contents: list[Content], address: str, reading: Reading) -> _Plan:
     """What the rows of a file mean, judged by its first ones."""
-    readable = (content for content in contents if isinstance(content, dict) and form_of(content, reading))
-    judged = list(islice(readable, PREFIX_ROWS))
+    judged = [content for content in contents[:PREFIX_ROWS] if isinstance(content, dict) and form_of(content, reading)]
+    check_present(address, list(dict.fromkeys(key for content in judged for key in content)), reading)
     forms: Counter[Form] = Counter(found for content in judged if (found := form_of(content, reading)))
     form = max(forms, key=lambda name: (forms[name], name == "text"))
     if form != "text":

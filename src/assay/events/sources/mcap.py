@@ -6,6 +6,8 @@ missing from every score without a word.
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +26,9 @@ from assay.events.stream import Episode, EventStream
 PROFILE = "owa"
 
 _MAGIC = b"\x89MCAP0\r\n"
+# Opcode and length, then where the summary and its offsets start, and the checksum of all from there to itself.
+_FOOTER = struct.Struct("<BQQQI")
+_FOOTER_OPCODE = 2
 _RECOVER = "If it was cut short, try: mcap recover FILE -o NEW"
 
 
@@ -84,7 +89,19 @@ class _Recording:
         self._file.seek(max(0, end - len(_MAGIC)))
         if end < 2 * len(_MAGIC) or self._file.read() != _MAGIC:
             raise self._error("the recording has no end: it was cut short or is still being written", _RECOVER)
+        self._check_summary(end - len(_MAGIC))
         self._file.seek(0)
+
+    def _check_summary(self, end: int) -> None:
+        """Refuse a summary that does not have its checksum: the package reads order and counts from it unchecked."""
+        self._file.seek(max(0, end - _FOOTER.size))
+        footer = self._file.read(_FOOTER.size)
+        opcode, length, start, _, checksum = _FOOTER.unpack(footer.rjust(_FOOTER.size, b"\0"))
+        if opcode != _FOOTER_OPCODE or length != _FOOTER.size - 9 or start > end:
+            raise self._error("the recording's footer is damaged or cut short", _RECOVER)
+        self._file.seek(start)
+        if start and checksum and zlib.crc32(self._file.read(end - start)[:-4]) != checksum:
+            raise self._error("the recording's summary is damaged", _RECOVER)
 
     def _read_topics(self, summary: Any) -> None:
         """How many messages each topic has; refuses one of ours that is not in JSON."""
@@ -124,6 +141,8 @@ class _Recording:
                 if reading.progress:
                     reading.progress(self._file.tell(), total)
         yield _stream(events, episode, reader)
+        if reading.progress and total is not None:
+            reading.progress(total, total)
         if missing:
             raise self._error(f"{missing} messages that its summary counts are not there", _RECOVER)
 

@@ -27,6 +27,7 @@ from assay.events.sources._rows import (
     TOO_LONG,
     Form,
     Shape,
+    check_present,
     column_of,
     form_of,
     limit_of,
@@ -83,7 +84,8 @@ SOURCE = ArrowTables()
 
 def _batches(table: _Table, plan: _Plan, address: str, reading: Reading) -> Iterator[EventStream]:
     row, total = 1, size(address)
-    rows = _batch_rows(table, plan, reading)
+    with _told(address):
+        rows = min(reading.batch_rows, _rows_that_fit(table, plan.names))
     batches = table.batches(plan.names, rows)
     while True:
         with _told(address, row):
@@ -104,10 +106,10 @@ def _batches(table: _Table, plan: _Plan, address: str, reading: Reading) -> Iter
         yield last
 
 
-def _batch_rows(table: _Table, plan: _Plan, reading: Reading) -> int:
-    """Rows at a time: fewer than asked for where rows are long, so that memory stays bounded."""
-    each = table.bytes_a_row(plan.names)
-    return max(1, min(reading.batch_rows, BATCH_BYTES // each)) if each else reading.batch_rows
+def _rows_that_fit(table: _Table, names: list[str]) -> int:
+    """Rows that can be held at a time, so that memory stays bounded where rows are long."""
+    each = table.bytes_a_row(names)
+    return max(1, BATCH_BYTES // max(each or 1, 1))
 
 
 @contextmanager
@@ -191,35 +193,43 @@ class _Parquet:
 
 class _Ipc:
     def __init__(self, address: str, stack: ExitStack, *, is_stream: bool) -> None:
-        self._address = address
-        self._stack = stack
+        import pyarrow as pa
+
+        path = local_path(address)
+        opened = pa.memory_map(path) if path is not None else pa.PythonFile(open_binary(address), mode="r")
+        self._file = stack.enter_context(opened)
         self._is_stream = is_stream
-        self._at: Any = None
+        self._share = 0.0
         self.schema = self._reader(None).schema
         self.unfinished = is_stream and not _ends_with_mark(address)
 
-    def _reader(self, fields: list[int] | None) -> Any:
+    def _reader(self, names: list[str] | None) -> Any:
+        """A new reader from the file's beginning; one at a time, since all share the file's position."""
         import pyarrow as pa
 
-        path = local_path(self._address)
-        opened = pa.memory_map(path) if path is not None else pa.PythonFile(open_binary(self._address))
-        self._at = self._stack.enter_context(opened)
+        self._file.seek(0)
+        # A choice of columns makes Arrow copy what it would otherwise only map, so it is made only where it saves.
+        fields = None
+        if names is not None and set(names) != set(self.schema.names):
+            fields = [self.schema.get_field_index(name) for name in names]
         options = pa.ipc.IpcReadOptions(included_fields=fields)
-        return (pa.ipc.open_stream if self._is_stream else pa.ipc.open_file)(self._at, options=options)
+        return (pa.ipc.open_stream if self._is_stream else pa.ipc.open_file)(self._file, options=options)
 
     def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        reader = self._reader([self.schema.get_field_index(name) for name in names])
+        reader = self._reader(names)
         if self._is_stream:
             yield from reader
-        else:
-            yield from (reader.get_batch(at) for at in range(reader.num_record_batches))
+            return
+        for at in range(reader.num_record_batches):
+            self._share = (at + 1) / reader.num_record_batches
+            yield reader.get_batch(at)
 
     def bytes_a_row(self, names: list[str]) -> int | None:
         first = next((batch for batch in self.batches(names, 1) if batch.num_rows), None)
         return first.nbytes // first.num_rows if first is not None else None
 
     def position(self, rows: int, total: int | None) -> int:
-        return int(self._at.tell())
+        return int(self._file.tell() if self._is_stream else self._share * (total or 0))
 
 
 def _ends_with_mark(address: str) -> bool:
@@ -238,8 +248,8 @@ def _plan(table: _Table, address: str, reading: Reading) -> _Plan:
     """What the rows of a file mean, judged by its columns and its first rows."""
     present = table.schema.names
     form = form_of(present, reading)
-    absent = [name for name in reading.columns.values() if name not in present]
-    if form is None or absent:
+    check_present(address, present, reading)
+    if form is None:
         raise missing_columns(address, present, reading)
     wanted = {"text": ("text",), "event": ("event",), "columns": FIELDS}[form]
     columns = {ours: name for ours in (*wanted, "episode", "stratum") if (name := column_of(ours, present, reading))}
@@ -253,10 +263,20 @@ def _plan(table: _Table, address: str, reading: Reading) -> _Plan:
     if reading.rows != "auto":
         return replace(plan, shape=reading.rows)
     with _told(address):
-        rows = min(PREFIX_ROWS, _batch_rows(table, plan, reading))
-        first = next((batch for batch in table.batches([columns["text"]], rows) if batch.num_rows), None)
-    starts = [] if first is None else _starts(first.column(0).slice(0, rows))
+        starts = _first_starts(table, columns["text"])
     return replace(plan, shape=shape_of(starts, reading))
+
+
+def _first_starts(table: _Table, name: str) -> list[int]:
+    """The number of <EVENT_START>s in each of the file's first texts that are not empty; fewer if they are long."""
+    starts: list[int] = []
+    left = min(PREFIX_ROWS, _rows_that_fit(table, [name]))
+    for batch in table.batches([name], left):
+        starts += _starts(batch.column(0).slice(0, left))
+        left -= min(left, batch.num_rows)
+        if not left:
+            break
+    return starts
 
 
 def _starts(texts: pa.Array) -> list[int]:
