@@ -74,9 +74,8 @@ class Fuzz:
         expected = self.codec.decode(text)
         for array in (self.text.at_end(len(raw)), self.text.at_start(len(raw))):
             columns = self.blank(len(raw) // 13 + 1)
-            n, _ = kernels.decode_text(filled(array, raw), self.image, self.codec._grammar, *columns)
+            n, _ = kernels.decode_text(filled(array, raw), self.image, self.codec._grammar, 0, *columns)
             same(expected, columns, n)
-        kernels.last_start(filled(self.text.at_end(len(raw)), raw), len(raw))
 
     def elements(self, text: bytes) -> None:
         raw = np.frombuffer(text, np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import random
 from collections.abc import Iterable, Iterator
@@ -38,7 +39,7 @@ def protocol(request: pytest.FixtureRequest) -> EventProtocol:
 
 def batches(stream: EventStream, cuts: Iterable[int]) -> list[EventStream]:
     edges = sorted({0, len(stream), *(min(cut, len(stream)) for cut in cuts)})
-    return [stream[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [stream[a:b] for a, b in itertools.pairwise(edges)]
 
 
 def pairs(protocol: EventProtocol, predicted: list[EventStream], truth: list[EventStream]) -> list[Pair]:
