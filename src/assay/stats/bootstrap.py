@@ -18,6 +18,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -497,7 +498,7 @@ class _WeighedRow:
         return self.opened[block]
 
 
-def _weighed(index: Ints, weights: Floats, size: int) -> Floats:
+def _weighed(index: NDArray[np.integer[Any]], weights: NDArray[Any], size: int) -> Floats:
     """Sum of the weights at each index, shape (size,)."""
     return np.asarray(np.bincount(index, weights, size), np.float64)
 
