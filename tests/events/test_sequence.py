@@ -138,6 +138,19 @@ def test_precision_levels_of_a_delta(encoding: str, predicted: int, true: int, e
     assert event["mouse_metrics"]["dy_precision_match"] == dict.fromkeys(("p1", "p2", "p3"), True)
 
 
+def test_numbers_of_fewer_digits_have_levels_too() -> None:
+    # Times of two digits: p1 is the first, p2 both, and with no third digit p3 is both as well.
+    codec = events.codec("hierarchical", time_bases=(20, 10), delta_bases=(100,), scroll_bases=(2,))
+    sides = [
+        EventStream.from_events([{"kind": "mouse", "ts": ts, "dx": dx, "dy": 0, "flags": 0, "data": 0}])
+        for ts, dx in ((130_000_000, 5), (120_000_000, 5))
+    ]
+    report = events.evaluate(*map(codec.quantise, sides), protocols=["sequence"], encoding=codec)
+    found = report.flat("sequence")
+    assert [found[f"timestamp_metrics.precision_accuracy.{level}"] for level in ("p1", "p2", "p3")] == [1.0, 0.0, 0.0]
+    assert [found[f"mouse_metrics.dx_precision_accuracy.{level}"] for level in ("p1", "p2", "p3")] == [1.0, 1.0, 1.0]
+
+
 def test_precision_levels_of_a_length() -> None:
     # (30, 40) has length 50, (36, 48) has length 60: tens differ. (30, 40) and (40, −30) have the same length.
     assert only_event(mouse(36, 48), mouse(30, 40))["mouse_metrics"]["euclidean_precision_match"] == {
