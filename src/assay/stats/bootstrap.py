@@ -60,6 +60,8 @@ class Resampling:
                 f"cannot make an interval from {self.reps} resamples at level {self.level}",
                 hint="Use at least 1 resample and a level between 0 and 1",
             )
+        if not 0 <= self.seed < 2**32:  # the legacy generator of `reference` takes 32 bits
+            raise UsageError(f"{self.seed} is no seed", hint="Give a whole number from 0 to 4294967295")
 
     @property
     def method(self) -> str:
