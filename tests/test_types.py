@@ -84,8 +84,8 @@ def test_squared_deviations_are_right_to_the_last_bit(x: list[int]) -> None:
 
 
 def test_moments_of_many_large_values_do_not_overflow() -> None:
-    # More values than one chunk holds, each just below 2**62: floats and 64-bit sums would both be wrong here.
-    n, value = 2**20 + 3, 2**62 - 1
+    # Four million values just below 2**62: floats and 64-bit sums would both be wrong here, even limb by limb.
+    n, value = 2**22 + 3, 2**62 - 1
     found = Moments.of(np.full(n, value, np.int64))
     assert (found.n, found.total, found.squares) == (n, n * value, n * value * value)
     assert found.sum_of_squared_deviations == 0.0
