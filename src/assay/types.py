@@ -8,7 +8,7 @@ This module knows NumPy and nothing of events or conversations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -46,6 +46,8 @@ class Estimate:
     """How many resampling units there were."""
     n_skipped: int = 0
     """How many cases had nothing to measure and entered no average."""
+    replicates: Floats | None = field(default=None, repr=False, compare=False)
+    """The statistic of every resample, shape (reps,), where a comparison asked to keep them; NaN where undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,3 +322,41 @@ class InOrder:
 
 
 State = Ratio | Moments | Distribution | Joint | InOrder
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Case:
+    """The unit that is resampled and paired: an episode, or a scenario."""
+
+    name: str
+    stratum: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One evaluation as it is kept: what is needed to repeat it, and what scoring left behind.
+
+    Estimates are not part of it. They are recomputed from the tallies, so they cannot go stale.
+    """
+
+    id: str
+    """Unique, and in the order of creation when sorted."""
+    kind: str
+    """'events' or 'chat'."""
+    name: str
+    """What its owner calls it; empty where nobody named it."""
+    created: str
+    """UTC, ISO 8601."""
+    command: str
+    """The command line, without secrets."""
+    settings: Mapping[str, Any]
+    seed: int
+    versions: Mapping[str, int]
+    """Versions of the protocols or metrics that scored it, by name."""
+    inputs: Mapping[str, Any]
+    """What was read, with digests."""
+    environment: Mapping[str, str]
+    """Package versions, machine, revision."""
+    tallies: Mapping[str, Mapping[Case, Mapping[str, State]]]
+    """Events: states by protocol and episode. Conversations: distributions of scores by agent, scenario and metric."""
+    tags: tuple[str, ...] = ()

@@ -51,6 +51,9 @@ class Resampling:
     """Confidence level."""
     seed: int = 42
     """Seed of the generator; every interval starts from it anew."""
+    keep: bool = False
+    """Keep the replicates in the estimate. With the same units, strata and seed, two estimates rest on the same
+    resamples, so the difference of their replicates is a paired one."""
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -137,7 +140,7 @@ def value_intervals(
     else:
         replicates = _episode(parts, total, statistics, plan, strata)
     return {
-        name: blank if points[name] is None else _with_ends(replace(blank, value=points[name]), replicates[name])
+        name: blank if points[name] is None else _with_ends(replace(blank, value=points[name]), replicates[name], plan)
         for name in statistics
     }
 
@@ -159,7 +162,7 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
         totals = weights @ np.array([part.total for part in parts], np.float64)
         with np.errstate(invalid="ignore"):
             shares = hits / totals
-    return _with_ends(blank, shares)
+    return _with_ends(blank, shares, plan)
 
 
 def sum_interval(
@@ -183,7 +186,7 @@ def sum_interval(
     if plan.unit != "episode" or len(parts) < 2 or estimate.value is None:
         return estimate
     weights = resample_weights(len(parts), strata, plan.reps, np.random.default_rng(plan.seed))
-    return _with_ends(replace(estimate, method=plan.method, unit="episode"), function(weights @ table))
+    return _with_ends(replace(estimate, method=plan.method, unit="episode"), function(weights @ table), plan)
 
 
 def resample_weights(
@@ -218,8 +221,10 @@ def _percent(name: str) -> float:
     return float(match[1])
 
 
-def _with_ends(estimate: Estimate, replicates: Floats) -> Estimate:
+def _with_ends(estimate: Estimate, replicates: Floats, plan: Resampling) -> Estimate:
     """The estimate with its interval's two ends. Resamples in which nothing could be measured are left out."""
+    if plan.keep:
+        estimate = replace(estimate, replicates=replicates)
     usable = replicates[~np.isnan(replicates)]
     if not len(usable):
         return estimate
