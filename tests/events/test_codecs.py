@@ -244,6 +244,13 @@ def test_a_second_start_cuts_the_first_short_and_keeps_its_place() -> None:
     assert found.kind[1] == Kind.MOUSE  # what it was meant to be could still be read
 
 
+def test_a_second_start_cuts_json_short_too() -> None:
+    good = encode(decode(SCREEN), "json")
+    found = codec("json").decode(f'{good}<EVENT_START>{{"topic":"scr{good}<EVENT_START>')
+    assert found.problem.tolist() == [Problem.NONE, Problem.CUT_SHORT, Problem.NONE, Problem.CUT_SHORT]
+    assert IGNORED_BYTES not in found.notes
+
+
 def test_an_event_without_an_end_is_cut_short_by_the_end_of_the_text() -> None:
     found = codec("hierarchical").decode(PRESS_A + PRESS_A[: -len("<EVENT_END>")])
     assert found.problem.tolist() == [Problem.NONE, Problem.CUT_SHORT]
@@ -401,15 +408,17 @@ def test_the_older_layout_has_the_time_first() -> None:
 
 def test_a_large_text_gives_the_same_events_on_any_number_of_threads() -> None:
     rows = [row["text"] for row in golden("hierarchical")]
-    text = " ".join(rows) * 250
+    part, times = " ".join(rows) + " ", 250
+    text = part * times
     assert len(text) > 8_000_000
     decoder = token_codec("hierarchical")
-    one = decoder.decode(text, threads=1)
-    for threads in (2, 3, 7):
-        other = decoder.decode(text, threads=threads)
-        assert other.notes == one.notes
-        for name in ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem"):
-            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    one = decoder.decode(part)
+    for whole in (text, text.encode()):
+        for threads in (1, 2, 3, 7):
+            found = decoder.decode(whole, threads=threads)
+            assert found.notes[IGNORED_BYTES] == one.notes[IGNORED_BYTES] * times
+            for name in ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem"):
+                assert np.array_equal(getattr(found, name), np.tile(getattr(one, name), times)), name
 
 
 def test_a_large_text_without_events_may_be_cut_nowhere() -> None:
@@ -522,6 +531,9 @@ def test_ids_that_cannot_be_decoded_are_an_error_of_use() -> None:
         ({"image": "<>"}, "not one token"),
         ({"image": "<MOUSE>"}, "another meaning"),
         ({"image": "<17>"}, "another meaning"),
+        ({"image": "<SIGN_PLUS>"}, "another meaning"),
+        ({"image": "<VK_65>"}, "another meaning"),
+        ({"delta_bases": (2_000_000_000,)}, "make no digits"),
         ({"basis": (10,)}, "no setting of a token encoding called 'basis'"),
     ],
 )

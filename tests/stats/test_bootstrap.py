@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -182,6 +183,17 @@ def test_episode_is_brute_force_resampling_of_groups(kind: str, statistic: str) 
     assert found.high == pytest.approx(high, rel=exact, abs=exact)
     assert found.value == pytest.approx(PLAIN[statistic](np.concatenate(parts)), rel=1e-12)
     assert (found.unit, found.n_units, found.n) == ("episode", 9, sum(map(len, parts)))
+
+
+def test_many_episodes_use_fewer_blocks_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = episodes_of("opened blocks")
+    plan, whole = Resampling("episode", 60, seed=2), [Distribution.of(part) for part in parts]
+    usual = value_intervals(whole, ["iqm", "median", "mean"], plan)
+    # As if there were thousands of episodes: at most 64 blocks of values.
+    monkeypatch.setattr(sys.modules["assay.stats.bootstrap"], "_BLOCK_CELLS", 1)
+    fewer = value_intervals(whole, ["iqm", "median", "mean"], plan)
+    for name, estimate in usual.items():
+        assert (fewer[name].low, fewer[name].high) == pytest.approx((estimate.low, estimate.high), rel=1e-12)
 
 
 def test_values_on_the_edges_of_blocks_are_counted_once() -> None:
