@@ -219,7 +219,7 @@ def test_a_spoiled_truth_is_reported_and_not_scored() -> None:
 
 
 def test_truths_that_are_all_spoiled_are_an_error() -> None:
-    with pytest.raises(TruthError, match="none of the 2 true events decodes"):
+    with pytest.raises(TruthError, match="2 of 2 true events do not decode"):
         figures([key(0), key(0)], [None, None])
 
 
