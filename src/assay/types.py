@@ -8,7 +8,7 @@ This module knows NumPy and nothing of events or conversations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import UsageError
+
+_LIMB = 2**21 - 1
+_LIMB_CHUNK = 2**20
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -71,6 +74,18 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
+
+    @classmethod
+    def of(cls, values: NDArray[np.integer[Any]]) -> Moments:
+        """The moments of 64-bit integers, 0 or more, shape (n,)."""
+        total = squares = 0
+        for start in range(0, len(values), _LIMB_CHUNK):
+            # Three limbs of 21 bits: a product has 42 bits, and 2**21 of them still fit into 63.
+            chunk = values[start : start + _LIMB_CHUNK].astype(np.int64)
+            limbs = [chunk & _LIMB, chunk >> 21 & _LIMB, chunk >> 42]
+            total += sum(int(limb.sum()) << 21 * i for i, limb in enumerate(limbs))
+            squares += sum(int(a @ b) << 21 * (i + j) for i, a in enumerate(limbs) for j, b in enumerate(limbs))
+        return cls(len(values), total, squares)
 
     @property
     def sum_of_squared_deviations(self) -> float:
@@ -159,23 +174,28 @@ class Joint:
         some = [part for part in parts if len(part.counts)]
         if len(some) <= 1:
             return some[0] if some else cls()
-        return cls.of(np.concatenate([part.rows for part in some]), np.concatenate([part.counts for part in some]))
+        rows = np.concatenate([part.rows for part in some])
+        return cls.of(*rows.T, counts=np.concatenate([part.counts for part in some]))
 
     @classmethod
-    def of(cls, rows: NDArray[np.integer[Any]], counts: Ints | None = None) -> Joint:
-        """The distribution of `rows`, shape (n, d), each occurring once or `counts` times."""
-        table = np.ascontiguousarray(rows, np.int64)
-        times = np.ones(len(table), np.int64) if counts is None else np.asarray(counts, np.int64)
-        if not len(table):
+    def of(cls, *columns: NDArray[np.integer[Any]], counts: Ints | None = None) -> Joint:
+        """The distribution of the rows that `columns`, shape (n,) each, make; each occurs once or `counts` times."""
+        if not columns or not len(columns[0]):
             return cls()
-        packing = _Packing.of(table)
-        if packing is None:
-            order = np.lexsort(table.T[::-1])
-            table = table[order]
-            first = np.flatnonzero(np.concatenate([[True], (table[1:] != table[:-1]).any(axis=1)]))
-            return cls(table[first], np.add.reduceat(times[order], first))
-        keys, merged = _count(packing.pack(table), None if counts is None else times)
-        return cls(packing.unpack(keys), merged)
+        packing = _Packing.of(columns)
+        if packing is not None:
+            keys, times = _count(packing.pack(columns), counts)
+            return cls(packing.unpack(keys), times)
+        table = np.stack([column.astype(np.int64) for column in columns], axis=1)
+        order = np.lexsort(table.T[::-1])
+        table = table[order]
+        first = np.flatnonzero(np.concatenate([[True], (table[1:] != table[:-1]).any(axis=1)]))
+        ones = np.ones(len(table), np.int64) if counts is None else counts[order]
+        return cls(table[first], np.add.reduceat(ones, first))
+
+    def where(self, chosen: NDArray[np.bool_]) -> Joint:
+        """The rows for which `chosen`, shape (k,), is true."""
+        return Joint(self.rows[chosen], self.counts[chosen]) if len(self.counts) else self
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -210,28 +230,41 @@ def _count(keys: Ints, counts: Ints | None) -> tuple[Ints, Ints]:
 class _Packing:
     """Rows as single integers in the same order: one fast sort instead of one for each column."""
 
-    low: Ints
+    low: list[int]
     spans: list[int]
 
     @classmethod
-    def of(cls, table: Ints) -> _Packing | None:
-        """The packing for `table`, or None where the ranges of its columns need more than 63 bits together."""
-        low, high = table.min(axis=0), table.max(axis=0)
-        spans = [int(top) - int(bottom) + 1 for bottom, top in zip(low, high, strict=True)]
+    def of(cls, columns: Sequence[NDArray[np.integer[Any]]]) -> _Packing | None:
+        """The packing for these columns, or None where their ranges need more than 63 bits together."""
+        low = [int(column.min()) for column in columns]
+        spans = [int(column.max()) - least + 1 for column, least in zip(columns, low, strict=True)]
         return cls(low, spans) if math.prod(spans) < 2**63 else None
 
-    def pack(self, table: Ints) -> Ints:
-        packed = np.zeros(len(table), np.int64)
-        for index, span in enumerate(self.spans):
+    def pack(self, columns: Sequence[NDArray[np.integer[Any]]]) -> Ints:
+        packed = np.zeros(len(columns[0]), np.int64)
+        for column, least, span in zip(columns, self.low, self.spans, strict=True):
             packed *= span
-            packed += table[:, index] - self.low[index]
+            packed += column
+            packed -= least
         return packed
 
     def unpack(self, packed: Ints) -> Ints:
         table = np.empty((len(packed), len(self.spans)), np.int64)
         for index in reversed(range(len(self.spans))):
             packed, table[:, index] = np.divmod(packed, self.spans[index])
-        return table + self.low
+        return table + np.array(self.low)
 
 
-State = Ratio | Moments | Distribution | Joint
+@dataclass(frozen=True, slots=True, eq=False)
+class InOrder:
+    """Single values in the order they came. Adding keeps that order, so it does not commute: it serves the one
+    interval that is defined by order (`reference`), and nothing else."""
+
+    values: Floats = field(default_factory=lambda: np.empty(0, np.float64))
+    """Shape (n,), float64."""
+
+    def __add__(self, other: InOrder) -> InOrder:
+        return InOrder(np.concatenate([self.values, other.values]))
+
+
+State = Ratio | Moments | Distribution | Joint | InOrder

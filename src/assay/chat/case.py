@@ -75,9 +75,8 @@ class Case:
         """Whether the query is about what is to come."""
         if not self.asks_data:
             return False
-        return bool(self.query.all("asks.later")) or any(
-            day not in _PRESENT | _PAST for day in self.days_of(self.query)
-        )
+        days = self.days_of(self.query)
+        return bool(self.query.all("asks.later")) or any(day not in _PRESENT | _PAST for day in days)
 
     @property
     def needs_data(self) -> bool:
@@ -353,7 +352,7 @@ class Case:
         """Whether an aspect holds ('cold'): by the truth, or where it is silent by the response."""
         aspect = self.domain.aspects[name]
         if "quantity" in aspect:
-            kind, limit = aspect["quantity"], aspect["at_most"]
+            kind, limit = aspect["quantity"], float(aspect["at_most"])
             true = [fact.value for fact in self.truth.facts if fact.kind == kind and fact.role == "actual"]
             true = true or [fact.value for fact in self.truth.facts if fact.kind == kind]
             if true:

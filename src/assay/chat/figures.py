@@ -244,14 +244,13 @@ class _Parser:
     def is_clock_or_date(self, number: _Number) -> bool:
         """Whether it belongs to 15:30 or 2026-11-15."""
         reading, tokens = self.reading, self.tokens
-        for here, there in ((number.last, number.last + 1), (number.first - 1, number.first)):
-            mark, other = (there, there + 1) if here == number.last else (here, here - 1)
-            if not (0 <= mark < len(tokens) and 0 <= other < len(tokens)):
+        for mark, other in ((number.last + 1, number.last + 2), (number.first - 1, number.first - 2)):
+            if not (0 <= other < len(tokens) and 0 <= mark < len(tokens)):
                 continue
-            touches = reading.ends[here] == reading.starts[there]
-            if touches and tokens[mark].text == ":" and tokens[other].kind == "number":
-                if reading.ends[min(mark, other)] == reading.starts[max(mark, other)]:
-                    return True
+            first = min(mark - 1, other)
+            touching = all(reading.ends[at] == reading.starts[at + 1] for at in (first, first + 1))
+            if touching and tokens[mark].text == ":" and tokens[other].kind == "number":
+                return True
         return (
             number.last + 4 < len(tokens)
             and len(tokens[number.last].raw) == 4

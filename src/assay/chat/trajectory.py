@@ -64,7 +64,7 @@ class Trajectory:
     any_order: bool
     """Every expected call occurs; the order and other calls do not matter."""
     precision: float | None
-    """Share of the actual calls that were expected, a call with some right arguments counting in part; None without calls."""
+    """Share of the actual calls that were expected, with part of a call for part of its arguments; None without any."""
     recall: float | None
     """Share of the expected calls that were made, counted alike; None where none was expected."""
     f1: float
@@ -87,9 +87,8 @@ class Trajectory:
         reasons += [str(difference) for difference in self.differences]
         reasons += [f"{name} was called and not expected" for name in self.unexpected]
         if self.out_of_order:
-            reasons.append(
-                f"the calls came in another order (call {', '.join(str(at + 1) for at in self.out_of_order)})"
-            )
+            early = ", ".join(str(at + 1) for at in self.out_of_order)
+            reasons.append(f"the calls came in another order (call {early} came too early)")
         text = "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else "")
         return f"{text[:1].upper()}{text[1:]}."
 

@@ -3,7 +3,7 @@
 Knows NumPy and `assay.types`, and nothing of events or conversations.
 """
 
-from assay.stats.bootstrap import UNITS, Resampling, bootstrap, ratio_interval, value_intervals
+from assay.stats.bootstrap import UNITS, Resampling, bootstrap, ratio_interval, sum_interval, value_intervals
 from assay.stats.quantiles import iqm, iqmpe, percentile
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "iqmpe",
     "percentile",
     "ratio_interval",
+    "sum_interval",
     "value_intervals",
 ]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -116,6 +116,9 @@ def value_intervals(
     blank = Estimate(None, level=plan.level, method=plan.method, unit=plan.unit, n=total.n, n_units=n_units)
     if not len(total.values):
         return dict.fromkeys(statistics, blank)
+    if plan.unit == "episode" and len(parts) < 2:
+        # One episode says nothing about others: resampling it would give an interval of no width.
+        return {name: replace(blank, value=points[name]) for name in statistics}
     if plan.unit == "reference":
         if in_order is None:
             raise UsageError("'reference' resamples values in order", hint="Keep them, or use another interval")
@@ -135,7 +138,7 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
     blank = Estimate(
         total.value, level=plan.level, method=plan.method, unit=unit, n=total.total, n_units=n_units
     )
-    if total.value is None:
+    if total.value is None or (unit == "episode" and len(parts) < 2):
         return blank
     rng = np.random.default_rng(plan.seed)
     if unit == "event":
@@ -147,6 +150,28 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
         with np.errstate(invalid="ignore"):
             shares = hits / totals
     return replace(blank, **_ends(shares, plan))
+
+
+def sum_interval(
+    parts: Sequence[Floats],
+    function: Callable[[Floats], Floats],
+    plan: Resampling,
+    *,
+    n: int,
+    strata: Sequence[str] | None = None,
+) -> Estimate:
+    """`function` of the sum of all `parts`, one array of shape (k,) per episode, with its interval.
+
+    `function` takes sums of shape (…, k) and gives values of shape (…), NaN where undefined. Sums do not say what single
+    events were, so only the `episode` unit has an interval here.
+    """
+    table = np.array(list(parts), np.float64).reshape(len(parts), -1)
+    value = float(function(table.sum(axis=0))) if len(parts) else math.nan
+    estimate = Estimate(None if math.isnan(value) else value, level=plan.level, n=n, n_units=len(parts))
+    if plan.unit != "episode" or len(parts) < 2 or estimate.value is None:
+        return estimate
+    weights = resample_weights(len(parts), strata, plan.reps, np.random.default_rng(plan.seed))
+    return replace(estimate, method=plan.method, unit="episode", **_ends(function(weights @ table), plan))
 
 
 def resample_weights(

@@ -13,7 +13,7 @@ from assay.chat.metric import Finding, Metric, Rule
 _EPSILON = 1e-9
 
 
-def no_truth(case: Case) -> str | None:
+def _no_truth(case: Case) -> str | None:
     return None if case.truth else "there is no ground truth to compare with"
 
 
@@ -78,9 +78,8 @@ def _state_missing(case: Case) -> Finding | None:
 def _later_missing(case: Case) -> Finding | None:
     if not case.asks_later:
         return None
-    days = [
-        mention for name, mention in case.days_of(case.response).items() if name not in ("now", "today", "yesterday")
-    ]
+    named = case.days_of(case.response)
+    days = [mention for name, mention in named.items() if name not in ("now", "today", "yesterday")]
     addressed = case.said("later") or case.own([mention for mention in days if mention.asserted])
     return None if addressed else Finding()
 
@@ -90,7 +89,7 @@ METRIC = Metric(
     group="functional",
     base=1.0,
     asks="Does it agree with the ground truth?",
-    unmeasured=no_truth,
+    unmeasured=_no_truth,
     rules=(
         Rule("figure_off", -0.1, "a figure is a little off", when=_off("actual", "feels_like", wrong=False)),
         Rule("figure_wrong", -0.3, "a figure is wrong", when=_off("actual", "feels_like", wrong=True)),

@@ -38,7 +38,8 @@ def _ignored(case: Case) -> Finding | None:
 
 
 def _missing(case: Case) -> str:
-    return f"the query lacks {' and '.join('an intent' if part == 'intent' else f'a {part}' for part in case.missing_parts)}"
+    parts = ["an intent" if part == "intent" else f"a {part}" for part in case.missing_parts]
+    return f"the query lacks {' and '.join(parts)}"
 
 
 METRIC = Metric(

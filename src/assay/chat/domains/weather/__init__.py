@@ -1,7 +1,7 @@
 """The weather: how the shapes in which weather services and assistants give it become facts.
 
 Read are: `{"current": {...}, "forecast": [...]}` as assistants store it, OpenWeather's own answers (current, five-day
-list, one call), and a flat table. Temperatures are taken as °C unless the data says imperial; above 150 they are kelvin.
+list, one call), and a flat table. Temperatures are in °C unless the data says imperial; above 150 they are in kelvin.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _KELVIN_ABOVE = 150.0
 def read_truth(data: Any) -> Truth:
     """Current temperature, feels-like and condition, and for each day of a forecast its high, low and condition."""
     field = "weather_data_used"
-    root: Mapping[str, Any] = {"forecast": data} if isinstance(data, Sequence) and not isinstance(data, str) else (
-        mapping(data, field)
-    )  # fmt: skip
+    is_list = isinstance(data, Sequence) and not isinstance(data, str)
+    root = {"forecast": data} if is_list else mapping(data, field)
     imperial = str(root.get("units", "")).lower() in ("imperial", "fahrenheit", "f", "us")
     nested = next((name for name in ("current", "current_weather", "now") if name in root), None)
     current = mapping(root.get(nested), f"{field}.{nested}") if nested else root
     reader = _Reader(imperial)
-    facts, states = [], {}
+    facts: list[Fact] = []
+    states: dict[str | None, str] = {}
     where = f"{field}.{nested}" if nested else field
     main = current.get("main")
     inner = main if isinstance(main, Mapping) else current

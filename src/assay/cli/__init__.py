@@ -1,0 +1,57 @@
+"""The command line: thin. It parses, calls, prints, and turns errors meant for users into one sentence and exit code 2.
+
+Results go to standard output, progress and warnings to standard error. Nothing heavy is imported before a command runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from assay import __version__
+from assay.cli import chat, demo, events
+from assay.errors import AssayError
+
+app = typer.Typer(
+    name="assay",
+    help="Tells what an AI agent is made of: what it does, and what it says.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(events.app, name="events")
+app.add_typer(chat.app, name="chat")
+app.command("demo")(demo.demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"assay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
+    version: bool = typer.Option(False, "--version", help="Print the version and leave.", callback=_print_version, is_eager=True),
+) -> None:
+    if debug:
+        os.environ["ASSAY_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Entry point of the `assay` command."""
+    try:
+        app()
+    except AssayError as error:
+        if os.environ.get("ASSAY_DEBUG"):
+            raise
+        print(f"assay: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output has seen enough. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

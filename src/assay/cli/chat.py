@@ -1,0 +1,5 @@
+"""`assay chat`: placeholder until conversations land."""
+
+import typer
+
+app = typer.Typer()

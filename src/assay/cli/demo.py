@@ -1,0 +1,70 @@
+"""`assay demo`: everything embedded, from made-up recordings to tables and a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.errors import UsageError
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
+    seed: Annotated[int, typer.Option(help="Seed of the made-up recordings.")] = 7,
+) -> None:
+    """Make up recordings and two models' predictions of them, score both, and write a report."""
+    from rich.console import Console
+
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"'{out}' is a file", hint="Name a folder with --out")
+    out.mkdir(parents=True, exist_ok=True)
+    _events(out, seed, Console())
+
+
+def _events(out: Path, seed: int, console: object) -> None:
+    from rich.console import Console
+
+    from assay.events import synthetic
+    from assay.events.evaluation import evaluate
+    from assay.events.protocols import PROTOCOLS
+    from assay.report import events as page
+    from assay.report import terminal
+
+    assert isinstance(console, Console)
+    truth = synthetic.recording(seed=seed)
+    files = {"truth": out / "truth.jsonl", "good": out / "good.jsonl", "poor": out / "poor.jsonl"}
+    models = {"good": synthetic.GOOD, "poor": synthetic.POOR}
+    _write(files["truth"], truth)
+    for name, model in models.items():
+        _write(files[name], synthetic.prediction(truth, model, seed=seed))
+    console.print(
+        f"[bold]Desktop events.[/bold] {len(truth):,} made-up events in {len(truth.episodes)} episodes, and two made-up "
+        "models: [bold]good[/bold] is nearly right, [bold]poor[/bold] is late, moves too little and mistakes keys.\n"
+    )
+    reports = {
+        name: evaluate(str(files[name]), str(files["truth"]), protocols=PROTOCOLS.names(), seed=42) for name in models
+    }
+    console.print(terminal.events(reports))
+    report = page.write(reports, out / "report.html")
+    console.print(f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, and [bold]{report}[/bold].")
+    console.print("Look next at:")
+    console.print(f"  {report}  in a browser; it needs no network", highlight=False)
+    console.print(f"  assay events eval {files['good']} {files['truth']} --full", highlight=False, soft_wrap=True)
+    console.print(f"  assay events decode {files['poor']}", highlight=False)
+
+
+def _write(path: Path, stream: object) -> None:
+    """One row per event, with its episode and stratum."""
+    import json
+
+    from assay.events import synthetic
+    from assay.events.stream import EventStream
+
+    assert isinstance(stream, EventStream)
+    texts = synthetic.token_text(stream)
+    with path.open("w", encoding="utf-8") as file:
+        for text, at in zip(texts, stream.episode.tolist(), strict=True):
+            episode = stream.episodes[at]
+            file.write(json.dumps({"episode": episode.name, "stratum": episode.stratum, "text": text}) + "\n")

@@ -1,0 +1,238 @@
+"""`assay events`: score and read streams of desktop events."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.errors import UsageError
+
+app = typer.Typer(help="Score and read streams of desktop events.", no_args_is_help=True)
+
+_READING = "Reading"
+_SCORING = "Scoring"
+_OUTPUT = "Output"
+
+Encoding = Annotated[
+    str, typer.Option(help="hierarchical, hierarchical-time-first, factorized or json.", rich_help_panel=_READING)
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse digits beyond their base instead of adding them up.", rich_help_panel=_READING)
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="OURS=THEIRS, e.g. text=generated; may be given again.", rich_help_panel=_READING),
+]
+Rows = Annotated[
+    str, typer.Option(help="What a row is: auto, event or episode.", rich_help_panel=_READING)
+]
+TimeBases = Annotated[
+    str | None, typer.Option(help="Bases of the time digits, e.g. 16,10,10.", rich_help_panel=_READING)
+]
+DeltaBases = Annotated[
+    str | None, typer.Option(help="Bases of the digits of dx and dy, e.g. 2,20,10,10.", rich_help_panel=_READING)
+]
+ScrollBases = Annotated[
+    str | None, typer.Option(help="Bases of the digits of a scroll, e.g. 2,10.", rich_help_panel=_READING)
+]
+UnitMs = Annotated[float | None, typer.Option(help="Unit of time in ms, by default 10.", rich_help_panel=_READING)]
+ImageToken = Annotated[
+    str | None, typer.Option(help="Token that stands for a frame's image.", rich_help_panel=_READING)
+]
+
+
+@app.command("eval")
+def evaluate(
+    predicted: Annotated[str, typer.Argument(metavar="PRED", help="What the model said: file, folder, glob or address.")],
+    truth: Annotated[str, typer.Argument(metavar="TRUTH", help="What really happened.")],
+    protocol: Annotated[
+        str | None, typer.Option(help="Names, with commas; by default every protocol there is.", rich_help_panel=_SCORING)
+    ] = None,
+    encoding: Encoding = "hierarchical",
+    strict: Strict = False,
+    column: Columns = None,
+    pred_column: Annotated[
+        list[str] | None, typer.Option(help="As --column, for PRED only.", rich_help_panel=_READING)
+    ] = None,
+    truth_column: Annotated[
+        list[str] | None, typer.Option(help="As --column, for TRUTH only.", rich_help_panel=_READING)
+    ] = None,
+    rows: Rows = "auto",
+    time_bases: TimeBases = None,
+    delta_bases: DeltaBases = None,
+    scroll_bases: ScrollBases = None,
+    unit_ms: UnitMs = None,
+    image_token: ImageToken = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            help="What intervals resample: reference, event or episode; by default episodes where they are named.",
+            rich_help_panel=_SCORING,
+        ),
+    ] = None,
+    reps: Annotated[int, typer.Option(help="Number of resamples.", rich_help_panel=_SCORING)] = 1000,
+    level: Annotated[float, typer.Option(help="Confidence level.", rich_help_panel=_SCORING)] = 0.95,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.", rich_help_panel=_SCORING)] = 42,
+    bin_ms: Annotated[float, typer.Option(help="Width of a bin (d2e).", rich_help_panel=_SCORING)] = 50.0,
+    clock: Annotated[
+        str, typer.Option(help="Common clock (d2e): auto, frames, shared or start.", rich_help_panel=_SCORING)
+    ] = "auto",
+    engine: Annotated[str, typer.Option(help="Where scoring runs: local.", rich_help_panel=_SCORING)] = "local",
+    threads: Annotated[int | None, typer.Option(help="By default one for each core.", rich_help_panel=_SCORING)] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show every figure in the table.", rich_help_panel=_OUTPUT)] = False,
+    json: Annotated[
+        str | None, typer.Option(help="Write everything as JSON to this file, or to standard output with '-'.", rich_help_panel=_OUTPUT)
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)] = None,
+) -> None:
+    """Score PRED against TRUTH: timing, movement, keys and buttons, with intervals."""
+    if engine != "local":
+        raise UsageError(f"there is no engine '{engine}'", hint="Use local")
+    from assay.events.evaluation import evaluate as run
+    from assay.events.protocols import PROTOCOLS
+
+    both = _mapping(column)
+    codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
+    with _progress() as progress:
+        report = run(
+            predicted,
+            truth,
+            protocols=[name.strip() for name in protocol.split(",")] if protocol else PROTOCOLS.names(),
+            encoding=codec,
+            strict=strict,
+            interval=interval,
+            reps=reps,
+            level=level,
+            seed=seed,
+            settings={"bin_ms": bin_ms, "clock": clock},
+            predicted_columns=both | _mapping(pred_column),
+            truth_columns=both | _mapping(truth_column),
+            rows=rows,
+            threads=threads,
+            progress=progress,
+        )
+    for warning in report.warnings:
+        print(f"note: {warning}", file=sys.stderr)
+    if html is not None:
+        print(f"report: {report.html(html)}", file=sys.stderr)
+    if json is not None:
+        _write_json(report.to_json(), json)
+    if json != "-":
+        from rich.console import Console
+
+        from assay.report import terminal
+
+        Console().print(terminal.events({"": report}, full=full))
+
+
+@app.command()
+def decode(
+    file: Annotated[str, typer.Argument(help="File, folder, glob or address.")],
+    encoding: Encoding = "hierarchical",
+    strict: Strict = False,
+    column: Columns = None,
+    rows: Rows = "auto",
+    time_bases: TimeBases = None,
+    delta_bases: DeltaBases = None,
+    scroll_bases: ScrollBases = None,
+    unit_ms: UnitMs = None,
+    image_token: ImageToken = None,
+    events: Annotated[
+        int, typer.Option("--events", "-n", help="Also print the first N events, a JSON line each.", rich_help_panel=_OUTPUT)
+    ] = 0,
+    json: Annotated[
+        str | None, typer.Option(help="Write what was found as JSON to this file, or '-'.", rich_help_panel=_OUTPUT)
+    ] = None,
+) -> None:
+    """Say what assay reads in FILE: events by kind, refusals by reason, episodes, time range."""
+    from rich.console import Console
+
+    from assay.events.describe import describe
+    from assay.events.sources import Reading
+    from assay.report import terminal
+
+    codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
+    with _progress() as progress:
+        follow = (lambda done, total: progress("events", done, total)) if progress else None
+        found = describe(file, Reading(codec, _mapping(column), rows=rows, progress=follow), first=events)  # type: ignore[arg-type]
+    if json is not None:
+        _write_json(found.to_json(), json)
+    if json != "-":
+        Console().print(terminal.description(found))
+
+
+def _codec(
+    encoding: str,
+    strict: bool,
+    time_bases: str | None,
+    delta_bases: str | None,
+    scroll_bases: str | None,
+    unit_ms: float | None,
+    image_token: str | None,
+) -> Any:
+    from assay.events.codecs import codec
+
+    settings: dict[str, Any] = {"strict": strict}
+    for name, given in (("time_bases", time_bases), ("delta_bases", delta_bases), ("scroll_bases", scroll_bases)):
+        if given is not None:
+            settings[name] = _bases(name, given)
+    if unit_ms is not None:
+        settings["unit_ns"] = round(unit_ms * 1_000_000)
+    if image_token is not None:
+        settings["image"] = image_token
+    return codec(encoding, **settings)
+
+
+def _bases(name: str, given: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in given.split(","))
+    except ValueError:
+        option = f"--{name.replace('_', '-')}"
+        raise UsageError(f"{option} takes whole numbers with commas, not '{given}'", hint="For example 16,10,10") from None
+
+
+def _mapping(given: list[str] | None) -> dict[str, str]:
+    """OURS=THEIRS pairs as a dictionary."""
+    pairs = {}
+    for text in given or []:
+        ours, mark, theirs = text.partition("=")
+        if not (ours and mark and theirs):
+            raise UsageError(f"'{text}' is not a mapping of columns", hint="Write OURS=THEIRS, e.g. text=generated")
+        pairs[ours] = theirs
+    return pairs
+
+
+def _write_json(content: object, target: str) -> None:
+    import json
+
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    if target == "-":
+        print(text)
+    else:
+        Path(target).write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """A bar with rate and time left on a terminal; nothing otherwise."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def follow(name: str, done: int, total: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name)
+            bar.update(tasks[name], completed=done, total=total)
+
+        yield follow

@@ -1,0 +1,175 @@
+"""Putting predictions beside truths: by position, by whole episode, and in bins of time.
+
+Batches of both sides arrive in any sizes; what comes out is aligned. Knows streams, and nothing of scores.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import SourceError
+from assay.events.stream import Episode, EventStream, Problem, concatenate
+from assay.types import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A prediction and its truth.
+
+    Paired by position, both have the same length and event i belongs to event i; what one side lacks is an invalid event
+    with the problem MISSING. Paired by episode, each side has its own length.
+    """
+
+    episode: Episode
+    predicted: EventStream
+    truth: EventStream
+    start: int = 0
+    """Position of the first event in its episode."""
+
+
+@dataclass(slots=True)
+class _Side:
+    """What has been read of one side and not been paired yet, by episode."""
+
+    batches: Iterator[EventStream]
+    waiting: dict[str, deque[EventStream]] = field(default_factory=dict)
+    episodes: dict[str, Episode] = field(default_factory=dict)
+    paired: dict[str, int] = field(default_factory=dict)
+    pending: int = 0
+    done: bool = False
+
+    def pull(self) -> list[str]:
+        """Read one batch; the names of the episodes it has events of."""
+        batch = next(self.batches, None)
+        if batch is None:
+            self.done = True
+            return []
+        touched = []
+        for episode, part in batch.segments():
+            self.episodes.setdefault(episode.name, episode)
+            self.waiting.setdefault(episode.name, deque()).append(batch[part])
+            touched.append(episode.name)
+        self.pending += len(batch)
+        return touched
+
+    def available(self, name: str) -> int:
+        return sum(map(len, self.waiting.get(name, ())))
+
+    def take(self, name: str, n: int) -> EventStream:
+        """The next n waiting events of an episode."""
+        queue, parts, missing = self.waiting.get(name, deque()), [], n
+        while missing:
+            head = queue.popleft()
+            if len(head) > missing:
+                queue.appendleft(head[missing:])
+                head = head[:missing]
+            parts.append(head)
+            missing -= len(head)
+        self.pending -= n
+        self.paired[name] = self.paired.get(name, 0) + n
+        return concatenate(parts) if parts else EventStream.allocate(0)
+
+
+def by_position(predicted: Iterable[EventStream], truth: Iterable[EventStream]) -> Iterator[Pair]:
+    """Prediction i beside truth i of the same episode, in slices as they arrive.
+
+    Episodes are matched by name, in whatever order either side has them; a side with a single episode is matched with
+    the other's single episode whatever their names. Memory stays bounded where both sides have the same order.
+    """
+    ours, theirs = _Side(iter(predicted)), _Side(iter(truth))
+    while not (ours.done and theirs.done):
+        # The side that lags behind reads on, so that little waits.
+        behind = ours if theirs.done or (not ours.done and ours.pending <= theirs.pending) else theirs
+        for name in behind.pull():
+            n = min(ours.available(name), theirs.available(name))
+            if n:
+                yield _pair(ours, theirs, name, name, n, n)
+    yield from _leftovers(ours, theirs)
+
+
+def _leftovers(ours: _Side, theirs: _Side) -> Iterator[Pair]:
+    """What one side has and the other lacks, paired with missing events."""
+    names, others = list(ours.episodes), list(theirs.episodes)
+    if len(names) == len(others) == 1 and names != others:
+        pairs = [(names[0], others[0])]
+    else:
+        if names and others and not set(names) & set(others):
+            raise SourceError(
+                f"predictions and truths share no episode: {_some(names)} against {_some(others)}",
+                hint="Name the episodes alike on both sides, or leave the episode column out on both",
+            )
+        pairs = [(name, name) for name in dict.fromkeys([*others, *names])]
+    for name, other in pairs:
+        n, m = ours.available(name), theirs.available(other)
+        if n or m:
+            yield _pair(ours, theirs, name, other, n, m)
+
+
+def _pair(ours: _Side, theirs: _Side, name: str, other: str, n: int, m: int) -> Pair:
+    start = theirs.paired.get(other, 0)
+    episode = theirs.episodes.get(other) or ours.episodes[name]
+    size = max(n, m)
+    return Pair(episode, ours.take(name, n).padded(size), theirs.take(other, m).padded(size), start)
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
+
+
+class EpisodeCollector:
+    """Gathers the slices of each episode, for protocols that need a whole one at a time."""
+
+    def __init__(self) -> None:
+        self._parts: dict[Episode, list[Pair]] = {}
+
+    def add(self, pair: Pair) -> None:
+        self._parts.setdefault(pair.episode, []).append(pair)
+
+    def pairs(self) -> Iterator[Pair]:
+        """One pair per episode, without the padding of missing events."""
+        for episode, parts in self._parts.items():
+            sides = []
+            for side in ("predicted", "truth"):
+                whole = concatenate([getattr(part, side) for part in parts])
+                sides.append(whole[whole.problem != Problem.MISSING] if (whole.problem == Problem.MISSING).any() else whole)
+            yield Pair(episode, *sides)
+
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """A range of time cut into bins of equal width; the last one may be shorter."""
+
+    start_ns: int
+    end_ns: int
+    width_ns: int
+
+    @property
+    def count(self) -> int:
+        """How many bins there are; 0 where the range is empty."""
+        return max(0, -(-(self.end_ns - self.start_ns) // self.width_ns))
+
+    def of(self, time_ns: NDArray[np.int64]) -> Ints:
+        """The bin of each time, or −1 where it lies outside; the very end of the range is outside."""
+        inside = (time_ns >= self.start_ns) & (time_ns < self.end_ns)
+        return np.where(inside, (time_ns - self.start_ns) // self.width_ns, -1)
+
+
+def unwrapped(stream: EventStream) -> EventStream:
+    """The events with a clock that runs on where the encoding's starts anew.
+
+    A step back of more than half the wrap is taken for a new round, a step forth of more than half for a step back
+    into the last one: events of two devices may be slightly out of order.
+    """
+    wrap_ns = getattr(stream.quantised, "wrap_ns", None)
+    if wrap_ns is None or len(stream) < 2:
+        return stream
+    steps = np.diff(stream.time_ns)
+    rounds = np.cumsum((steps < -wrap_ns / 2).astype(np.int64) - (steps > wrap_ns / 2).astype(np.int64))
+    return replace(stream, time_ns=stream.time_ns + np.concatenate([[0], rounds]) * wrap_ns)

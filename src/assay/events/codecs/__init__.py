@@ -1,0 +1,60 @@
+"""Encodings of events as text: token encodings (hierarchical, factorized) and JSON.
+
+`codec(name)` gives the one asked for, with other settings where wanted. A codec decodes, encodes, and puts events of
+other sources through its own quantisation, so that like is compared with like.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from assay.errors import UsageError, missing_extra, unknown_name
+from assay.events.stream import EventStream
+
+NAMES = ("hierarchical", "hierarchical-time-first", "factorized", "json")
+
+
+class Codec(Protocol):
+    """What every encoding can do."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def wrap_ns(self) -> int | None:
+        """Time after which the encoding's clock starts anew, or None."""
+
+    def decode(self, text: str | bytes) -> EventStream:
+        """All events of one text."""
+
+    def decode_each(self, texts: list[str] | list[bytes]) -> EventStream:
+        """One event from each text; a text that is not exactly one event is one invalid event."""
+
+    def encode_each(self, stream: EventStream) -> list[str]:
+        """One text per event; events that are not valid cannot be encoded."""
+
+    def quantise(self, stream: EventStream) -> EventStream:
+        """The events as they would come back from encoding and decoding."""
+
+
+def codec(name: str, **settings: Any) -> Codec:
+    """The encoding called `name`, with `settings` in place of its defaults (see `TokenCodec`)."""
+    if name not in NAMES:
+        raise unknown_name("encoding", name, NAMES)
+    if name == "json":
+        from assay.events.codecs.json import JsonCodec
+
+        settings.pop("strict", None)  # JSON has no digits, so nothing can be beyond a base
+        if settings:
+            raise UsageError(f"the json encoding has no setting '{next(iter(settings))}'")
+        return JsonCodec()
+    try:
+        from assay.events.codecs.tokens import TokenCodec
+    except ImportError as error:
+        raise missing_extra("numba", "events", "decode token text") from error
+    return TokenCodec.named(name, **settings)
+
+
+def encode(stream: EventStream, encoding: str = "hierarchical", **settings: Any) -> str:
+    """The events as one text."""
+    return "".join(codec(encoding, **settings).encode_each(stream))

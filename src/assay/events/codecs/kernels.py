@@ -1,0 +1,700 @@
+"""Compiled loops between token text, token codes and event columns. One pass, no allocation per event, no GIL.
+
+Text becomes *codes*, one integer per token, and an event's codes become one entry in each column. Token ids from a
+tokenizer are mapped to the same codes, so that both go through one grammar (`_parse`).
+
+Two things make it fast. Eight letters are read as one integer, so a token is known by one or two comparisons. And the
+inner functions pass addresses, not arrays: Numba counts references to an array at every call, which costs more than
+the work itself. The price is that nothing checks bounds but the code itself, so every read of text goes through `_word`
+or `_byte` with a position below `stop`; a test runs them against a guarded memory page.
+
+Knows bytes and arrays only; what they mean is said in `tokens.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+# Codes of tokens that are not plain numbers. A number token is its own code, 0 … 999 999 999.
+OTHER = -1
+START = -2
+END = -3
+KEYBOARD = -4
+MOUSE = -5
+SCREEN = -6
+PRESS = -7
+RELEASE = -8
+PLUS = -9
+MINUS = -10
+IMAGE = -11
+IMAGE_EDGE = -12
+IMAGE_OPEN = -13
+IMAGE_CLOSE = -14
+VK = 1 << 30
+BUTTON = VK + (1 << 29)
+_PREFIXED = 1 << 28  # numbers behind a prefix stay below this, so that the ranges above never meet
+
+# Mirrors of stream.Kind and stream.Problem; a test holds them together.
+_KIND_UNKNOWN, _KIND_KEYBOARD, _KIND_MOUSE, _KIND_SCREEN = -1, 0, 1, 2
+_OK, _UNFRAMED, _CUT_SHORT, _UNKNOWN_TYPE, _WRONG_TOKEN, _WRONG_LENGTH, _OUT_OF_RANGE, _BEYOND_BASE = range(8)
+
+# Codes of an event that are kept. Only an image may be longer, and of that the two ends suffice.
+_KEPT = 64
+_MAX_DIGITS = 9
+_INT32_MAX = 2**31 - 1
+
+# How an event's scan ended: at its <EVENT_END>, at another <EVENT_START>, or at the end of the text.
+_ENDED, _RESTARTED, _EXHAUSTED = 0, 1, 2
+
+# Layout of the `grammar` array: four settings, three lengths, and room for three runs of bases.
+MAX_DIGITS_A_NUMBER = 8
+_SIGNED, _TIME_FIRST, _STRICT, _UNIT_NS, _N_TIME, _N_DELTA, _N_SCROLL = range(7)
+_TIME = 7
+_DELTA = _TIME + MAX_DIGITS_A_NUMBER
+_SCROLL = _DELTA + MAX_DIGITS_A_NUMBER
+
+
+def grammar_array(
+    *,
+    signed: bool,
+    time_first: bool,
+    strict: bool,
+    unit_ns: int,
+    time: tuple[int, ...],
+    delta: tuple[int, ...],
+    scroll: tuple[int, ...],
+) -> np.ndarray:
+    """The settings of a token encoding in the form that the kernels read."""
+    grammar = np.ones(_SCROLL + MAX_DIGITS_A_NUMBER, np.int64)
+    grammar[:_TIME] = signed, time_first, strict, unit_ns, len(time), len(delta), len(scroll)
+    for at, bases in ((_TIME, time), (_DELTA, delta), (_SCROLL, scroll)):
+        grammar[at : at + len(bases)] = bases
+    return grammar
+
+
+_compiled = njit(cache=True, nogil=True, error_model="numpy")
+_inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+
+
+# --- memory --------------------------------------------------------------------------------------------------------
+
+
+def _pointer(builder, address, bits):
+    return builder.inttoptr(address, ir.IntType(bits).as_pointer())
+
+
+@intrinsic
+def _load_word(typingctx, address):
+    """The eight bytes at `address` as one little-endian integer."""
+
+    def build(context, builder, signature, arguments):
+        return builder.load(_pointer(builder, arguments[0], 64), align=1)
+
+    return types.int64(types.int64), build
+
+
+@intrinsic
+def _load_byte(typingctx, address):
+    def build(context, builder, signature, arguments):
+        return builder.zext(builder.load(_pointer(builder, arguments[0], 8), align=1), ir.IntType(64))
+
+    return types.int64(types.int64), build
+
+
+@intrinsic
+def _store_word(typingctx, address, word):
+    def build(context, builder, signature, arguments):
+        builder.store(arguments[1], _pointer(builder, arguments[0], 64), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), build
+
+
+@_inlined
+def _byte(text, at):
+    return _load_byte(text + at)
+
+
+@_inlined
+def _word(text, at, stop):
+    """Eight bytes from `at` on as one little-endian integer; bytes from `stop` on read as 0."""
+    if at + 8 <= stop:
+        return _load_word(text + at)
+    word = 0
+    for i in range(max(stop - at, 0)):
+        word |= _load_byte(text + at + i) << (8 * i)
+    return word
+
+
+@_inlined
+def _get(array, index):
+    """Entry `index` of an int64 array, by its address."""
+    return _load_word(array + 8 * index)
+
+
+@_inlined
+def _set(array, index, value):
+    _store_word(array + 8 * index, value)
+
+
+# --- tokens as integers --------------------------------------------------------------------------------------------
+
+
+def _packed(letters: str) -> int:
+    """The integer that `_word` gives where these letters (at most 8) stand, with zeros after them."""
+    return int.from_bytes(letters.encode(), "little")
+
+
+def _mask(size: int) -> int:
+    return (1 << 8 * size) - 1
+
+
+# A token longer than eight letters is known by its first eight and its last eight.
+_START_1, _START_2, _START_SIZE = _packed("<EVENT_S"), _packed("T_START>"), 13
+_END_1, _END_2, _END_SIZE = _packed("<EVENT_E"), _packed("ENT_END>"), 11
+_KEYBOARD_1, _KEYBOARD_2, _KEYBOARD_SIZE = _packed("<KEYBOAR"), _packed("EYBOARD>"), 10
+_RELEASE_1, _RELEASE_2, _RELEASE_SIZE = _packed("<release"), _packed("release>"), 9
+_PLUS_1, _PLUS_2, _PLUS_SIZE = _packed("<SIGN_PL"), _packed("GN_PLUS>"), 11
+_MINUS_1, _MINUS_2, _MINUS_SIZE = _packed("<SIGN_MI"), _packed("N_MINUS>"), 12
+_SCREEN_1, _SCREEN_SIZE = _packed("<SCREEN>"), 8
+_MOUSE_1, _MOUSE_SIZE = _packed("<MOUSE>"), 7
+_PRESS_1, _PRESS_SIZE = _packed("<press>"), 7
+_VK_1, _BUTTON_1, _PREFIX_SIZE = _packed("<VK_"), _packed("<MB_"), 4
+_OPEN_1, _OPEN_SIZE = _packed("<img>"), 5
+_CLOSE_1, _CLOSE_SIZE = _packed("</img>"), 6
+_EDGE_1, _EDGE_2, _EDGE_3, _EDGE_4 = (_packed(part) for part in ("<fake_to", "ken_arou", "nd_image", "d_image>"))
+_EDGE_SIZE = 25
+_MASK_4, _MASK_5, _MASK_6, _MASK_7 = _mask(4), _mask(5), _mask(6), _mask(7)
+_LESS, _GREATER, _ZERO, _NINE = ord("<"), ord(">"), ord("0"), ord("9")
+
+
+# --- text to codes -------------------------------------------------------------------------------------------------
+
+
+@_inlined
+def _is_start(text, at, stop):
+    """Whether an <EVENT_START> stands at `at`."""
+    return _word(text, at, stop) == _START_1 and _word(text, at + _START_SIZE - 8, stop) == _START_2
+
+
+@_inlined
+def _short_number(word):
+    """The number of one to three digits and a '>' that `word` begins with, and its letters; −1 if there is none."""
+    a, b, c, d = word & 255, word >> 8 & 255, word >> 16 & 255, word >> 24 & 255
+    if a < _ZERO or a > _NINE:
+        return -1, 0
+    if b == _GREATER:
+        return a - _ZERO, 2
+    if b < _ZERO or b > _NINE:
+        return -1, 0
+    if c == _GREATER:
+        return a * 10 + b - 11 * _ZERO, 3
+    if c < _ZERO or c > _NINE or d != _GREATER:
+        return -1, 0
+    return a * 100 + b * 10 + c - 111 * _ZERO, 4
+
+
+@_compiled
+def _long_number(text, at, stop):
+    """The decimal number that runs from `at` to a '>': its value and the position after the '>'; −1 if there is none."""
+    value = 0
+    p = at
+    while p < stop and _ZERO <= _byte(text, p) <= _NINE:
+        value = value * 10 + _byte(text, p) - _ZERO
+        p += 1
+        if p - at > _MAX_DIGITS:
+            return -1, at
+    if p == at or p >= stop or _byte(text, p) != _GREATER:
+        return -1, at
+    return value, p + 1
+
+
+@_compiled
+def _is_image(text, at, stop, image, image_size):
+    """Whether the image token stands at `at`."""
+    if at + image_size > stop:
+        return False
+    i = 0
+    while i + 8 <= image_size:
+        if _load_word(text + at + i) != _load_word(image + i):
+            return False
+        i += 8
+    while i < image_size:
+        if _byte(text, at + i) != _byte(image, i):
+            return False
+        i += 1
+    return True
+
+
+@_compiled
+def _rare_token(text, at, stop, image, image_size):
+    """Code of a token at `at` (a '<') that is none of the frequent ones, and the position after it."""
+    if _is_image(text, at, stop, image, image_size):
+        return IMAGE, at + image_size
+    word = _word(text, at, stop)
+    if word & _MASK_5 == _OPEN_1:
+        return IMAGE_OPEN, at + _OPEN_SIZE
+    if word & _MASK_6 == _CLOSE_1:
+        return IMAGE_CLOSE, at + _CLOSE_SIZE
+    if (
+        word == _EDGE_1
+        and _word(text, at + 8, stop) == _EDGE_2
+        and _word(text, at + 16, stop) == _EDGE_3
+        and _word(text, at + 17, stop) == _EDGE_4
+    ):
+        return IMAGE_EDGE, at + _EDGE_SIZE
+    begin, offset = at + 1, 0
+    if word & _MASK_4 == _VK_1:
+        begin, offset = at + _PREFIX_SIZE, VK
+    elif word & _MASK_4 == _BUTTON_1:
+        begin, offset = at + _PREFIX_SIZE, BUTTON
+    value, p = _long_number(text, begin, stop)
+    if value >= 0 and (offset == 0 or value < _PREFIXED):
+        return offset + value, p
+    # Something else: it ends at its '>', or where another token begins.
+    p = at + 1
+    while p < stop and _byte(text, p) != _GREATER and _byte(text, p) != _LESS:
+        p += 1
+    return OTHER, p + 1 if p < stop and _byte(text, p) == _GREATER else p
+
+
+@_inlined
+def _token(text, at, stop, image, image_size):
+    """Code of the token at `at` (a '<'), and the position after it."""
+    word = _word(text, at, stop)
+    value, size = _short_number(word >> 8)
+    if value >= 0:
+        return value, at + 1 + size
+    if word == _END_1 and _word(text, at + _END_SIZE - 8, stop) == _END_2:
+        return END, at + _END_SIZE
+    if word & _MASK_7 == _MOUSE_1:
+        return MOUSE, at + _MOUSE_SIZE
+    if word & _MASK_4 == _BUTTON_1:
+        value, size = _short_number(word >> 32)
+        if value >= 0:
+            return BUTTON + value, at + _PREFIX_SIZE + size
+    elif word & _MASK_4 == _VK_1:
+        value, size = _short_number(word >> 32)
+        if value >= 0:
+            return VK + value, at + _PREFIX_SIZE + size
+    elif word == _PLUS_1 and _word(text, at + _PLUS_SIZE - 8, stop) == _PLUS_2:
+        return PLUS, at + _PLUS_SIZE
+    elif word == _MINUS_1 and _word(text, at + _MINUS_SIZE - 8, stop) == _MINUS_2:
+        return MINUS, at + _MINUS_SIZE
+    elif word == _SCREEN_1:
+        return SCREEN, at + _SCREEN_SIZE
+    elif word == _KEYBOARD_1 and _word(text, at + _KEYBOARD_SIZE - 8, stop) == _KEYBOARD_2:
+        return KEYBOARD, at + _KEYBOARD_SIZE
+    elif word & _MASK_7 == _PRESS_1:
+        return PRESS, at + _PRESS_SIZE
+    elif word == _RELEASE_1 and _word(text, at + _RELEASE_SIZE - 8, stop) == _RELEASE_2:
+        return RELEASE, at + _RELEASE_SIZE
+    elif _is_start(text, at, stop):
+        return START, at + _START_SIZE
+    return _rare_token(text, at, stop, image, image_size)
+
+
+@_inlined
+def _scan(text, at, stop, image, image_size, codes):
+    """Codes of one event from after its <EVENT_START>: how it ended, number of codes, the last one, position after."""
+    m = 0
+    last = OTHER
+    p = at
+    while p < stop:
+        if _byte(text, p) != _LESS:
+            code = OTHER
+            while p < stop and _byte(text, p) != _LESS:
+                p += 1
+        else:
+            begin = p
+            code, p = _token(text, p, stop, image, image_size)
+            if code == END:
+                return _ENDED, m, last, p
+            if code == START:
+                return _RESTARTED, m, last, begin
+        if m < _KEPT:
+            _set(codes, m, code)
+        m += 1
+        last = code
+    return _EXHAUSTED, m, last, p
+
+
+# --- codes to one event --------------------------------------------------------------------------------------------
+
+
+@_inlined
+def _kind_of(codes, m, grammar):
+    """Kind of the event whose codes these are, from the token where its type should stand."""
+    at = _get(grammar, _N_TIME) if _get(grammar, _TIME_FIRST) else 0
+    code = _get(codes, at) if m > at else OTHER
+    if code == MOUSE:
+        return _KIND_MOUSE
+    if code == SCREEN:
+        return _KIND_SCREEN
+    if code == KEYBOARD:
+        return _KIND_KEYBOARD
+    return _KIND_UNKNOWN
+
+
+@_inlined
+def _digits(codes, at, step, grammar, bases, size, strict):
+    """Value of `size` digit tokens, every `step`-th one from `at`, and what is wrong with them."""
+    value = 0
+    problem = _OK
+    for i in range(size):
+        code = _get(codes, at + i * step)
+        base = _get(grammar, bases + i)
+        if code < 0 or code >= VK:
+            return 0, _WRONG_TOKEN
+        if strict and code >= base:
+            problem = _BEYOND_BASE
+        value = value * base + code
+    return value, problem
+
+
+@_inlined
+def _modular(value, grammar, bases, size):
+    """A number that was written modularly: the upper half of the range is negative."""
+    span = 1
+    for i in range(size):
+        span *= _get(grammar, bases + i)
+    return value - span if 2 * value >= span else value
+
+
+@_inlined
+def _sign(code):
+    if code == PLUS:
+        return 1
+    return -1 if code == MINUS else 0
+
+
+@_inlined
+def _parse_key(codes, body, size, signed):
+    """Key code, whether it is a press, and what is wrong with them."""
+    if size != 2:
+        return 0, False, _WRONG_LENGTH
+    vk, action = _get(codes, body) - (VK if signed else 0), _get(codes, body + 1)
+    if vk < 0 or vk >= (_PREFIXED if signed else VK) or (action != PRESS and action != RELEASE):
+        return 0, False, _WRONG_TOKEN
+    if vk > 255:
+        return 0, False, _OUT_OF_RANGE
+    return vk, action == PRESS, _OK
+
+
+@_inlined
+def _parse_image(codes, body, size, last):
+    """What is wrong with the tokens of a frame's image: one placeholder, or what a vision tokenizer left in its place."""
+    first = _get(codes, body)
+    if size == 1:
+        return _OK if first == IMAGE else _WRONG_TOKEN
+    if (first == IMAGE_EDGE and last == IMAGE_EDGE) or (first == IMAGE_OPEN and last == IMAGE_CLOSE):
+        return _OK
+    return _WRONG_LENGTH
+
+
+@_inlined
+def _parse_mouse(codes, body, size, grammar, signed, strict):
+    """Both deltas, button flags, scroll, and what is wrong with them."""
+    n_delta, n_scroll = _get(grammar, _N_DELTA), _get(grammar, _N_SCROLL)
+    mark = 1 if signed else 0
+    axis = n_delta + mark
+    plain = 2 * axis + 3
+    if size != plain and size != plain + n_scroll + mark:
+        return 0, 0, 0, 0, _WRONG_LENGTH
+    if signed:
+        dx, problem = _digits(codes, body + 1, 1, grammar, _DELTA, n_delta, strict)
+        dy, other = _digits(codes, body + axis + 1, 1, grammar, _DELTA, n_delta, strict)
+        sign_x, sign_y = _sign(_get(codes, body)), _sign(_get(codes, body + axis))
+        if sign_x == 0 or sign_y == 0:
+            problem = _WRONG_TOKEN
+        dx, dy = dx * sign_x, dy * sign_y
+    else:
+        dx, problem = _digits(codes, body, 2, grammar, _DELTA, n_delta, strict)
+        dy, other = _digits(codes, body + 1, 2, grammar, _DELTA, n_delta, strict)
+        dx, dy = _modular(dx, grammar, _DELTA, n_delta), _modular(dy, grammar, _DELTA, n_delta)
+    problem = problem if problem != _OK else other
+    at = body + 2 * axis
+    flags = 0
+    for i in range(3):
+        digit = _get(codes, at + i) - (BUTTON if signed else 0)
+        if digit < 0 or digit >= _PREFIXED:
+            return 0, 0, 0, 0, _WRONG_TOKEN
+        if strict and digit > 15 and problem == _OK:
+            problem = _BEYOND_BASE
+        flags = flags * 16 + digit
+    data = 0
+    if size > plain:
+        at += 3
+        data, other = _digits(codes, at + mark, 1, grammar, _SCROLL, n_scroll, strict)
+        if signed:
+            turn = _sign(_get(codes, at))
+            other = other if turn != 0 else _WRONG_TOKEN
+            data *= turn
+        else:
+            data = _modular(data, grammar, _SCROLL, n_scroll)
+        data *= 120
+        problem = problem if problem != _OK else other
+    if problem == _OK and max(max(abs(dx), abs(dy)), max(flags, abs(data))) > _INT32_MAX:
+        problem = _OUT_OF_RANGE
+    return dx, dy, flags, data, problem
+
+
+@_inlined
+def _parse(codes, m, last, grammar):
+    """The event that these codes spell, as (kind, time, vk, press, dx, dy, flags, data, problem)."""
+    signed, strict = _get(grammar, _SIGNED) != 0, _get(grammar, _STRICT) != 0
+    unit_ns, n_time = _get(grammar, _UNIT_NS), _get(grammar, _N_TIME)
+    kind = _kind_of(codes, m, grammar)
+    body = n_time + 1
+    size = m - body
+    if kind == _KIND_UNKNOWN:
+        return kind, 0, 0, False, 0, 0, 0, 0, _UNKNOWN_TYPE
+    if size < 1 or (m > _KEPT and kind != _KIND_SCREEN):
+        return kind, 0, 0, False, 0, 0, 0, 0, _WRONG_LENGTH
+    time, problem = _digits(
+        codes, 0 if _get(grammar, _TIME_FIRST) else 1, 1, grammar, _TIME, n_time, strict
+    )
+    if problem == _OK and time > (2**63 - 1) // unit_ns:
+        problem = _OUT_OF_RANGE
+    vk, press, dx, dy, flags, data = 0, False, 0, 0, 0, 0
+    inner = _OK
+    if kind == _KIND_MOUSE:
+        dx, dy, flags, data, inner = _parse_mouse(codes, body, size, grammar, signed, strict)
+    elif kind == _KIND_KEYBOARD:
+        vk, press, inner = _parse_key(codes, body, size, signed)
+    else:
+        inner = _parse_image(codes, body, size, last)
+    # A wrong number of tokens is the more telling fault: it shifts all that follow.
+    if problem == _OK or inner == _WRONG_LENGTH:
+        problem = inner
+    if problem != _OK:
+        return kind, 0, 0, False, 0, 0, 0, 0, problem
+    return kind, time * unit_ns, vk, press, dx, dy, flags, data, _OK
+
+
+@_inlined
+def _refused(codes, m, grammar, problem):
+    """An invalid event; its kind is kept where it could be read."""
+    return _kind_of(codes, m, grammar), 0, 0, False, 0, 0, 0, 0, problem
+
+
+# --- whole inputs --------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def decode_text(text, image, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
+    """All events of one text. Returns their number, and how many bytes lay between them."""
+    buffer = np.empty(_KEPT, np.int64)
+    codes, raw, settings = buffer.ctypes.data, text.ctypes.data, grammar.ctypes.data
+    token, token_size = image.ctypes.data, image.size
+    stop = text.size
+    ignored = 0
+    n = 0
+    p = 0
+    while p < stop:
+        if not _is_start(raw, p, stop):
+            p += 1
+            ignored += 1
+            continue
+        how, m, last, p = _scan(raw, p + _START_SIZE, stop, token, token_size, codes)
+        if how == _ENDED:
+            event = _parse(codes, m, last, settings)
+        else:
+            event = _refused(codes, m, settings, _CUT_SHORT)
+        kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
+        n += 1
+    return n, ignored
+
+
+@_compiled
+def decode_elements(text, offsets, image, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
+    """One event from each element text[offsets[i]:offsets[i+1]]; blank space around it does not count."""
+    buffer = np.empty(_KEPT, np.int64)
+    codes, raw, settings = buffer.ctypes.data, text.ctypes.data, grammar.ctypes.data
+    token, token_size = image.ctypes.data, image.size
+    for n in range(offsets.size - 1):
+        begin, stop = offsets[n], offsets[n + 1]
+        while begin < stop and _byte(raw, begin) <= 32:
+            begin += 1
+        while stop > begin and _byte(raw, stop - 1) <= 32:
+            stop -= 1
+        if _is_start(raw, begin, stop):
+            how, m, last, p = _scan(raw, begin + _START_SIZE, stop, token, token_size, codes)
+            if how == _ENDED and p == stop:
+                event = _parse(codes, m, last, settings)
+            else:
+                event = _refused(codes, m, settings, _CUT_SHORT if how == _EXHAUSTED else _UNFRAMED)
+        else:
+            event = _refused(codes, 0, settings, _UNFRAMED)
+        kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
+
+
+@_compiled
+def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
+    """All events of codes that came from token ids; stream[rows[i]:rows[i+1]] is one sequence.
+
+    Returns the number of events, and how many tokens lay between them.
+    """
+    buffer = np.empty(_KEPT, np.int64)
+    codes, settings = buffer.ctypes.data, grammar.ctypes.data
+    ignored = 0
+    n = 0
+    for row in range(rows.size - 1):
+        inside = False
+        m = 0
+        last = OTHER
+        # One step past the end closes an event that is still open there.
+        for p in range(rows[row], rows[row + 1] + 1):
+            code = stream[p] if p < rows[row + 1] else START
+            closes = inside and (code == START or code == END)
+            if closes:
+                if code == END:
+                    event = _parse(codes, m, last, settings)
+                else:
+                    event = _refused(codes, m, settings, _CUT_SHORT)
+                kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
+                n += 1
+            elif inside:
+                if m < _KEPT:
+                    _set(codes, m, code)
+                m += 1
+                last = code
+            elif code != START:
+                ignored += 1
+            if code == START or code == END:
+                inside = code == START
+                m = 0
+                last = OTHER
+    return n, ignored
+
+
+@_compiled
+def last_start(text, before):
+    """Position of the last <EVENT_START> that begins before `before`, or −1: where a text may be cut in two."""
+    raw, stop = text.ctypes.data, text.size
+    for p in range(min(before, stop) - 1, -1, -1):
+        if _is_start(raw, p, stop):
+            return p
+    return -1
+
+
+# --- columns to text -----------------------------------------------------------------------------------------------
+
+
+@_inlined
+def _put(buffer, p, word, size):
+    """Write a token of up to eight letters. The word is stored whole: there is always room behind."""
+    _store_word(buffer + p, word)
+    return p + size
+
+
+@_inlined
+def _put_long(buffer, p, first, last, size):
+    _store_word(buffer + p, first)
+    _store_word(buffer + p + size - 8, last)
+    return p + size
+
+
+@_compiled
+def _put_number(buffer, p, value):
+    """The digits of `value` (0 or more) and a '>'."""
+    place = 1
+    while value // place >= 10:
+        place *= 10
+    while place:
+        _store_word(buffer + p, _ZERO + value // place % 10)
+        p += 1
+        place //= 10
+    _store_word(buffer + p, _GREATER)
+    return p + 1
+
+
+@_compiled
+def _put_digits(buffer, p, value, grammar, bases, size, index):
+    """Digit `index` of `value`, or all of them where `index` is negative."""
+    for i in range(size):
+        if index < 0 or i == index:
+            place = 1
+            for j in range(i + 1, size):
+                place *= _get(grammar, bases + j)
+            p = _put(buffer, p, _LESS, 1)
+            p = _put_number(buffer, p, value // place % _get(grammar, bases + i))
+    return p
+
+
+@_inlined
+def _put_sign(buffer, p, value):
+    if value < 0:
+        return _put_long(buffer, p, _MINUS_1, _MINUS_2, _MINUS_SIZE)
+    return _put_long(buffer, p, _PLUS_1, _PLUS_2, _PLUS_SIZE)
+
+
+@_inlined
+def _put_kind(buffer, p, kind):
+    if kind == _KIND_KEYBOARD:
+        return _put_long(buffer, p, _KEYBOARD_1, _KEYBOARD_2, _KEYBOARD_SIZE)
+    if kind == _KIND_MOUSE:
+        return _put(buffer, p, _MOUSE_1, _MOUSE_SIZE)
+    return _put(buffer, p, _SCREEN_1, _SCREEN_SIZE)
+
+
+@_compiled
+def encode_text(image, grammar, kind, time, vk, press, dx, dy, flags, data, buffer, offsets):
+    """The events as token text in `buffer`; event i is buffer[offsets[i]:offsets[i+1]].
+
+    Columns must be quantised, in range and valid already. `buffer` must have room for the longest event each, and
+    eight bytes more.
+    """
+    out, settings = buffer.ctypes.data, grammar.ctypes.data
+    signed, time_first, unit_ns = grammar[_SIGNED] != 0, grammar[_TIME_FIRST] != 0, grammar[_UNIT_NS]
+    n_time, n_delta, n_scroll = grammar[_N_TIME], grammar[_N_DELTA], grammar[_N_SCROLL]
+    delta_span, scroll_span = 1, 1
+    for i in range(n_delta):
+        delta_span *= grammar[_DELTA + i]
+    for i in range(n_scroll):
+        scroll_span *= grammar[_SCROLL + i]
+    p = 0
+    for i in range(kind.size):
+        offsets[i] = p
+        p = _put_long(out, p, _START_1, _START_2, _START_SIZE)
+        if not time_first:
+            p = _put_kind(out, p, kind[i])
+        p = _put_digits(out, p, time[i] // unit_ns, settings, _TIME, n_time, -1)
+        if time_first:
+            p = _put_kind(out, p, kind[i])
+        if kind[i] == _KIND_KEYBOARD:
+            p = _put(out, p, _VK_1, _PREFIX_SIZE) if signed else _put(out, p, _LESS, 1)
+            p = _put_number(out, p, np.int64(vk[i]))
+            if press[i]:
+                p = _put(out, p, _PRESS_1, _PRESS_SIZE)
+            else:
+                p = _put_long(out, p, _RELEASE_1, _RELEASE_2, _RELEASE_SIZE)
+        elif kind[i] == _KIND_MOUSE:
+            x, y, notches = np.int64(dx[i]), np.int64(dy[i]), np.int64(data[i]) // 120
+            if signed:
+                p = _put_sign(out, p, x)
+                p = _put_digits(out, p, abs(x), settings, _DELTA, n_delta, -1)
+                p = _put_sign(out, p, y)
+                p = _put_digits(out, p, abs(y), settings, _DELTA, n_delta, -1)
+            else:
+                for j in range(n_delta):
+                    p = _put_digits(out, p, x % delta_span, settings, _DELTA, n_delta, j)
+                    p = _put_digits(out, p, y % delta_span, settings, _DELTA, n_delta, j)
+            for shift in (8, 4, 0):
+                p = _put(out, p, _BUTTON_1, _PREFIX_SIZE) if signed else _put(out, p, _LESS, 1)
+                p = _put_number(out, p, np.int64(flags[i]) >> shift & 15)
+            if notches != 0:
+                if signed:
+                    p = _put_sign(out, p, notches)
+                notches = abs(notches) if signed else notches % scroll_span
+                p = _put_digits(out, p, notches, settings, _SCROLL, n_scroll, -1)
+        else:
+            for j in range(image.size):
+                buffer[p + j] = image[j]
+            p += image.size
+        p = _put_long(out, p, _END_1, _END_2, _END_SIZE)
+    offsets[kind.size] = p
+    return p

@@ -1,0 +1,334 @@
+"""The two token encodings of SPEC 1.2, as settings over one pair of compiled loops.
+
+Hierarchical writes a signed number modularly and interleaves dx with dy; factorized writes a sign token first, dx
+whole, then dy whole, and prefixes key codes and button digits. The loops themselves are in `kernels.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import UsageError, unknown_name
+from assay.events.codecs import kernels
+from assay.events.stream import IGNORED_BYTES, EventStream, Kind, concatenate
+
+MILLISECOND = 1_000_000
+IMAGE_PLACEHOLDER = "<fake_image_placeholder>"
+IGNORED_TOKENS = "tokens between events, ignored"
+CLAMPED = "deltas or scrolls out of the encoding's range, clamped"
+
+# Shortest possible event in a text: an <EVENT_START> that the next one cuts short.
+_SHORTEST = len("<EVENT_START>")
+# Below this many bytes, starting threads costs more than they save.
+_WORTH_THREADS = 4_000_000
+_RESERVED = ("<EVENT_START>", "<EVENT_END>", "<KEYBOARD>", "<MOUSE>", "<SCREEN>", "<press>", "<release>")
+
+
+class Tokenizer(Protocol):
+    """What is needed of a tokenizer: Hugging Face's have it."""
+
+    def convert_tokens_to_ids(self, tokens: list[str], /) -> list[int]: ...
+
+
+@dataclass(frozen=True)
+class TokenCodec:
+    """A token encoding. The defaults are set by name; bases, unit and image token may be others."""
+
+    name: str
+    """'hierarchical', 'hierarchical-time-first' or 'factorized'."""
+    signed: bool
+    """A sign token before each number, and prefixed key and button tokens (factorized); else modular numbers."""
+    time_first: bool
+    """The time stands before the type (the older hierarchical layout)."""
+    time_bases: tuple[int, ...]
+    """Bases of the time digits, most significant first."""
+    delta_bases: tuple[int, ...]
+    """Bases of the digits of dx and dy."""
+    scroll_bases: tuple[int, ...]
+    """Bases of the digits of a scroll, in notches."""
+    unit_ns: int = 10 * MILLISECOND
+    """What one unit of time is."""
+    image: str = IMAGE_PLACEHOLDER
+    """The token that stands for a frame's image."""
+    strict: bool = False
+    """Refuse digits beyond their base instead of adding them up as they stand."""
+
+    @classmethod
+    def named(cls, name: str, **settings: Any) -> TokenCodec:
+        """The encoding with that name, with `settings` in place of its defaults."""
+        known = {f.name for f in fields(cls)} - {"name", "signed", "time_first"}
+        for key, value in settings.items():
+            if key not in known:
+                raise unknown_name("setting of a token encoding", key, known)
+            if key.endswith("_bases"):
+                settings[key] = tuple(value)
+        return replace(_DEFAULTS[name], **settings)
+
+    def __post_init__(self) -> None:
+        for bases in (self.time_bases, self.delta_bases, self.scroll_bases):
+            if not bases or any(base < 1 for base in bases) or math.prod(bases) >= 2**31 or len(bases) > kernels.MAX_DIGITS_A_NUMBER:
+                raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers, 1 or more each")
+        if not 0 < self.unit_ns <= 3600 * 10**9:
+            raise UsageError(f"a time unit of {self.unit_ns} ns makes no sense", hint="Give nanoseconds, e.g. 10000000")
+        inner = self.image[1:-1]
+        if not (self.image.startswith("<") and self.image.endswith(">") and inner and not set("<>") & set(inner)):
+            raise UsageError(f"'{self.image}' is not one token", hint="An image token looks like <image>")
+        if self.image in _RESERVED or inner.isdigit():
+            raise UsageError(f"'{self.image}' has another meaning in this encoding", hint="Choose another image token")
+
+    @property
+    def wrap_ns(self) -> int:
+        """Time after which the encoding's clock starts anew."""
+        return math.prod(self.time_bases) * self.unit_ns
+
+    @property
+    def delta_limits(self) -> tuple[int, int]:
+        """Least and greatest dx or dy that can be written."""
+        return _limits(self.delta_bases, self.signed)
+
+    @property
+    def scroll_limits(self) -> tuple[int, int]:
+        """Least and greatest scroll that can be written, in notches."""
+        return _limits(self.scroll_bases, self.signed)
+
+    @cached_property
+    def _grammar(self) -> NDArray[np.int64]:
+        return kernels.grammar_array(
+            signed=self.signed,
+            time_first=self.time_first,
+            strict=self.strict,
+            unit_ns=self.unit_ns,
+            time=self.time_bases,
+            delta=self.delta_bases,
+            scroll=self.scroll_bases,
+        )
+
+    @cached_property
+    def _image(self) -> NDArray[np.uint8]:
+        return np.frombuffer(self.image.encode(), np.uint8)
+
+    # --- decoding ---------------------------------------------------------------------------------------------------
+
+    def decode(self, text: str | bytes, *, threads: int | None = None) -> EventStream:
+        """All events of one text; what lies between them is ignored and counted. By default on all cores."""
+        raw = np.frombuffer(_encoded(text), np.uint8)
+        threads = threads or os.cpu_count() or 1
+        pieces = self._pieces(raw, threads)
+        if len(pieces) == 1:
+            return self._decode_piece(raw)
+        with ThreadPoolExecutor(threads) as pool:
+            return concatenate(list(pool.map(self._decode_piece, pieces)))
+
+    def _pieces(self, raw: NDArray[np.uint8], threads: int) -> list[NDArray[np.uint8]]:
+        """The text cut at <EVENT_START>s into one part per thread. An event that is open there is cut short anyway."""
+        cuts = [0]
+        if len(raw) > _WORTH_THREADS:
+            cuts += [int(kernels.last_start(raw, len(raw) * part // threads)) for part in range(1, threads)]
+        edges = sorted({cut for cut in cuts if cut >= 0}) + [len(raw)]
+        return [raw[begin:end] for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+
+    def _decode_piece(self, raw: NDArray[np.uint8]) -> EventStream:
+        # Room for the worst case. Memory that is never written to is never really taken.
+        columns = _blank_columns(len(raw) // _SHORTEST + 1)
+        n, ignored = kernels.decode_text(raw, self._image, self._grammar, *columns)
+        notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
+        return self._stream([column[:n] for column in columns], notes)
+
+    def decode_each(self, texts: list[str] | list[bytes]) -> EventStream:
+        """One event from each text; a text that is not exactly one event is one invalid event."""
+        joined, offsets = _joined(texts)
+        return self.decode_slices(np.frombuffer(joined, np.uint8), offsets)
+
+    def decode_slices(self, raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> EventStream:
+        """One event from each raw[offsets[i]:offsets[i+1]]: the form that Arrow keeps strings in."""
+        if len(offsets) < 1 or offsets[0] < 0 or offsets[-1] > len(raw) or (np.diff(offsets) < 0).any():
+            raise UsageError("the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts")
+        columns = _blank_columns(len(offsets) - 1)
+        kernels.decode_elements(raw, offsets.astype(np.int64), self._image, self._grammar, *columns)
+        return self._stream(columns, Counter())
+
+    def decode_ids(
+        self, ids: ArrayLike, tokenizer: Tokenizer, *, labels: ArrayLike | None = None
+    ) -> EventStream:
+        """All events of token ids, shape (tokens,) or (sequences, tokens).
+
+        Positions whose label is −100 are left out; where no labels are given, ids of −100 are.
+        """
+        table = self.codes_of(tokenizer)
+        array = np.atleast_2d(np.asarray(ids))
+        if not np.issubdtype(array.dtype, np.integer) or array.ndim != 2:
+            raise UsageError("token ids must be whole numbers of shape (tokens,) or (sequences, tokens)")
+        mask = array if labels is None else np.atleast_2d(np.asarray(labels))
+        if mask.shape != array.shape:
+            raise UsageError(f"ids have shape {array.shape} and labels {mask.shape}", hint="Give one label per id")
+        kept = mask != -100
+        codes = np.full(array.shape, kernels.OTHER, np.int64)
+        known = (array >= 0) & (array < len(table))
+        codes[known] = table[array[known]]
+        rows = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        columns = _blank_columns(int(rows[-1]) + 1)
+        n, ignored = kernels.decode_codes(codes[kept], rows, self._grammar, *columns)
+        notes = Counter({IGNORED_TOKENS: int(ignored)}) if ignored else Counter()
+        return self._stream([column[:n] for column in columns], notes)
+
+    def codes_of(self, tokenizer: Tokenizer) -> NDArray[np.int64]:
+        """For each token id, the code that the kernels know it by."""
+        vocabulary = self.vocabulary()
+        ids = tokenizer.convert_tokens_to_ids(list(vocabulary))
+        unknown = getattr(tokenizer, "unk_token_id", None)
+        pairs = [
+            (number, code)
+            for number, code in zip(ids, vocabulary.values(), strict=True)
+            if number is not None and number >= 0 and number != unknown
+        ]
+        if not {kernels.START, kernels.END} <= {code for _, code in pairs}:
+            raise UsageError(
+                "the tokenizer does not know <EVENT_START> and <EVENT_END> as single tokens",
+                hint="Add the encoding's tokens to it, or decode text instead",
+            )
+        table = np.full(max(number for number, _ in pairs) + 1, kernels.OTHER, np.int64)
+        for number, code in pairs:
+            table[number] = code
+        return table
+
+    def vocabulary(self) -> dict[str, int]:
+        """Every token of this encoding, with its code."""
+        numbers = max(256, *self.time_bases, *self.delta_bases, *self.scroll_bases)
+        tokens = {f"<{number}>": number for number in range(numbers)}
+        tokens |= {
+            "<EVENT_START>": kernels.START,
+            "<EVENT_END>": kernels.END,
+            "<KEYBOARD>": kernels.KEYBOARD,
+            "<MOUSE>": kernels.MOUSE,
+            "<SCREEN>": kernels.SCREEN,
+            "<press>": kernels.PRESS,
+            "<release>": kernels.RELEASE,
+            "<fake_token_around_image>": kernels.IMAGE_EDGE,
+            "<img>": kernels.IMAGE_OPEN,
+            "</img>": kernels.IMAGE_CLOSE,
+            self.image: kernels.IMAGE,
+        }
+        if self.signed:
+            tokens |= {"<SIGN_PLUS>": kernels.PLUS, "<SIGN_MINUS>": kernels.MINUS}
+            tokens |= {f"<VK_{vk}>": kernels.VK + vk for vk in range(256)}
+            tokens |= {f"<MB_{digit}>": kernels.BUTTON + digit for digit in range(16)}
+        return tokens
+
+    def _stream(self, columns: list[NDArray[Any]], notes: Counter[str]) -> EventStream:
+        names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+        return EventStream(
+            **dict(zip(names, columns, strict=True)),
+            episode=np.broadcast_to(np.int32(0), len(columns[0])),  # takes no memory
+            notes=notes,
+            quantised=self,
+        )
+
+    # --- encoding ---------------------------------------------------------------------------------------------------
+
+    def encode_each(self, stream: EventStream) -> list[str]:
+        """One text per event. Deltas and scrolls out of range are clamped; `quantise` counts how many."""
+        text, offsets = self.encode_slices(stream)
+        return [text[a:b].decode() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+
+    def encode_slices(self, stream: EventStream) -> tuple[bytes, NDArray[np.int64]]:
+        """All events as one text, and where each begins; one offset more than events."""
+        if not stream.valid.all():
+            at = int(np.flatnonzero(stream.problem)[0])
+            raise UsageError("an invalid event cannot be encoded", where=f"event {at}", hint="Leave it out first")
+        if ((stream.flags < 0) | (stream.flags > 0xFFF)).any():
+            raise UsageError("button flags above 0xFFF cannot be encoded")
+        whole = self.quantise(stream)
+        offsets = np.empty(len(stream) + 1, np.int64)
+        digits = len(self.time_bases) + 2 * len(self.delta_bases) + len(self.scroll_bases)
+        room = len("<EVENT_START><KEYBOARD><EVENT_END>") + 3 * len("<SIGN_MINUS>") + 3 * len("<MB_15>")
+        room += 12 * digits + len(self._image) + len("<VK_255><release>")
+        buffer = np.empty(len(stream) * room + 8, np.uint8)
+        names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
+        columns = tuple(np.ascontiguousarray(getattr(whole, name)) for name in names)
+        end = kernels.encode_text(self._image, self._grammar, *columns, buffer, offsets)
+        return buffer[:end].tobytes(), offsets
+
+    def quantise(self, stream: EventStream) -> EventStream:
+        """The events as they would come back from this encoding: time floored and wrapped, numbers clamped."""
+        notches = np.rint(stream.data / 120).astype(np.int64)
+        clipped = {
+            "dx": np.clip(stream.dx, *self.delta_limits),
+            "dy": np.clip(stream.dy, *self.delta_limits),
+            "data": np.clip(notches, *self.scroll_limits) * 120,
+        }
+        mouse = stream.kind == Kind.MOUSE
+        changed = (clipped["dx"] != stream.dx) | (clipped["dy"] != stream.dy) | (clipped["data"] != stream.data)
+        notes = stream.notes.copy()
+        if clamped := int((changed & mouse).sum()):
+            notes[CLAMPED] += clamped
+        return replace(
+            stream,
+            time_ns=stream.time_ns // self.unit_ns * self.unit_ns % self.wrap_ns,
+            dx=clipped["dx"].astype(np.int32),
+            dy=clipped["dy"].astype(np.int32),
+            data=clipped["data"].astype(np.int32),
+            notes=notes,
+            quantised=self,
+        )
+
+
+_HIERARCHICAL = TokenCodec(
+    name="hierarchical",
+    signed=False,
+    time_first=False,
+    time_bases=(16, 10, 10),
+    delta_bases=(2, 20, 10, 10),
+    scroll_bases=(2, 10),
+)
+_DEFAULTS = {
+    "hierarchical": _HIERARCHICAL,
+    "hierarchical-time-first": replace(_HIERARCHICAL, name="hierarchical-time-first", time_first=True),
+    "factorized": TokenCodec(
+        name="factorized",
+        signed=True,
+        time_first=False,
+        time_bases=(10, 10, 10),
+        delta_bases=(2, 10, 10, 10),
+        scroll_bases=(10,),
+    ),
+}
+
+
+def _limits(bases: tuple[int, ...], signed: bool) -> tuple[int, int]:
+    span = math.prod(bases)
+    if signed:
+        return -(span - 1), span - 1
+    return -(span // 2), (span + 1) // 2 - 1
+
+
+def _encoded(text: str | bytes) -> bytes:
+    # What is no valid UTF-8 cannot be part of a token, so it may be anything that is no token either.
+    return text.encode("utf-8", "replace") if isinstance(text, str) else text
+
+
+def _joined(texts: list[str] | list[bytes]) -> tuple[bytes, NDArray[np.int64]]:
+    """The texts as one, and where each begins."""
+    joined = "".join(texts) if all(isinstance(text, str) for text in texts) else None  # type: ignore[arg-type]
+    if joined is not None and joined.isascii():
+        raw, lengths = joined.encode(), map(len, texts)
+    else:
+        encoded = [_encoded(text) for text in texts]
+        raw, lengths = b"".join(encoded), map(len, encoded)
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, len(texts)), out=offsets[1:])
+    return raw, offsets
+
+
+def _blank_columns(n: int) -> tuple[NDArray[Any], ...]:
+    """Unwritten columns for n events, in the kernels' order."""
+    dtypes = (np.int8, np.int64, np.int16, np.bool_, np.int32, np.int32, np.int32, np.int32, np.uint8)
+    return tuple(np.empty(n, dtype) for dtype in dtypes)

@@ -1,0 +1,110 @@
+"""Scoring with threads of this process. Compiled loops and NumPy release the interpreter's lock, so threads suffice.
+
+Each side is read in a thread of its own, a few batches ahead, and slices are scored in a pool.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from assay.events.align import EpisodeCollector, Pair, by_position
+from assay.events.protocols import EventProtocol
+from assay.events.stream import EventStream
+from assay.events.tally import Tally
+from assay.types import State
+
+Item = TypeVar("Item")
+
+# Pairs are scored in slices of at most this many events: temporary arrays stay in cache, and all threads have work.
+_SLICE = 250_000
+_AHEAD = 2
+
+
+def score(
+    predicted: Iterable[EventStream],
+    truth: Iterable[EventStream],
+    protocols: Sequence[EventProtocol],
+    *,
+    in_order: bool = False,
+    threads: int | None = None,
+) -> dict[str, Tally]:
+    """A tally for each protocol, by its name."""
+    tallies = {protocol.name: Tally() for protocol in protocols}
+    by_slice = [protocol for protocol in protocols if protocol.pairing == "position"]
+    by_episode = [protocol for protocol in protocols if protocol.pairing == "episode"]
+    whole = EpisodeCollector() if by_episode else None
+
+    def states(pair: Pair, chosen: Sequence[EventProtocol]) -> tuple[Pair, list[Mapping[str, State]]]:
+        return pair, [protocol.score(pair, in_order=in_order) for protocol in chosen]
+
+    def count(done: tuple[Pair, list[Mapping[str, State]]], chosen: Sequence[EventProtocol]) -> None:
+        pair, found = done
+        for protocol, states in zip(chosen, found, strict=True):
+            tallies[protocol.name].add(pair.episode, states)
+
+    workers = threads or os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        running: deque[Future[tuple[Pair, list[Mapping[str, State]]]]] = deque()
+        for pair in by_position(_ahead(predicted), _ahead(truth)):
+            if whole is not None:
+                whole.add(pair)
+            for part in _slices(pair):
+                running.append(pool.submit(states, part, by_slice))
+                # In order, and never far ahead: what waits to be counted takes memory.
+                if len(running) > 2 * workers:
+                    count(running.popleft().result(), by_slice)
+        while running:
+            count(running.popleft().result(), by_slice)
+        if whole is not None:
+            for done in pool.map(lambda pair: states(pair, by_episode), whole.pairs()):
+                count(done, by_episode)
+    return tallies
+
+
+def _slices(pair: Pair) -> Iterator[Pair]:
+    for start in range(0, len(pair.truth), _SLICE):
+        part = slice(start, start + _SLICE)
+        yield Pair(pair.episode, pair.predicted[part], pair.truth[part], pair.start + start)
+
+
+def _ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, read in a thread of their own a little before they are needed."""
+    ready: queue.Queue[tuple[Item | None, BaseException | None]] = queue.Queue(_AHEAD)
+    given_up = threading.Event()
+
+    def put(entry: tuple[Item | None, BaseException | None]) -> bool:
+        while not given_up.is_set():
+            try:
+                ready.put(entry, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def read() -> None:
+        try:
+            for item in items:
+                if not put((item, None)):
+                    return
+            put((None, StopIteration()))
+        except BaseException as error:  # handed to the reader, whatever it is
+            put((None, error))
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        while True:
+            item, error = ready.get()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            assert item is not None
+            yield item
+    finally:
+        given_up.set()

@@ -1,0 +1,317 @@
+"""From two sources to a report: read, align, score, tally, estimate. The one path behind Python and command line.
+
+Knows protocols by their contract only. Drawing is left to `assay.report`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay import __version__
+from assay.errors import SourceError, TruthError, UsageError
+from assay.events.codecs import Codec, codec
+from assay.events.engines import local
+from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
+from assay.events.sources import Reading, read
+from assay.events.stream import EventStream, Kind, Problem
+from assay.events.tally import Tally
+from assay.stats import Resampling
+from assay.types import Estimate
+
+Progress = Callable[[str, int, int | None], None]
+
+_QUANTISED = "events as recorded, put through the other side's encoding so that like is compared with like"
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolResult:
+    """The numbers of one protocol."""
+
+    name: str
+    version: int
+    metrics: Sequence[Metric]
+    estimates: Mapping[str, Estimate]
+    settings: Mapping[str, Any]
+    tally: Tally
+
+    @property
+    def label(self) -> str:
+        """Name and version, as every number carries them: 'owa@1'."""
+        return f"{self.name}@{self.version}"
+
+    def flat(self) -> dict[str, float | None]:
+        """Every figure by its key, with the ends of the intervals that SPEC.md names."""
+        out: dict[str, float | None] = {}
+        for metric in self.metrics:
+            estimate = self.estimates[metric.key]
+            out[metric.key] = estimate.value
+            if metric.ends:
+                out[metric.ends[0]], out[metric.ends[1]] = estimate.low, estimate.high
+        return out
+
+
+@dataclass(slots=True)
+class Input:
+    """What was read of one side."""
+
+    source: str
+    """Its path or address, or what kind of object it was."""
+    events: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    problems: Counter[str] = field(default_factory=Counter)
+    """Invalid events by reason."""
+    episodes: set[str] = field(default_factory=set)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def see(self, batch: EventStream) -> None:
+        self.events += len(batch)
+        self.notes.update(batch.notes)
+        self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode))
+        kinds = np.bincount(batch.kind[batch.valid] + 1, minlength=4)
+        self.kinds.update({kind.name.lower(): int(kinds[kind + 1]) for kind in Kind if kinds[kind + 1]})
+        self.problems.update({problem.sentence: n for problem, n in batch.problems().items()})
+
+    @property
+    def invalid(self) -> int:
+        return sum(self.problems.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "events": self.events,
+            "kinds": dict(self.kinds),
+            "invalid": dict(self.problems),
+            "episodes": len(self.episodes - {""}),
+            "notes": dict(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EventReport:
+    """Numbers about one prediction of one truth, with what a reader must know about them."""
+
+    protocols: Mapping[str, ProtocolResult]
+    """By name, in the order asked for."""
+    predicted: Input
+    truth: Input
+    settings: Mapping[str, Any]
+    warnings: Sequence[str]
+    """Sentences about the input that change how the numbers are to be read."""
+
+    def flat(self, protocol: str = "owa") -> dict[str, float | None]:
+        """Every figure of one protocol by its key of SPEC.md; None where undefined."""
+        name = protocol.split("@")[0]
+        if name not in self.protocols:
+            raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {', '.join(self.protocols)}")
+        return self.protocols[name].flat()
+
+    def to_json(self) -> dict[str, Any]:
+        """What `assay events eval --json` prints."""
+        return {
+            "assay": __version__,
+            "protocols": {result.label: result.flat() for result in self.protocols.values()},
+            "estimates": {
+                result.label: {key: _estimate_json(estimate) for key, estimate in result.estimates.items()}
+                for result in self.protocols.values()
+            },
+            "inputs": {"predicted": self.predicted.to_json(), "truth": self.truth.to_json()},
+            "settings": dict(self.settings),
+            "warnings": list(self.warnings),
+        }
+
+    def html(self, path: str | Path) -> Path:
+        """Write the report as one HTML file that opens offline."""
+        # A convenience for people at a prompt; the layers themselves point the other way.
+        from assay.report.events import write
+
+        return write({"": self}, path)
+
+
+def evaluate(
+    predicted: object,
+    truth: object,
+    *,
+    protocols: Sequence[str] = ("owa",),
+    encoding: str | Codec = "hierarchical",
+    strict: bool = False,
+    interval: str | None = None,
+    reps: int = 1000,
+    level: float = 0.95,
+    seed: int = 42,
+    settings: Mapping[str, Any] | None = None,
+    predicted_columns: Mapping[str, str] | None = None,
+    truth_columns: Mapping[str, str] | None = None,
+    rows: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> EventReport:
+    """Score `predicted` against `truth`: paths, addresses, token text, lists of it, or EventStreams.
+
+    `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes where at least two are
+    named, else events. `settings` go to the protocols that know them, such as `bin_ms` and `clock` of d2e.
+    """
+    if not protocols:
+        raise UsageError("no protocol was asked for", hint=f"Known: {', '.join(PROTOCOLS.names())}")
+    encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
+    chosen = _configured(protocols, encoder, settings or {})
+    Resampling(interval or "event", reps, level, seed)  # wrong settings are told before anything is read
+    inputs = Input(_described(predicted)), Input(_described(truth))
+    readings = [
+        Reading(encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
+        for name, columns in (("predictions", predicted_columns), ("truths", truth_columns))
+    ]
+    sides = _alike(read(predicted, readings[0]), read(truth, readings[1]))
+    watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
+    tallies = local.score(*watched, chosen, in_order=interval == "reference", threads=threads)
+    _check(*inputs)
+    # Episodes that were only on one side count too: they were scored as missing.
+    known = max(len(side.episodes - {""}) for side in inputs)
+    plan = Resampling(interval or ("episode" if known >= 2 else "event"), reps, level, seed)
+    results = {
+        protocol.name: ProtocolResult(
+            protocol.name,
+            protocol.version,
+            protocol.metrics,
+            protocol.finish(tallies[protocol.name], plan),
+            protocol.settings(),
+            tallies[protocol.name],
+        )
+        for protocol in chosen
+    }
+    stated = {
+        "encoding": encoder.name,
+        "strict": strict,
+        "interval": plan.unit,
+        "reps": reps,
+        "level": level,
+        "seed": seed,
+        **{f"{result.name}.{key}": value for result in results.values() for key, value in result.settings.items()},
+    }
+    return EventReport(results, *inputs, stated, _warnings(*inputs, plan.unit, known))
+
+
+def decode(
+    source: object, encoding: str | Codec = "hierarchical", *, strict: bool = False, **reading: Any
+) -> EventStream:
+    """All events of a source as one stream: anything SPEC 1.3 names."""
+    from assay.events.stream import concatenate
+
+    encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
+    return concatenate(list(read(source, Reading(encoder, **reading))))
+
+
+def _configured(names: Sequence[str], encoder: Codec, settings: Mapping[str, Any]) -> list[EventProtocol]:
+    found = [PROTOCOLS.get(name.split("@")[0]) for name in dict.fromkeys(names)]
+    for name, protocol in zip(dict.fromkeys(names), found, strict=True):
+        version = name.partition("@")[2]
+        if version and version != str(protocol.version):
+            raise UsageError(f"there is no {name}", hint=f"This assay has {protocol.name}@{protocol.version}")
+    return [protocol.configured(encoder, settings) for protocol in found]
+
+
+def _described(source: object) -> str:
+    """The source in a few words: its path, or what it is."""
+    if isinstance(source, str) and "<EVENT_START>" in source[:1_000_000]:
+        return f"token text of {len(source):,} characters"
+    if isinstance(source, str | Path):
+        return str(source)[:500]
+    if isinstance(source, EventStream):
+        return f"a stream of {len(source):,} events"
+    if isinstance(source, Sequence):
+        return f"a list of {len(source):,}"
+    return type(source).__name__
+
+
+def _follow(progress: Progress | None, name: str) -> Callable[[int, int | None], None] | None:
+    return None if progress is None else lambda done, total: progress(name, done, total)
+
+
+def _watched(batches: Iterable[EventStream], side: Input) -> Iterator[EventStream]:
+    for batch in batches:
+        side.see(batch)
+        yield batch
+
+
+def _alike(
+    predicted: Iterator[EventStream], truth: Iterator[EventStream]
+) -> tuple[Iterator[EventStream], Iterator[EventStream]]:
+    """Both sides in one encoding: where only one came from tokens, the other is put through the same."""
+    firsts = [next(side, None) for side in (predicted, truth)]
+    codecs = [None if first is None else first.quantised for first in firsts]
+    if None not in firsts and None not in codecs and codecs[0] != codecs[1]:
+        raise UsageError("predictions and truths are in different encodings", hint="Decode each with its own first")
+    shared = codecs[0] or codecs[1]
+
+    def side(first: EventStream | None, rest: Iterator[EventStream]) -> Iterator[EventStream]:
+        for batch in () if first is None else (first,):
+            yield _quantised(batch, shared)
+        for batch in rest:
+            yield _quantised(batch, shared)
+
+    return side(firsts[0], predicted), side(firsts[1], truth)
+
+
+def _quantised(batch: EventStream, shared: Any) -> EventStream:
+    if shared is None or batch.quantised == shared:
+        return batch
+    if batch.quantised is not None:
+        raise SourceError("parts of one source are in different encodings", hint="Evaluate them one at a time")
+    whole: EventStream = shared.quantise(batch)
+    whole.notes[_QUANTISED] += len(batch)
+    return whole
+
+
+def _check(predicted: Input, truth: Input) -> None:
+    """Refuse what would give numbers about nothing."""
+    if not truth.events:
+        raise SourceError("no true events were found", where=truth.source, hint="Is it the right file and encoding?")
+    if truth.invalid == truth.events:
+        reason = truth.problems.most_common(1)[0][0]
+        raise TruthError(
+            f"none of the {truth.events:,} true events decodes: {reason}",
+            where=truth.source,
+            hint="Check --encoding; spoiled truths are an error in the data and cannot be scored",
+        )
+    if not predicted.events:
+        raise SourceError(
+            "no predicted events were found", where=predicted.source, hint="Is it the right file and encoding?"
+        )
+
+
+def _warnings(predicted: Input, truth: Input, unit: str, episodes: int) -> list[str]:
+    found = []
+    if truth.invalid:
+        reasons = "; ".join(f"{n:,} {reason}" for reason, n in truth.problems.most_common())
+        found.append(f"{truth.invalid:,} of {truth.events:,} true events do not decode and were not scored: {reasons}.")
+    if predicted.invalid == predicted.events:
+        found.append("No prediction decodes. Check that the encoding is the right one.")
+    if predicted.events != truth.events:
+        found.append(
+            f"{predicted.events:,} predictions for {truth.events:,} truths: pairing by position counts a truth without a "
+            "prediction as not comparable and leaves a prediction without a truth out."
+        )
+    for name, side in (("predictions", predicted), ("truths", truth)):
+        found += [f"In the {name}: {n:,} {note}." for note, n in side.notes.most_common()]
+    if unit != "episode" and episodes >= 2:
+        found.append(f"Intervals resample single events although {episodes} episodes are known: they are too narrow.")
+    if episodes == 1 and unit != "episode":
+        found.append("There is one episode: intervals resample its events and say nothing about other episodes.")
+    return found
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "level": estimate.level,
+        "unit": estimate.unit,
+        "n": estimate.n,
+        "n_units": estimate.n_units,
+    }

@@ -1,0 +1,215 @@
+"""`d2e@1`: two free-running streams, compared in bins of time (SPEC 1.7).
+
+Each side has its own length. Both are put on one clock, cut into bins of 50 ms over the range that both cover, and
+compared bin by bin: movement by correlation and scale, keys and buttons by equal counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import UsageError
+from assay.events.align import Bins, Pair, unwrapped
+from assay.events.codecs import Codec
+from assay.events.protocols import Metric, Pairing
+from assay.events.stream import Episode, EventStream, Kind
+from assay.events.tally import Tally
+from assay.stats import Resampling, ratio_interval, sum_interval
+from assay.types import Estimate, Floats, Ints, Joint, Ratio, State
+
+Clock = Literal["auto", "frames", "shared", "start"]
+CLOCKS = ("auto", "frames", "shared", "start")
+
+# Left, right and middle, down and up: the transitions that count as buttons.
+_TRANSITIONS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20)
+
+
+def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
+    """The states of one episode; all empty where the two sides share no time."""
+    predicted, truth = (unwrapped(side[side.valid]) for side in (pair.predicted, pair.truth))
+    shifts, bins = _common_range(predicted, truth, bin_ns, clock)
+    sides = [(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)]
+    (predicted, at), (truth, true_at) = ((side[where >= 0], where[where >= 0]) for side, where in sides)
+    states: dict[str, State] = {"bins": Ratio(bins.count, 1)}
+    for axis in "xy":
+        guess, right = (_summed(*side, axis, bins.count) for side in ((predicted, at), (truth, true_at)))
+        moved = _has_moves(predicted, at, bins.count) | _has_moves(truth, true_at, bins.count)
+        states[f"moved_{axis}"] = Joint.of(right[moved], guess[moved])
+        states[f"scale_{axis}"] = Ratio(int(np.abs(right).sum()), int(np.abs(guess).sum()))
+    states["keys"] = _equal_counts(_key_labels(predicted, at), _key_labels(truth, true_at))
+    states["buttons"] = _equal_counts(_button_labels(predicted, at), _button_labels(truth, true_at))
+    return states
+
+
+def _common_range(
+    predicted: EventStream, truth: EventStream, bin_ns: int, clock: Clock
+) -> tuple[tuple[int, int], Bins]:
+    """What to take from each side's times to put them on one clock, and the range that both cover there."""
+    if not len(predicted) or not len(truth):
+        return (0, 0), Bins(0, 0, bin_ns)
+    frames = [_frame_clock(_episode(side)) for side in (predicted, truth)]
+    by_frames = clock == "frames" or (clock == "auto" and None not in frames)
+    if by_frames and None in frames:
+        raise UsageError(
+            "the clock 'frames' needs recordings with screen events on both sides",
+            where=f"episode '{_episode(truth).name}'",
+            hint="Use --clock shared or --clock start",
+        )
+    firsts = [int(side.time_ns.min()) for side in (predicted, truth)]
+    shifts = [0, 0]
+    if by_frames:
+        shifts = [frame_ns - pts_ns for frame_ns, pts_ns in frames]  # type: ignore[misc]
+        firsts = [frame_ns for frame_ns, _ in frames]  # type: ignore[misc]
+    elif clock == "start":
+        shifts = firsts
+    start = max(first - shift for first, shift in zip(firsts, shifts, strict=True))
+    end = min(int(side.time_ns.max()) - shift for side, shift in zip((predicted, truth), shifts, strict=True))
+    return (shifts[0], shifts[1]), Bins(start, end, bin_ns)
+
+
+def _episode(stream: EventStream) -> Episode:
+    return stream.episodes[int(stream.episode[0])]
+
+
+def _frame_clock(episode: Episode) -> tuple[int, int] | None:
+    if episode.first_frame_ns is None or episode.first_pts_ns is None:
+        return None
+    return episode.first_frame_ns, episode.first_pts_ns
+
+
+def _plain_moves(stream: EventStream) -> NDArray[np.bool_]:
+    return (stream.kind == Kind.MOUSE) & (stream.flags == 0)
+
+
+def _summed(stream: EventStream, at: Ints, axis: str, bins: int) -> Ints:
+    """Sum of the deltas of mouse_nop events in each bin, shape (bins,)."""
+    plain = _plain_moves(stream)
+    delta = stream.dx if axis == "x" else stream.dy
+    # Exact: float64 holds every sum of 32-bit integers below 2**53.
+    return np.bincount(at[plain], weights=delta[plain], minlength=bins).astype(np.int64)
+
+
+def _has_moves(stream: EventStream, at: Ints, bins: int) -> NDArray[np.bool_]:
+    return np.bincount(at[_plain_moves(stream)], minlength=bins) > 0
+
+
+def _key_labels(stream: EventStream, at: Ints) -> Joint:
+    keys = stream.kind == Kind.KEYBOARD
+    return Joint.of(at[keys], stream.vk[keys], stream.press[keys].astype(np.int64))
+
+
+def _button_labels(stream: EventStream, at: Ints) -> Joint:
+    found = [(stream.kind == Kind.MOUSE) & (stream.flags & flag != 0) for flag in _TRANSITIONS]
+    where = np.concatenate([at[some] for some in found])
+    return Joint.of(where, np.repeat(_TRANSITIONS, [some.sum() for some in found]))
+
+
+def _equal_counts(predicted: Joint, truth: Joint) -> Ratio:
+    """Of the labels that either side has in a bin, how many occur equally often on both."""
+    difference = Joint.merge([truth, Joint(predicted.rows, -predicted.counts)])
+    return Ratio(int((difference.counts == 0).sum()), len(difference.counts))
+
+
+def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
+    """Every figure of the protocol."""
+    strata = [episode.stratum for episode in tally.episodes]
+    bins = tally.total("bins", Ratio).hits
+    out = {"bins": Estimate(float(bins), n=bins)}
+    for axis in "xy":
+        parts = [_sums(part) for part in tally.parts(f"moved_{axis}", Joint)]
+        n = tally.total(f"moved_{axis}", Joint).n
+        out[f"pearson_{axis}"] = sum_interval(parts, _pearson, plan, n=n, strata=strata)
+        scale = [np.array([part.hits, part.total], np.float64) for part in tally.parts(f"scale_{axis}", Ratio)]
+        out[f"scale_ratio_{axis}"] = sum_interval(scale, _scale_ratio, plan, n=bins, strata=strata)
+    for name, key in (("keys", "key"), ("buttons", "button")):
+        accuracy = ratio_interval(tally.parts(name, Ratio), plan, strata=strata)
+        out |= {f"{key}_accuracy": accuracy, f"{key}_samples": Estimate(float(accuracy.n), n=accuracy.n)}
+    return out
+
+
+def _sums(bins: Joint) -> Floats:
+    """n, Σt, Σp, Σt², Σp², Σtp over the bins: all that a correlation needs, and all of it adds up."""
+    t, p, w = bins.column(0).astype(np.float64), bins.column(1).astype(np.float64), bins.counts
+    return np.array([w.sum(), (t * w).sum(), (p * w).sum(), (t * t * w).sum(), (p * p * w).sum(), (t * p * w).sum()])
+
+
+def _pearson(sums: Floats) -> Floats:
+    """Correlation from sums, shape (…, 6); NaN where a side does not vary."""
+    n, t, p, tt, pp, tp = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = (n * tt - t * t) * (n * pp - p * p)
+        return np.where(spread > 0, (n * tp - t * p) / np.sqrt(np.maximum(spread, 0)), np.nan)
+
+
+def _scale_ratio(sums: Floats) -> Floats:
+    """Larger ÷ smaller of the two mean absolute movements, shape (…, 2); NaN where a side does not move."""
+    truth, predicted = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = truth / predicted
+        return np.where((truth > 0) & (predicted > 0), np.maximum(ratio, 1 / ratio), np.nan)
+
+
+_METRICS = (
+    *(
+        Metric(f"pearson_{axis}", f"Correlation of movement, {axis}", "Movement", undefined=undefined, headline=True)
+        for axis in "xy"
+        for undefined in ["no movement in the common range, or one side never varies"]
+    ),
+    *(
+        Metric(f"scale_ratio_{axis}", f"Scale ratio, {axis}", "Movement", "×", "lower", undefined, headline=True)
+        for axis in "xy"
+        for undefined in ["one side does not move in the common range"]
+    ),
+    Metric("key_accuracy", "Keys right by bin", "Actions", undefined="no key event in the common range", headline=True),
+    Metric(
+        "button_accuracy",
+        "Buttons right by bin",
+        "Actions",
+        undefined="no button event in the common range",
+        headline=True,
+    ),
+    Metric("bins", "Bins in the common range", "Data", better="none"),
+    Metric("key_samples", "Bins and keys compared", "Data", better="none"),
+    Metric("button_samples", "Bins and buttons compared", "Data", better="none"),
+)
+
+
+@dataclass(frozen=True)
+class D2e:
+    """The protocol as the registry knows it, with its settings."""
+
+    bin_ms: float = 50.0
+    """Width of a bin."""
+    clock: Clock = "auto"
+    """'frames': by the first frame's place in its video. 'shared': times are taken as they are. 'start': each side
+    begins at 0. 'auto': frames where both sides have them, else shared."""
+    name: str = "d2e"
+    version: int = 1
+    pairing: Pairing = "episode"
+    metrics: Sequence[Metric] = _METRICS
+
+    def __post_init__(self) -> None:
+        if not self.bin_ms > 0:
+            raise UsageError(f"a bin of {self.bin_ms} ms makes no sense", hint="Give milliseconds above 0, e.g. 50")
+        if self.clock not in CLOCKS:
+            raise UsageError(f"there is no clock '{self.clock}'", hint=f"Use one of: {', '.join(CLOCKS)}")
+
+    def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
+        return score(pair, bin_ns=round(self.bin_ms * 1e6), clock=self.clock)
+
+    def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
+        return finish(tally, plan)
+
+    def configured(self, codec: Codec, settings: Mapping[str, Any]) -> D2e:
+        return replace(self, **{name: settings[name] for name in ("bin_ms", "clock") if name in settings})
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"bin_ms": self.bin_ms, "clock": self.clock}
+
+
+PROTOCOL = D2e()

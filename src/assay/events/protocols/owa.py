@@ -1,0 +1,325 @@
+"""`owa@1`: prediction i against truth i, teacher-forced (SPEC 1.5).
+
+What is kept per episode: which kind was predicted for which, how far off each time was, which four deltas each compared
+movement had, and how often keys, buttons and scrolls were right. Every figure of the protocol follows from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.events.align import Pair
+from assay.events.codecs import Codec
+from assay.events.protocols import Metric, Pairing
+from assay.events.stream import CATEGORIES, Kind, Problem
+from assay.events.tally import Tally
+from assay.stats import Resampling, ratio_interval, value_intervals
+from assay.types import Distribution, Estimate, Floats, InOrder, Ints, Joint, Moments, Ratio, State
+
+PERCENTILES = ("p0", "p25", "p50", "p75", "p95", "p100")
+PREDICTED = (*CATEGORIES, "invalid", "missing")
+"""What stands where a truth was: an event of some category, one that does not decode, or none at all."""
+
+POSITIONS = np.array([0, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 2**62])
+"""Edges of the buckets of positions in an episode that errors are followed over."""
+
+_INVALID, _MISSING = len(CATEGORIES), len(CATEGORIES) + 1
+_KIND_OF_CATEGORY = np.array([Kind.KEYBOARD, Kind.MOUSE, Kind.MOUSE, Kind.SCREEN, Kind.UNKNOWN, Kind.UNKNOWN])
+
+
+# --- measuring: one pair to states ---------------------------------------------------------------------------------
+
+
+def score(pair: Pair, *, in_order: bool = False) -> dict[str, State]:
+    """The states of one aligned slice. A truth that is missing or does not decode is counted and not scored."""
+    truth, predicted = pair.truth, pair.predicted
+    scored = truth.problem == Problem.NONE
+    positions = _buckets(pair.start, len(truth))
+    counted = {
+        "spoiled_truths": Ratio(int(((truth.problem != 0) & (truth.problem != Problem.MISSING)).sum()), len(truth)),
+        "extra_predictions": Ratio(int((truth.problem == Problem.MISSING).sum()), len(truth)),
+    }
+    if not scored.all():
+        truth, predicted, positions = truth[scored], predicted[scored], positions[scored]
+    category = truth.category
+    answer = predicted.category
+    answer[predicted.problem != 0] = _INVALID
+    answer[predicted.problem == Problem.MISSING] = _MISSING
+    comparable = (predicted.problem == 0) & (predicted.kind == truth.kind)
+    whole = bool(comparable.all())
+
+    def compared(column: NDArray[Any]) -> NDArray[Any]:
+        return column if whole else column[comparable]
+
+    error_ns = compared(predicted.time_ns) - compared(truth.time_ns)
+    mouse = comparable & (truth.kind == Kind.MOUSE)
+    keys = comparable & (truth.kind == Kind.KEYBOARD)
+    moves = [column[mouse] for column in (truth.dx, truth.dy, predicted.dx, predicted.dy)]
+    states: dict[str, State] = {
+        **counted,
+        "kinds": _pairs_of_codes(category, answer, len(PREDICTED)),
+        "times": Joint.of(compared(category), compared(positions), error_ns),
+        "truth_times": Moments.of(compared(truth.time_ns)),
+        "moves": Joint.of(*moves),
+        "keyboard": _hits(keys, (predicted.vk == truth.vk) & (predicted.press == truth.press)),
+        "buttons": _hits(mouse & (truth.flags != 0), predicted.flags == truth.flags),
+        "scrolls": _hits(mouse & (truth.data != 0), predicted.data == truth.data),
+    }
+    if in_order:
+        states |= _values_in_order(compared(category), error_ns, moves)
+    return states
+
+
+def _buckets(start: int, n: int) -> Ints:
+    """The bucket of each of n positions from `start` on, shape (n,)."""
+    edges = np.clip(POSITIONS - start, 0, n)
+    return np.repeat(np.arange(len(POSITIONS) - 1), np.diff(edges))
+
+
+def _pairs_of_codes(first: NDArray[np.int8], second: NDArray[np.int8], width: int) -> Joint:
+    """How often each pair of small codes occurs: a count is cheaper than a sort."""
+    counts = np.bincount(first * np.int64(width) + second, minlength=width)
+    seen = np.flatnonzero(counts)
+    return Joint(np.stack(np.divmod(seen, width), axis=1), counts[seen].astype(np.int64))
+
+
+def _hits(asked: NDArray[np.bool_], right: NDArray[np.bool_]) -> Ratio:
+    return Ratio(int((asked & right).sum()), int(asked.sum()))
+
+
+def _values_in_order(category: NDArray[np.int8], error_ns: Ints, moves: Sequence[Ints]) -> dict[str, State]:
+    """The values whose interquartile means are reported, one by one: what the `reference` interval resamples."""
+    late = error_ns / 1e6
+    values = {"timestamp": late}
+    values |= {f"{name}_timestamp": late[category == code] for code, name in enumerate(CATEGORIES)}
+    values |= {"x": _signed_pe(moves[0], moves[2]), "y": _signed_pe(moves[1], moves[3])}
+    return {f"in_order/{name}": InOrder(array) for name, array in values.items()}
+
+
+# --- reducing: a tally to estimates --------------------------------------------------------------------------------
+
+
+def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
+    """Every figure of the protocol."""
+    figures = _Figures(tally, plan)
+    return {**figures.comparability(), **figures.timing(), **figures.movement(), **figures.accuracy()}
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """A tally, and how to make intervals from it: of whole episodes, or of all values as one."""
+
+    tally: Tally
+    plan: Resampling
+
+    def joints(self, name: str) -> list[Joint]:
+        if self.plan.unit == "episode":
+            return self.tally.parts(name, Joint)
+        return [self.tally.total(name, Joint)]
+
+    @property
+    def strata(self) -> list[str]:
+        return [episode.stratum for episode in self.tally.episodes] if self.plan.unit == "episode" else [""]
+
+    def ratio(self, parts: Sequence[Ratio]) -> Estimate:
+        return ratio_interval(parts, self.plan, strata=self.strata)
+
+    def values(
+        self, parts: Sequence[Distribution], statistics: Sequence[str], *, in_order: str | None = None
+    ) -> dict[str, Estimate]:
+        """Each statistic with its interval. Only what has been kept in order can have a `reference` interval."""
+        plan, kept = self.plan, None
+        if plan.unit == "reference":
+            if in_order is None:
+                plan = replace(plan, unit="event")
+            else:
+                kept = self.tally.total(f"in_order/{in_order}", InOrder).values
+        ends = {"p0", "p100"} & set(statistics)  # resampling says nothing about the extremes
+        found = value_intervals(parts, statistics, plan, strata=self.strata, in_order=kept)
+        return {name: replace(e, low=None, high=None) if name in ends else e for name, e in found.items()}
+
+    def comparability(self) -> dict[str, Estimate]:
+        parts = self.joints("kinds")
+        n = sum(part.n for part in parts)
+        out = {"events": Estimate(float(n), n=n), "comparable": self.ratio([_comparable(part) for part in parts])}
+        for code, name in enumerate(CATEGORIES):
+            of_category = [part.where(part.column(0) == code) for part in parts]
+            out[f"{name}_comparable"] = self.ratio([_comparable(part) for part in of_category])
+            shares = [Ratio(inner.n, part.n) for inner, part in zip(of_category, parts, strict=True)]
+            out[f"{name}_ratio"] = self.ratio(shares)
+        return out
+
+    def timing(self) -> dict[str, Estimate]:
+        parts = self.joints("times")
+        out: dict[str, Estimate] = {}
+        for prefix, code in [("", None), *((f"{name}_", code) for code, name in enumerate(CATEGORIES))]:
+            chosen = [part if code is None else part.where(part.column(0) == code) for part in parts]
+            late = [Distribution.of(part.column(2) / 1e6, part.counts) for part in chosen]
+            absolute = self.values([part.map(np.abs) for part in late], PERCENTILES)
+            for name, estimate in absolute.items():
+                out[f"{prefix}timestamp_abs_error_{name}_ms"] = estimate
+            signed = self.values(late, ["iqm"], in_order=f"{prefix}timestamp")
+            out[f"{prefix}timestamp_signed_error_iqm_ms"] = signed["iqm"]
+        return out | {"timestamp_r2": self._timestamp_r2()}
+
+    def _timestamp_r2(self) -> Estimate:
+        errors, truths = self.tally.total("times", Joint), self.tally.total("truth_times", Moments)
+        residual = float((errors.column(2).astype(np.float64) ** 2 * errors.counts).sum())
+        return _r2(residual, truths.sum_of_squared_deviations, truths.n)
+
+    def movement(self) -> dict[str, Estimate]:
+        parts = self.joints("moves")
+        out = {}
+        for name, estimate in self.values([_distribution(part, euclidean_pe) for part in parts], PERCENTILES).items():
+            out[f"mouse_move_pe_euclidean_{name}"] = estimate
+        directions = [_distribution(part, direction_error) for part in parts]
+        for name, estimate in self.values(directions, ["p50", "p95"]).items():
+            out[f"mouse_move_direction_error_{name}"] = estimate
+        for at, axis in enumerate("xy"):
+            late = [
+                _distribution(part, lambda dx, dy, px, py, at=at: _signed_pe((dx, dy)[at], (px, py)[at], keep=True))
+                for part in parts
+            ]
+            out[f"mouse_move_signed_pe_{axis}_iqm"] = self.values(late, ["iqm"], in_order=axis)["iqm"]
+        return out | {"mouse_move_r2": _move_r2(self.tally.total("moves", Joint))}
+
+    def accuracy(self) -> dict[str, Estimate]:
+        names = {
+            "keyboard": "keyboard_accuracy",
+            "buttons": "mouse_action_accuracy",
+            "scrolls": "mouse_scroll_accuracy",
+        }
+        return {key: self.ratio(self.tally.parts(name, Ratio)) for name, key in names.items()}
+
+
+def _comparable(kinds: Joint) -> Ratio:
+    same = _KIND_OF_CATEGORY[kinds.column(0)] == _KIND_OF_CATEGORY[kinds.column(1)]
+    return Ratio(int(kinds.counts[same].sum()), kinds.n)
+
+
+def _distribution(moves: Joint, error: Callable[[Ints, Ints, Ints, Ints], Floats]) -> Distribution:
+    """The distribution of an error over compared movements; NaN, where it is not defined, is left out."""
+    values = error(*(moves.column(index) for index in range(4)))
+    defined = ~np.isnan(values)
+    return Distribution.of(values[defined], moves.counts[defined])
+
+
+def euclidean_pe(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
+    """‖predicted − truth‖ ÷ ‖truth‖ · 100; NaN where the truth is (0, 0)."""
+    length = np.hypot(dx, dy)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(length > 0, np.hypot(px - dx, py - dy) / length * 100, np.nan)
+
+
+def signed_angle(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
+    """Angle from the true to the predicted movement in degrees, −180 … 180; NaN where the truth is (0, 0)."""
+    turn = np.degrees(np.arctan2(py, px) - np.arctan2(dy, dx))
+    turn = np.where(turn > 180, turn - 360, np.where(turn < -180, turn + 360, turn))
+    return np.where((dx != 0) | (dy != 0), turn, np.nan)
+
+
+def direction_error(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
+    """Smaller angle between both movements in degrees; a predicted (0, 0) counts as angle 0, as the seed has it."""
+    turn = np.abs(np.arctan2(py, px) - np.arctan2(dy, dx))
+    return np.where((dx != 0) | (dy != 0), np.degrees(np.minimum(turn, 2 * np.pi - turn)), np.nan)
+
+
+def _signed_pe(truth: Ints, predicted: Ints, *, keep: bool = False) -> Floats:
+    """(predicted − truth) ÷ truth · 100. Where the truth is 0: left out, or NaN with `keep`."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = np.where(truth != 0, (predicted - truth) / truth * 100, np.nan)
+    return values if keep else values[truth != 0]
+
+
+def _move_r2(moves: Joint) -> Estimate:
+    """1 − SS_res ÷ SS_tot over both axes together, each about its own mean."""
+    if not moves.n:
+        return _r2(0.0, 0.0, 0)
+    rows, counts = moves.rows.astype(np.float64), moves.counts
+    truth, predicted = rows[:, :2], rows[:, 2:]
+    mean = (truth * counts[:, None]).sum(axis=0) / counts.sum()
+    residual = float((((predicted - truth) ** 2).sum(axis=1) * counts).sum())
+    return _r2(residual, float((((truth - mean) ** 2).sum(axis=1) * counts).sum()), moves.n)
+
+
+def _r2(residual: float, total: float, n: int) -> Estimate:
+    return Estimate(1 - residual / total if total > 0 else None, n=n)
+
+
+# --- what the numbers are ------------------------------------------------------------------------------------------
+
+
+def _metrics() -> tuple[Metric, ...]:
+    no_events, no_comparable = "no true event of this category", "no comparable event of this category"
+    metrics = [
+        Metric("events", "True events", "Data", better="none"),
+        Metric("comparable", "Comparable", "Comparability", undefined="no true events", headline=True),
+    ]
+    for name in CATEGORIES:
+        metrics.append(Metric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events))
+    for name in CATEGORIES:
+        metrics.append(Metric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events"))
+    for prefix, of in [("", ""), *((f"{name}_", f", {name}") for name in CATEGORIES)]:
+        for p in PERCENTILES:
+            key = f"{prefix}timestamp_abs_error_{p}_ms"
+            title = f"Time error {p.upper()}{of}"
+            metrics.append(Metric(key, title, "Timing", "ms", "lower", no_comparable, headline=p == "p95"))
+        ends = tuple(f"{prefix}timestamp_signed_error_ci_{end}_ms" for end in ("lower", "upper"))
+        key = f"{prefix}timestamp_signed_error_iqm_ms"
+        metrics.append(
+            Metric(key, f"Late (+) or early (−), IQM{of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
+        )
+    flat = "fewer than two distinct true values among comparable events"
+    metrics.append(Metric("timestamp_r2", "Time R²", "Timing", undefined=flat))
+    still = "no comparable mouse event whose truth moves"
+    for p in PERCENTILES:
+        key = f"mouse_move_pe_euclidean_{p}"
+        metrics.append(
+            Metric(key, f"Distance error {p.upper()}", "Movement", "%", "lower", still, headline=p == "p95")
+        )
+    for axis in "xy":
+        ends = tuple(f"mouse_move_signed_pe_{axis}_ci_{end}" for end in ("lower", "upper"))
+        key = f"mouse_move_signed_pe_{axis}_iqm"
+        title = f"Too far (+) or too short (−), {axis}, IQM"
+        metrics.append(Metric(key, title, "Movement", "%", "zero", still, ends, headline=True))
+    for p in ("p50", "p95"):
+        key = f"mouse_move_direction_error_{p}"
+        metrics.append(Metric(key, f"Direction error {p.upper()}", "Movement", "°", "lower", still, headline=True))
+    metrics.append(Metric("mouse_move_r2", "Movement R²", "Movement", undefined=flat))
+    none = "no comparable {} event"
+    metrics += [
+        Metric("keyboard_accuracy", "Keys right", "Actions", undefined=none.format("keyboard"), headline=True),
+        Metric("mouse_action_accuracy", "Buttons right", "Actions", undefined=none.format("button"), headline=True),
+        Metric("mouse_scroll_accuracy", "Scrolls right", "Actions", undefined=none.format("scroll"), headline=True),
+    ]
+    return tuple(metrics)
+
+
+@dataclass(frozen=True)
+class Owa:
+    """The protocol as the registry knows it."""
+
+    name: str = "owa"
+    version: int = 1
+    pairing: Pairing = "position"
+    metrics: tuple[Metric, ...] = _metrics()
+
+    def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
+        return score(pair, in_order=in_order)
+
+    def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
+        return finish(tally, plan)
+
+    def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Owa:
+        return self
+
+    def settings(self) -> Mapping[str, Any]:
+        return {}
+
+
+PROTOCOL = Owa()

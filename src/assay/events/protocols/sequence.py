@@ -1,0 +1,458 @@
+"""`sequence@1`: two token strings, compared event by event and digit by digit (seed 002, SPEC 1.6).
+
+`compute_metrics_for_event` gives seed 002's nested dictionary for two strings. The protocol gives the same figures over
+any number of episodes. Both rest on the same comparison. Digits are those of the decoded value in the encoding's own
+bases, so a spoiled digit that was added up leniently counts as the number it came to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import UsageError
+from assay.events.align import Pair
+from assay.events.codecs import Codec
+from assay.events.codecs import codec as named_codec
+from assay.events.protocols import Metric, Pairing
+from assay.events.stream import Episode, EventStream, Kind, Problem
+from assay.events.tally import Tally
+from assay.stats import Resampling, ratio_interval, value_intervals
+from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio, State
+
+if TYPE_CHECKING:
+    from assay.events.codecs.tokens import TokenCodec
+
+LEVELS = ("p1", "p2", "p3")
+SECTIONS = {"mouse": Kind.MOUSE, "keyboard": Kind.KEYBOARD, "screen": Kind.SCREEN}
+
+STATUSES = ("valid", "type_mismatch", "invalid_format", "missing_fields", "unpaired")
+_VALID, _MISMATCH, _INVALID, _FIELDS, _UNPAIRED = range(5)
+
+_ABSENT = -1  # stands for a token that an event does not have
+
+
+# --- comparing: one aligned pair, vectorised -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two streams of equal length in one token encoding, with what can be said about each position."""
+
+    predicted: EventStream
+    truth: EventStream
+    codec: TokenCodec
+
+    @classmethod
+    def of(cls, predicted: EventStream, truth: EventStream, codec: TokenCodec) -> Comparison:
+        """Streams that did not come from tokens are put through the encoding first: digits need one."""
+        sides = [side if side.quantised == codec else codec.quantise(side) for side in (predicted, truth)]
+        return cls(*sides, codec)
+
+    @property
+    def status(self) -> NDArray[np.int8]:
+        """Index into STATUSES for each position, shape (n,)."""
+        problems = [self.truth.problem, self.predicted.problem]
+        status = np.where(self.predicted.kind == self.truth.kind, _VALID, _MISMATCH).astype(np.int8)
+        for problem in problems:
+            status[problem != 0] = _INVALID
+        for problem in problems:
+            status[problem == Problem.WRONG_LENGTH] = _FIELDS
+        for problem in problems:
+            status[problem == Problem.MISSING] = _UNPAIRED
+        return status
+
+    @property
+    def same_type(self) -> NDArray[np.bool_]:
+        """Whether both types could be read and are equal; an event may be spoiled further on."""
+        return (self.predicted.kind == self.truth.kind) & (self.truth.kind != Kind.UNKNOWN)
+
+    def tokens(self, side: EventStream) -> Ints:
+        """Time and data tokens of events of one kind, shape (n, width); _ABSENT where an event has fewer."""
+        columns = [_digits(side.time_ns // self.codec.unit_ns, self.codec.time_bases)]
+        if len(side) and side.kind[0] == Kind.KEYBOARD:
+            columns += [side.vk[:, None], side.press[:, None]]
+        elif len(side) and side.kind[0] == Kind.MOUSE:
+            columns += [self.signed_digits(value, self.codec.delta_bases) for value in (side.dx, side.dy)]
+            columns.append(np.stack([side.flags >> shift & 15 for shift in (8, 4, 0)], axis=1))
+            scroll = self.signed_digits(side.data // 120, self.codec.scroll_bases)
+            columns.append(np.where((side.data != 0)[:, None], scroll, _ABSENT))
+        return np.concatenate([column.astype(np.int64) for column in columns], axis=1)
+
+    def signed_digits(self, value: Ints, bases: tuple[int, ...]) -> Ints:
+        """Digits of a signed number as the encoding writes it: modular, or behind a sign."""
+        span = int(np.prod(bases))
+        wide = value.astype(np.int64)
+        if not self.codec.signed:
+            return _digits(wide % span, bases)
+        return np.concatenate([(wide < 0)[:, None].astype(np.int64), _digits(np.abs(wide), bases)], axis=1)
+
+
+def _digits(value: Ints, bases: tuple[int, ...]) -> Ints:
+    """Digits of numbers of 0 or more, most significant first, shape (n, len(bases)); too large a number is cut off."""
+    digits = np.empty((len(value), len(bases)), np.int64)
+    rest = np.minimum(value, int(np.prod(bases)) - 1)
+    for index in reversed(range(len(bases))):
+        rest, digits[:, index] = np.divmod(rest, bases[index])
+    return digits
+
+
+def _levels(predicted: Ints, truth: Ints) -> NDArray[np.bool_]:
+    """p1, p2, p3: whether all digits up to the third, second and last from the end agree, shape (n, 3)."""
+    agree = np.logical_and.accumulate(predicted == truth, axis=1)
+    return agree[:, -len(LEVELS) :]
+
+
+def _percent_error(predicted: Floats, truth: Floats) -> Floats:
+    """|p − t| ÷ |t| · 100; NaN where the truth is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(truth != 0, np.abs(predicted - truth) / np.abs(truth) * 100, np.nan)
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """Percent errors, shape (n,), and agreement of digits, shape (n, 3), of one continuous value."""
+
+    error: Floats
+    levels: NDArray[np.bool_]
+
+
+def _time_measure(truth_ns: Ints, predicted_ns: Ints, codec: TokenCodec) -> _Measure:
+    units = [_digits(side // codec.unit_ns, codec.time_bases) for side in (predicted_ns, truth_ns)]
+    return _Measure(_percent_error(predicted_ns.astype(float), truth_ns.astype(float)), _levels(units[0], units[1]))
+
+
+def _move_measures(dx: Ints, dy: Ints, px: Ints, py: Ints, comparison: Comparison) -> dict[str, _Measure]:
+    bases = comparison.codec.delta_bases
+    measures = {
+        axis: _Measure(
+            _percent_error(p.astype(float), t.astype(float)),
+            _levels(comparison.signed_digits(p, bases), comparison.signed_digits(t, bases)),
+        )
+        for axis, t, p in (("dx", dx, px), ("dy", dy, py))
+    }
+    lengths = [np.hypot(x.astype(float), y.astype(float)) for x, y in ((px, py), (dx, dy))]
+    digits = [_digits(np.rint(length).astype(np.int64), bases) for length in lengths]
+    measures["euclidean"] = _Measure(_percent_error(*lengths), _levels(digits[0], digits[1]))
+    return measures
+
+
+# --- the protocol: states and estimates ----------------------------------------------------------------------------
+
+
+def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
+    """The states of one aligned slice."""
+    comparison = Comparison.of(pair.predicted, pair.truth, codec)
+    predicted, truth = comparison.predicted, comparison.truth
+    comparable = comparison.status == _VALID
+    present = [side.problem != Problem.MISSING for side in (predicted, truth)]
+    states: dict[str, State] = {
+        "comparable": Ratio(int(comparable.sum()), len(truth)),
+        "types": Ratio(int(comparison.same_type.sum()), len(truth)),
+        "counts": Ratio(int(present[0].sum()), int(present[1].sum())),
+        "truth_kinds": Joint.of(truth.kind.astype(np.int64)[present[1]]),
+        "times": Joint.of(*(column[comparable] for column in (truth.kind, truth.time_ns, predicted.time_ns))),
+    }
+    losses = []
+    for name, kind in SECTIONS.items():
+        chosen = comparable & (truth.kind == kind)
+        right, guess = truth[chosen], predicted[chosen]
+        losses.append(_wrong_tokens(comparison, guess, right, kind))
+        if name == "mouse":
+            states["moves"] = Joint.of(right.dx, right.dy, guess.dx, guess.dy)
+        elif name == "keyboard":
+            vk, action = guess.vk == right.vk, guess.press == right.press
+            for key, hits in (("vk", vk), ("action", action), ("combined", vk & action)):
+                states[f"keyboard_{key}"] = Ratio(int(hits.sum()), len(right))
+    states["wrong_tokens"] = Joint.merge(losses)
+    return states
+
+
+def _wrong_tokens(comparison: Comparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Joint:
+    """Rows (kind, wrong tokens, tokens): how many of each true event's tokens the prediction got wrong."""
+    guess, right = comparison.tokens(predicted), comparison.tokens(truth)
+    there = right != _ABSENT
+    wrong = ((guess != right) & there).sum(axis=1)
+    return Joint.of(np.full(len(truth), kind, np.int64), wrong, there.sum(axis=1))
+
+
+def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estimate]:
+    """Every figure of the protocol, under the dotted names of seed 002's dictionary."""
+    plan = plan if plan.unit == "episode" else Resampling("event", plan.reps, plan.level, plan.seed)
+    by_episode = plan.unit == "episode"
+    strata = [episode.stratum for episode in tally.episodes] if by_episode else None
+    blank = EventStream.allocate(0)
+    comparison = Comparison(blank, blank, codec)
+
+    def joints(name: str) -> list[Joint]:
+        return tally.parts(name, Joint) if by_episode else [tally.total(name, Joint)]
+
+    def ratio(parts: Sequence[Ratio]) -> Estimate:
+        return ratio_interval(parts, plan, strata=strata)
+
+    def measured(prefix: str, infix: str, parts: Sequence[tuple[_Measure, Ints]]) -> dict[str, Estimate]:
+        errors = [_defined(measure.error, counts) for measure, counts in parts]
+        iqmpe = value_intervals(errors, ["iqm"], plan, strata=strata)["iqm"]
+        out = {f"{prefix}.{infix}iqmpe": iqmpe}
+        for at, level in enumerate(LEVELS):
+            hits = [Ratio(int(counts[m.levels[:, at]].sum()), int(counts.sum())) for m, counts in parts]
+            out[f"{prefix}.{infix}precision_accuracy.{level}"] = ratio(hits)
+        return out
+
+    equal = [Ratio(int(part.hits == part.total), 1) for part in tally.parts("counts", Ratio)]
+    counts = tally.total("counts", Ratio)
+    out = {
+        "predicted_count": _count(counts.hits),
+        "ground_truth_count": _count(counts.total),
+        "count_accuracy": Estimate(sum(equal, Ratio()).value, n=len(equal), n_units=len(equal)),
+        "comparable_rate": ratio(tally.parts("comparable", Ratio)),
+        "type_accuracy": ratio(tally.parts("types", Ratio)),
+    }
+    times = joints("times")
+    for section, kind in (("timestamp", None), *SECTIONS.items()):
+        chosen = [part if kind is None else part.where(part.column(0) == kind) for part in times]
+        parts = [
+            (_time_measure(part.column(1), part.column(2), comparison.codec), part.counts) for part in chosen
+        ]
+        out |= measured(f"{section}_metrics", "" if kind is None else "timestamp_", parts)
+        comparable = sum(part.n for part in chosen)
+        if kind is None:
+            out["timestamp_metrics.count"] = _count(comparable)
+            continue
+        out[f"{section}_metrics.loss"] = _loss(tally.total("wrong_tokens", Joint), kind)
+        out[f"{section}_metrics.comparable_count"] = _count(comparable)
+        kinds = tally.total("truth_kinds", Joint)
+        out[f"{section}_metrics.total_count"] = _count(kinds.where(kinds.column(0) == kind).n)
+    moves = [(part, _move_measures(*(part.column(at) for at in range(4)), comparison)) for part in joints("moves")]
+    for value in ("dx", "dy", "euclidean"):
+        out |= measured("mouse_metrics", f"{value}_", [(found[value], part.counts) for part, found in moves])
+    for key in ("vk", "action", "combined"):
+        out[f"keyboard_metrics.{key}_accuracy"] = ratio(tally.parts(f"keyboard_{key}", Ratio))
+    return out
+
+
+def _defined(errors: Floats, counts: Ints) -> Distribution:
+    known = ~np.isnan(errors)
+    return Distribution.of(errors[known], counts[known])
+
+
+def _loss(wrong_tokens: Joint, kind: Kind) -> Estimate:
+    """Sum over events of the share of wrong tokens; None where no event was comparable."""
+    chosen = wrong_tokens.where(wrong_tokens.column(0) == kind)
+    if not chosen.n:
+        return Estimate(None)
+    return Estimate(float((chosen.column(1) / chosen.column(2) * chosen.counts).sum()), n=chosen.n)
+
+
+def _count(n: int) -> Estimate:
+    return Estimate(float(n), n=n)
+
+
+# --- seed 002's dictionary -----------------------------------------------------------------------------------------
+
+
+def compute_metrics_for_event(
+    prediction: str,
+    ground_truth: str,
+    *,
+    encoding: str = "hierarchical",
+    log_probabilities: Sequence[Sequence[float]] | None = None,
+) -> dict[str, Any]:
+    """Seed 002's nested dictionary for two token strings, plus `type_accuracy`.
+
+    `log_probabilities` has one run for each true event: the natural logarithms of the probabilities that the model gave
+    to its tokens. With it, a loss is their negative sum; without, the share of tokens that the prediction got wrong.
+    """
+    if encoding == "json":
+        raise UsageError("sequence@1 compares digits, and json has none", hint="Use hierarchical or factorized")
+    codec: TokenCodec = named_codec(encoding)  # type: ignore[assignment]
+    predicted, truth = codec.decode(prediction), codec.decode(ground_truth)
+    if log_probabilities is not None and len(log_probabilities) != len(truth):
+        raise UsageError(f"{len(log_probabilities)} runs of log-probabilities for {len(truth)} true events")
+    size = max(len(predicted), len(truth))
+    pair = Pair(Episode(), predicted.padded(size), truth.padded(size))
+    tally = Tally()
+    tally.add(pair.episode, score(pair, codec))
+    comparison = Comparison.of(pair.predicted, pair.truth, codec)
+    events = _event_comparisons(comparison, log_probabilities)
+    metrics = _nested(finish(tally, Resampling("event", reps=1), codec))
+    for section in SECTIONS:
+        losses = [event[f"{section}_metrics"]["loss"] for event in events if event[f"{section}_metrics"]]
+        metrics[f"{section}_metrics"]["loss"] = sum(losses) if losses else None
+    return {"event_comparisons": events, **metrics}
+
+
+def _event_comparisons(
+    comparison: Comparison, log_probabilities: Sequence[Sequence[float]] | None
+) -> list[dict[str, Any]]:
+    predicted, truth, status = comparison.predicted, comparison.truth, comparison.status
+    events = []
+    for at in range(len(truth)):
+        one = slice(at, at + 1)
+        guess, right = predicted[one], truth[one]
+        event: dict[str, Any] = {
+            "position": at,
+            "comparable": bool(status[at] == _VALID),
+            "comparison_status": STATUSES[status[at]],
+            "predicted_type": _type(guess),
+            "ground_truth_type": _type(right),
+            "timestamp_percent_error": None,
+            "timestamp_precision_match": None,
+            "mouse_metrics": None,
+            "keyboard_metrics": None,
+            "screen_metrics": None,
+        }
+        if event["comparable"]:
+            time = _time_measure(right.time_ns, guess.time_ns, comparison.codec)
+            event["timestamp_percent_error"] = _or_none(time.error[0])
+            event["timestamp_precision_match"] = _named_levels(time)
+            kind = Kind(int(right.kind[0]))
+            (row,) = _wrong_tokens(comparison, guess, right, kind).rows
+            loss = float(row[1] / row[2]) if log_probabilities is None else -float(sum(log_probabilities[at]))
+            name = next(name for name, known in SECTIONS.items() if known == kind)
+            event[f"{name}_metrics"] = _details(comparison, guess, right, kind) | {"loss": loss}
+        events.append(event)
+    return events
+
+
+def _details(comparison: Comparison, guess: EventStream, right: EventStream, kind: Kind) -> dict[str, Any]:
+    """What seed 002 lists for one comparable event of this kind, apart from the loss."""
+    if kind == Kind.KEYBOARD:
+        vk, action = bool(guess.vk[0] == right.vk[0]), bool(guess.press[0] == right.press[0])
+        return {"vk_match": vk, "action_match": action, "combined_match": vk and action}
+    if kind == Kind.SCREEN:
+        return {}
+    details: dict[str, Any] = {}
+    for name, measure in _move_measures(right.dx, right.dy, guess.dx, guess.dy, comparison).items():
+        details[f"{name}_percent_error"] = _or_none(measure.error[0])
+        details[f"{name}_precision_match"] = _named_levels(measure)
+    return details
+
+
+def _type(event: EventStream) -> str | None:
+    return None if event.problem[0] == Problem.MISSING else Kind(int(event.kind[0])).topic
+
+
+def _named_levels(measure: _Measure) -> dict[str, bool]:
+    return {level: bool(agrees) for level, agrees in zip(LEVELS, measure.levels[0], strict=True)}
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _nested(flat: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Dotted names as nested dictionaries; counts as whole numbers."""
+    out: dict[str, Any] = {}
+    for name, estimate in flat.items():
+        *path, last = name.split(".")
+        inner = out
+        for step in path:
+            inner = inner.setdefault(step, {})
+        inner[last] = int(estimate.value or 0) if last.endswith("count") else estimate.value
+    return out
+
+
+# --- what the numbers are ------------------------------------------------------------------------------------------
+
+
+def _metrics() -> tuple[Metric, ...]:
+    none = "no comparable event of this kind"
+    zero = "no comparable event of this kind with a truth other than 0"
+    metrics = [
+        Metric("predicted_count", "Predicted events", "Sequence", better="none"),
+        Metric("ground_truth_count", "True events", "Sequence", better="none"),
+        Metric("count_accuracy", "Episodes of the right length", "Sequence", undefined="no episodes", headline=True),
+        Metric("comparable_rate", "Comparable", "Sequence", undefined="no events", headline=True),
+        Metric("type_accuracy", "Types right", "Sequence", undefined="no events", headline=True),
+        Metric("timestamp_metrics.count", "Compared times", "Time", better="none"),
+    ]
+
+    def measured(prefix: str, infix: str, title: str, group: str) -> None:
+        key = f"{prefix}.{infix}"
+        metrics.append(Metric(f"{key}iqmpe", f"{title} IQMPE", group, "%", "lower", zero, headline=True))
+        for level in LEVELS:
+            metrics.append(
+                Metric(f"{key}precision_accuracy.{level}", f"{title} digits {level}", group, undefined=none)
+            )
+
+    measured("timestamp_metrics", "", "Time", "Time")
+    for section in SECTIONS:
+        prefix, group = f"{section}_metrics", section.capitalize()
+        measured(prefix, "timestamp_", "Time", group)
+        if section == "mouse":
+            for value, title in (("dx", "dx"), ("dy", "dy"), ("euclidean", "Length")):
+                measured(prefix, f"{value}_", title, group)
+        if section == "keyboard":
+            for key, title in (("vk", "Key right"), ("action", "Press or release right"), ("combined", "Both right")):
+                metrics.append(Metric(f"{prefix}.{key}_accuracy", title, group, undefined=none, headline=True))
+        metrics += [
+            Metric(f"{prefix}.loss", "Wrong tokens, sum of shares", group, better="lower", undefined=none),
+            Metric(f"{prefix}.comparable_count", "Comparable events", group, better="none"),
+            Metric(f"{prefix}.total_count", "True events", group, better="none"),
+        ]
+    return tuple(metrics)
+
+
+@dataclass(frozen=True)
+class Sequence1:
+    """The protocol as the registry knows it."""
+
+    codec: TokenCodec | None = None
+    """The encoding whose digits are compared; by default the hierarchical one."""
+    name: str = "sequence"
+    version: int = 1
+    pairing: Pairing = "position"
+    metrics: tuple[Metric, ...] = _metrics()
+
+    def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
+        return score(pair, self._codec)
+
+    def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
+        return finish(tally, plan, self._codec)
+
+    def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Sequence1:
+        return self if codec.wrap_ns is None else replace(self, codec=codec)
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"digits": self._codec.name}
+
+    @property
+    def _codec(self) -> TokenCodec:
+        return self.codec or _default_codec()
+
+
+def _default_codec() -> TokenCodec:
+    codec: TokenCodec = named_codec("hierarchical")  # type: ignore[assignment]
+    return codec
+
+
+PROTOCOL = Sequence1()
+
+
+def _demonstrate() -> None:
+    """Two short strings, compared: what `python -m assay.events.protocols.sequence` prints."""
+    import json
+
+    from assay.events.codecs import encode
+
+    truth = [
+        {"kind": "screen", "ts": 0},
+        {"kind": "keyboard", "ts": 120_000_000, "vk": 65, "press": True},
+        {"kind": "mouse", "ts": 250_000_000, "dx": 40, "dy": -12, "flags": 0, "data": 0},
+        {"kind": "mouse", "ts": 400_000_000, "dx": 0, "dy": 0, "flags": 1, "data": 0},
+    ]
+    changes: list[dict[str, Any]] = [{"ts": 10_000_000}, {"ts": 140_000_000}, {"dx": 36, "dy": -14}]
+    guess = [event | change for event, change in zip(truth, changes, strict=False)]
+    strings = [encode(EventStream.from_events(events)) for events in (guess, truth)]
+    for name, text in zip(("prediction", "ground truth"), strings, strict=True):
+        print(f"{name}:\n  {text}\n")
+    print(json.dumps(compute_metrics_for_event(*strings), indent=2))
+
+
+if __name__ == "__main__":
+    _demonstrate()

@@ -1,0 +1,295 @@
+"""Events as columns: the one in-memory form that every source gives and every protocol takes.
+
+A stream is a struct of arrays, one entry per event, in order. What could not be decoded keeps its position, with the
+reason why. Knows nothing of files, tokens or scores.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import SourceError, UsageError
+
+Column = NDArray[Any]
+
+IGNORED_BYTES = "bytes between events, ignored"
+"""The note for what a text holds beside events."""
+
+
+class Kind(IntEnum):
+    """What an event is, by topic."""
+
+    UNKNOWN = -1
+    KEYBOARD = 0
+    MOUSE = 1
+    SCREEN = 2
+
+    @property
+    def topic(self) -> str:
+        """The topic's name in a recording."""
+        return {Kind.KEYBOARD: "keyboard", Kind.MOUSE: "mouse/raw", Kind.SCREEN: "screen"}.get(self, "unknown")
+
+
+CATEGORIES = ("keyboard", "mouse_op", "mouse_nop", "screen")
+"""What reports slice by: a mouse event with button flags is an operation, one without is a movement."""
+
+
+class Problem(IntEnum):
+    """Why an event is invalid; NONE where it is not."""
+
+    NONE = 0
+    UNFRAMED = 1
+    CUT_SHORT = 2
+    UNKNOWN_TYPE = 3
+    WRONG_TOKEN = 4
+    WRONG_LENGTH = 5
+    OUT_OF_RANGE = 6
+    BEYOND_BASE = 7
+    BAD_ROW = 8
+    BAD_TIME = 9
+    MISSING = 10
+
+    @property
+    def sentence(self) -> str:
+        """The reason, in words for a user."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Problem.NONE: "valid",
+    Problem.UNFRAMED: "not exactly one event between <EVENT_START> and <EVENT_END>",
+    Problem.CUT_SHORT: "cut short: no <EVENT_END> before the next event or the end",
+    Problem.UNKNOWN_TYPE: "no known event type where the type should stand",
+    Problem.WRONG_TOKEN: "a token that cannot stand in its place",
+    Problem.WRONG_LENGTH: "too few or too many data tokens",
+    Problem.OUT_OF_RANGE: "a value out of its range (key code above 255, or a number beyond 32 bits)",
+    Problem.BEYOND_BASE: "a digit beyond its base (strict decoding)",
+    Problem.BAD_ROW: "a row or message that is not an event",
+    Problem.BAD_TIME: "a time that is missing, negative, or not a number",
+    Problem.MISSING: "no event at this position",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One recording: the unit within which events follow each other, and which intervals resample."""
+
+    name: str = ""
+    """Its name in the data set; empty where the source knows none."""
+    stratum: str = ""
+    """The group it belongs to (a game, an application); empty where there is none."""
+    first_frame_ns: int | None = None
+    """Time of the first screen event, in a recording that has frames."""
+    first_pts_ns: int | None = None
+    """That frame's presentation time in its video: what puts two recordings on one clock."""
+
+
+_DTYPES: Mapping[str, np.dtype[Any]] = {
+    "kind": np.dtype(np.int8),
+    "time_ns": np.dtype(np.int64),
+    "vk": np.dtype(np.int16),
+    "press": np.dtype(np.bool_),
+    "dx": np.dtype(np.int32),
+    "dy": np.dtype(np.int32),
+    "flags": np.dtype(np.int32),
+    "data": np.dtype(np.int32),
+    "problem": np.dtype(np.uint8),
+    "episode": np.dtype(np.int32),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventStream:
+    """Events in order. All columns have shape (n,)."""
+
+    kind: Column
+    """`Kind` of each event; known also for an invalid event whose type could be read."""
+    time_ns: Column
+    """Time in nanoseconds; in a token encoding, within its wrap."""
+    vk: Column
+    """Virtual-key code 0–255 of a keyboard event, else 0."""
+    press: Column
+    """True for a press, of keyboard events."""
+    dx: Column
+    """Horizontal movement of a mouse event."""
+    dy: Column
+    """Vertical movement of a mouse event."""
+    flags: Column
+    """Button flags of a mouse event (SPEC 1.1)."""
+    data: Column
+    """Scroll of a mouse event; 120 a notch, signed."""
+    problem: Column
+    """`Problem` of each event; 0 where it is valid."""
+    episode: Column
+    """Index into `episodes`."""
+    episodes: tuple[Episode, ...] = (Episode(),)
+    """The recordings that the events belong to."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """What reading met that a reader of the scores should know, with how often."""
+    quantised: object = None
+    """The codec that the columns went through, or None where they are as recorded."""
+
+    @classmethod
+    def allocate(cls, n: int, **rest: Any) -> EventStream:
+        """A stream of n blank, valid events of unknown kind."""
+        columns = {name: np.zeros(n, dtype) for name, dtype in _DTYPES.items()}
+        columns["kind"].fill(Kind.UNKNOWN)
+        return cls(**columns, **rest)
+
+    @classmethod
+    def from_events(cls, events: Iterable[Mapping[str, Any] | None], **rest: Any) -> EventStream:
+        """A stream from dictionaries in the form of `to_events`; None is an invalid event."""
+        rows = list(events)
+        stream = cls.allocate(len(rows), **rest)
+        for at, row in enumerate(rows):
+            stream.put(at, row)
+        return stream
+
+    def put(self, at: int, row: Mapping[str, Any] | None) -> None:
+        """Write one event given as a dictionary; what is not an event becomes an invalid one."""
+        if row is None:
+            self.problem[at] = Problem.BAD_ROW
+            return
+        kind = _KINDS.get(str(row.get("kind")), Kind.UNKNOWN)
+        self.kind[at] = kind
+        self.problem[at] = _fault(row, kind)
+        if self.problem[at]:
+            return
+        self.time_ns[at] = row["ts"]
+        if kind == Kind.KEYBOARD:
+            self.vk[at], self.press[at] = row["vk"], row["press"]
+        elif kind == Kind.MOUSE:
+            for name in ("dx", "dy", "flags", "data"):
+                getattr(self, name)[at] = row.get(name, 0)
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """True where the event could be decoded."""
+        return np.asarray(self.problem == 0)
+
+    @property
+    def category(self) -> NDArray[np.int8]:
+        """Index into CATEGORIES for each event; meaningless where the event is invalid."""
+        operation = self.flags != 0
+        mouse = np.where(operation, 1, 2)
+        return np.where(self.kind == Kind.MOUSE, mouse, np.where(self.kind == Kind.SCREEN, 3, 0)).astype(np.int8)
+
+    def __getitem__(self, part: slice | NDArray[Any]) -> EventStream:
+        """The chosen events, with the same episodes; slices share memory."""
+        return EventStream(
+            **{name: getattr(self, name)[part] for name in _DTYPES},
+            episodes=self.episodes,
+            quantised=self.quantised,
+        )
+
+    def segments(self) -> Iterator[tuple[Episode, slice]]:
+        """Runs of neighbouring events of one episode, in order."""
+        if not len(self):
+            return
+        cuts = np.flatnonzero(np.diff(self.episode)) + 1
+        for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(self)], strict=True):
+            yield self.episodes[self.episode[start]], slice(start, stop)
+
+    def of_episode(self, episode: Episode) -> EventStream:
+        """The same events, all said to belong to `episode`."""
+        columns = {name: getattr(self, name) for name in _DTYPES}
+        columns["episode"] = np.zeros(len(self), np.int32)
+        return EventStream(**columns, episodes=(episode,), notes=self.notes, quantised=self.quantised)
+
+    def padded(self, n: int) -> EventStream:
+        """The same events, followed by missing ones up to n."""
+        if n <= len(self):
+            return self
+        blank = EventStream.allocate(n - len(self), episodes=self.episodes, quantised=self.quantised)
+        blank.problem.fill(Problem.MISSING)
+        return concatenate([self, blank]) if len(self) else blank
+
+    def problems(self) -> dict[Problem, int]:
+        """How many events are invalid, by reason."""
+        counts = np.bincount(self.problem, minlength=len(Problem))
+        return {problem: int(counts[problem]) for problem in Problem if problem and counts[problem]}
+
+    def to_events(self) -> list[dict[str, Any] | None]:
+        """The events as dictionaries, None where invalid: the form of the golden files."""
+        return [self._event(at) if self.problem[at] == 0 else None for at in range(len(self))]
+
+    def _event(self, at: int) -> dict[str, Any]:
+        kind = Kind(int(self.kind[at]))
+        event: dict[str, Any] = {"kind": kind.name.lower(), "ts": int(self.time_ns[at])}
+        if kind == Kind.KEYBOARD:
+            event |= {"vk": int(self.vk[at]), "press": bool(self.press[at])}
+        elif kind == Kind.MOUSE:
+            event |= {name: int(getattr(self, name)[at]) for name in ("dx", "dy", "flags", "data")}
+        return event
+
+
+_KINDS = {"keyboard": Kind.KEYBOARD, "mouse": Kind.MOUSE, "screen": Kind.SCREEN}
+_INT32 = range(-(2**31), 2**31)
+
+
+def _fault(row: Mapping[str, Any], kind: Kind) -> Problem:
+    """What keeps `row` from being an event, if anything."""
+    if kind == Kind.UNKNOWN:
+        return Problem.UNKNOWN_TYPE
+    if not _is_integer(row.get("ts")) or not 0 <= row["ts"] < 2**63:
+        return Problem.BAD_TIME
+    if kind == Kind.KEYBOARD:
+        if not _is_integer(row.get("vk")) or not isinstance(row.get("press"), bool):
+            return Problem.BAD_ROW
+        return Problem.NONE if 0 <= row["vk"] <= 255 else Problem.OUT_OF_RANGE
+    if kind == Kind.MOUSE:
+        numbers = [row.get(name, 0) for name in ("dx", "dy", "flags", "data")]
+        if not all(map(_is_integer, numbers)):
+            return Problem.BAD_ROW
+        return Problem.NONE if all(number in _INT32 for number in numbers) else Problem.OUT_OF_RANGE
+    return Problem.NONE
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def concatenate(streams: Sequence[EventStream]) -> EventStream:
+    """One stream after another; episodes of the same name are one episode, notes add up."""
+    if len(streams) == 1:
+        return streams[0]
+    if not streams:
+        return EventStream.allocate(0)
+    quantised = streams[0].quantised
+    if any(stream.quantised != quantised for stream in streams):
+        raise SourceError("parts of one stream use different encodings", hint="Evaluate them one at a time")
+    known: dict[str, int] = {}
+    episodes: list[Episode] = []
+    renumbered = []
+    for stream in streams:
+        numbers = np.empty(len(stream.episodes), np.int32)
+        for at, episode in enumerate(stream.episodes):
+            if episode.name not in known:
+                known[episode.name] = len(episodes)
+                episodes.append(episode)
+            numbers[at] = known[episode.name]
+        renumbered.append(numbers[stream.episode])
+    columns = {
+        name: np.concatenate([getattr(stream, name) for stream in streams]) for name in _DTYPES if name != "episode"
+    }
+    notes: Counter[str] = sum((stream.notes for stream in streams), Counter())
+    return EventStream(
+        **columns, episode=np.concatenate(renumbered), episodes=tuple(episodes), notes=notes, quantised=quantised
+    )
+
+
+def check_columns(stream: EventStream) -> None:
+    """Refuse a stream whose columns disagree in length; streams made by hand pass through here."""
+    lengths = {f.name: len(getattr(stream, f.name)) for f in fields(stream) if f.name in _DTYPES}
+    if len(set(lengths.values())) > 1:
+        raise UsageError(f"the columns of a stream differ in length: {lengths}", hint="Give one entry per event")

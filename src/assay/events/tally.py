@@ -1,0 +1,89 @@
+"""What scoring leaves behind: named states per episode, which add up across batches, shards and machines.
+
+Estimates, slices and pairings are all computed from a tally, so nothing has to be scored twice and nothing goes stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from assay.events.stream import Episode
+from assay.types import Distribution, InOrder, Joint, Moments, Ratio, State
+
+AnyState = TypeVar("AnyState", Ratio, Moments, Distribution, Joint, InOrder)
+
+# Batches are merged once the small ones together are as large as the merged one: every value is sorted a few times,
+# not once for each batch that follows.
+_SMALL = 50_000
+
+
+@dataclass(eq=False)
+class Tally:
+    """States by episode and name."""
+
+    _piles: dict[Episode, dict[str, list[State]]] = field(default_factory=dict)
+
+    def add(self, episode: Episode, states: Mapping[str, State]) -> None:
+        """Count `states` towards `episode`."""
+        piles = self._piles.setdefault(episode, {})
+        for name, state in states.items():
+            pile = piles.setdefault(name, [])
+            pile.append(state)
+            if sum(map(_size, pile[1:])) > max(_size(pile[0]), _SMALL):
+                piles[name] = [_merge(pile)]
+
+    def __add__(self, other: Tally) -> Tally:
+        """Both tallies together."""
+        whole = Tally()
+        for tally in (self, other):
+            for episode, piles in tally._piles.items():
+                for name, pile in piles.items():
+                    whole._piles.setdefault(episode, {}).setdefault(name, []).extend(pile)
+        return whole
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tally) and self.states() == other.states()
+
+    def states(self) -> dict[Episode, dict[str, State]]:
+        """Everything, merged; episodes and names sorted."""
+        return {
+            episode: {name: _merge(self._piles[episode][name]) for name in sorted(self._piles[episode])}
+            for episode in self.episodes
+        }
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The episodes in one fixed order, whatever order they came in."""
+        return sorted(self._piles, key=lambda episode: (episode.stratum, episode.name))
+
+    def parts(self, name: str, kind: type[AnyState]) -> list[AnyState]:
+        """The state called `name` of each episode, in the order of `episodes`; empty where an episode has none."""
+        found = [_merge(self._piles[episode].get(name, [])) for episode in self.episodes]
+        return [part if isinstance(part, kind) else kind() for part in found]
+
+    def total(self, name: str, kind: type[AnyState]) -> AnyState:
+        """The state called `name` over all episodes; empty where there is none."""
+        piles = [self._piles[episode].get(name, []) for episode in self.episodes]
+        whole = _merge([state for pile in piles for state in pile])
+        return whole if isinstance(whole, kind) else kind()
+
+
+def _size(state: State) -> int:
+    return len(state.counts) if isinstance(state, Distribution | Joint) else 1
+
+
+def _merge(pile: Iterable[State]) -> State | None:
+    states = list(pile)
+    if not states:
+        return None
+    first = states[0]
+    if isinstance(first, Joint):
+        return Joint.merge(state for state in states if isinstance(state, Joint))
+    if isinstance(first, Distribution):
+        return Distribution.merge(state for state in states if isinstance(state, Distribution))
+    whole: State = first
+    for state in states[1:]:
+        whole = whole + state  # type: ignore[operator]
+    return whole

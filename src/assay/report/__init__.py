@@ -1,0 +1,1 @@
+"""What assay shows: charts as data, and pages that need nothing but a browser."""

@@ -1,0 +1,21 @@
+"""How numbers are written, in tables and pages alike."""
+
+from __future__ import annotations
+
+
+def number(value: float, unit: str = "") -> str:
+    """A figure with as many digits as a reader can use, and a real minus sign."""
+    if unit == "" and float(value).is_integer() and abs(value) >= 2:
+        text = f"{value:,.0f}"
+    elif unit in ("", "×"):
+        text = f"{value:.3f}"
+    elif abs(value) >= 1000:
+        text = f"{value:,.0f}"
+    else:
+        text = f"{value:.1f}"
+    return text.replace("-", "−")
+
+
+def interval(low: float, high: float, unit: str = "") -> str:
+    """Both ends of an interval."""
+    return f"[{number(low, unit)}, {number(high, unit)}]"

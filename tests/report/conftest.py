@@ -1,0 +1,159 @@
+"""Plausible rows of two models for every chart: one that lags a little, one that is sharper but sometimes invalid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.report.charts import CATEGORIES
+
+MODELS = ("baseline-3b", "tuned-3b")
+Rows = list[dict[str, Any]]
+Arguments = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def arguments() -> Callable[..., Arguments]:
+    """The keyword arguments of every chart function, for the models given."""
+    return settings
+
+
+def settings(*models: str) -> Arguments:
+    models = models or MODELS
+    return {
+        "comparability": {"rows": comparability(models)},
+        "kinds_confusion": {"rows": kinds_confusion(models)},
+        "signed_errors": {"rows": signed_errors(models)},
+        "time_error_distribution": {"rows": time_error_distribution(models)},
+        "error_over_position": {"rows": error_over_position(models)},
+        "direction_errors": {"rows": direction_errors(models)},
+        "displacement": {"rows": displacement(models), "limit": 60, "step": 4},
+    }
+
+
+def _spread(models: tuple[str, ...]) -> list[tuple[float, str]]:
+    """Each model with how good it is, from 0 for the first to 1 for the last."""
+    return [(place / max(1, len(models) - 1), model) for place, model in enumerate(models)]
+
+
+def time_error_distribution(models: tuple[str, ...]) -> Rows:
+    rows: Rows = []
+    for index, model in _spread(models):
+        for place, category in enumerate(CATEGORIES):
+            centre, width = (18 - 16 * index) + 8 * place, 35 + 20 * place - 12 * index
+            edges = np.arange(-200, 201, 10)
+            heights = np.exp(-(((edges[:-1] + 5 - centre) / width) ** 2)) + (0.5 if category == "screen" else 0) * (
+                edges[:-1] == 0
+            )
+            for low, share in zip(edges[:-1], heights / heights.sum(), strict=True):
+                rows.append(
+                    {
+                        "model": model,
+                        "category": category,
+                        "low_ms": int(low),
+                        "high_ms": int(low) + 10,
+                        "share": float(share),
+                    }
+                )
+    return rows
+
+
+def signed_errors(models: tuple[str, ...]) -> Rows:
+    rows: Rows = []
+    for index, model in _spread(models):
+        for place, name in enumerate(("all", *CATEGORIES)):
+            value = 14.0 - 12 * index + 3 * place
+            rows.append(
+                {"model": model, "name": name, "value": value, "low": value - 5, "high": value + 4.2, "unit": "ms"}
+            )
+        rows.append(
+            {"model": model, "name": "mouse x", "value": -12.5 + 9 * index, "low": -19.0, "high": 2.5, "unit": "%"}
+        )
+        rows.append({"model": model, "name": "mouse y", "value": None, "low": None, "high": None, "unit": "%"})
+    return rows
+
+
+def direction_errors(models: tuple[str, ...]) -> Rows:
+    rows: Rows = []
+    for index, model in _spread(models):
+        angles = np.arange(-180, 180, 10)
+        heights = np.exp(-(((angles + 5 - 12 * (1 - index)) / (38 - 14 * index)) ** 2)) + 0.02
+        heights /= heights.sum()
+        for low, share in zip(angles, heights, strict=True):
+            rows.append({"model": model, "low_deg": int(low), "high_deg": int(low) + 10, "share": float(share)})
+    return rows
+
+
+def displacement(models: tuple[str, ...]) -> Rows:
+    rows: Rows = []
+    for index, model in _spread(models):
+        for axis, slope in (("x", 0.7 + 0.25 * index), ("y", 0.55 + 0.3 * index)):
+            for truth in range(-60, 61, 4):
+                for predicted in range(-60, 61, 4):
+                    spread = 6 + abs(truth) / 5
+                    density = math.exp(-(((predicted - slope * truth) / spread) ** 2) - abs(truth) / 16)
+                    count = int(4000 * density)
+                    if count:
+                        rows.append(
+                            {"model": model, "axis": axis, "truth": truth, "predicted": predicted, "count": count}
+                        )
+    return rows
+
+
+def kinds_confusion(models: tuple[str, ...]) -> Rows:
+    shares = {
+        "keyboard": (0.913, 0.05, 0.0004, 0.02, 0.0166),
+        "mouse": (0.021, 0.9612, 0.0072, 0.0106, 0.0),
+        "screen": (0.0, 0.0004, 0.9996, 0.0, 0.0),
+    }
+    return [
+        {
+            "model": model,
+            "truth": truth,
+            "predicted": predicted,
+            "count": round(share * 12000),
+            "share": share,
+        }
+        for model in models
+        for truth, line in shares.items()
+        for predicted, share in zip(("keyboard", "mouse", "screen", "invalid", "missing"), line, strict=True)
+    ]
+
+
+def comparability(models: tuple[str, ...]) -> Rows:
+    rows: Rows = []
+    for index, model in _spread(models):
+        for place, category in enumerate(("all", *CATEGORIES)):
+            value = 0.86 + 0.05 * index + 0.015 * place
+            rows.append(
+                {
+                    "model": model,
+                    "category": category,
+                    "value": value,
+                    "low": value - 0.035,
+                    "high": value + 0.02,
+                    "n": 12000 - 1000 * place,
+                }
+            )
+    return rows
+
+
+def error_over_position(models: tuple[str, ...]) -> Rows:
+    ends = [0, 10, 20, 50, 100, 200, 500, 1000, 2000]
+    return [
+        {
+            "model": model,
+            "from_position": first,
+            "to_position": following - 1,
+            "p50_ms": 10.0 + (6 - 4 * index) * place,
+            "p95_ms": 90.0 + (35 - 20 * index) * place**1.2,
+            "n": 40 * (following - first),
+        }
+        for index, model in _spread(models)
+        for place, (first, following) in enumerate(pairwise(ends))
+    ]
