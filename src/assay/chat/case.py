@@ -58,6 +58,8 @@ class Case:
     names: Sequence[str] = ()
     """Subjects that the suite knows: cities or products besides the gazetteer's."""
     derived: dict[str, object] = field(default_factory=dict)
+    """What metrics have worked out for several of their rules."""
+    _places: dict[int, frozenset[str]] = field(default_factory=dict)
 
     # --- what is asked ----------------------------------------------------------------------------------------------
 
@@ -177,7 +179,10 @@ class Case:
 
     def places_in(self, reading: Reading) -> frozenset[str]:
         """Subjects named in a text: those of the gazetteer, of the suite and of the truth."""
-        return frozenset(place.name for place in self._named(reading))
+        known = self._places.get(id(reading))
+        if known is None:
+            known = self._places[id(reading)] = frozenset(place.name for place in self._named(reading))
+        return known
 
     def _named(self, reading: Reading) -> list[Place]:
         known = [place for name in self._subjects for place in reading.find(name)]

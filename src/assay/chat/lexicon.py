@@ -105,7 +105,7 @@ class Lexicon:
     by_stem: dict[str, list[Phrase]] = field(default_factory=dict)
     by_form: dict[str, list[Phrase]] = field(default_factory=dict)
     openings: set[str] = field(default_factory=set)
-    """The first two letters of every stem in `by_stem`: other words need no stemming."""
+    """The first two letters of every stem in any entry: other words need no stemming."""
     units: dict[str, list[Unit]] = field(default_factory=dict)
     """By first token, the longest first."""
     kinds: dict[str, Kind] = field(default_factory=dict)
@@ -124,16 +124,16 @@ class Lexicon:
             first, exact = parts[0]
             table = self.by_form if exact else self.by_stem
             table.setdefault(first.lower() if exact else first, []).append(phrase)
-            if not exact:
-                self.openings.add(first[:2])
+            self.openings.update(form[:2] for form, is_form in parts if not is_form)
             self.size += 1
+
+    def stem(self, word: str) -> str:
+        """The stem of a normal word, or the word itself where no entry could have its stem."""
+        return self.stemmer.stem(word) if word[:2] in self.openings else word
 
     def phrases(self, word: str) -> list[Phrase]:
         """Entries that begin with `word`, a normal word."""
-        exact = self.by_form.get(word, [])
-        if word[:2] not in self.openings:
-            return exact
-        return exact + self.by_stem.get(self.stemmer.stem(word), [])
+        return self.by_form.get(word, []) + self.by_stem.get(self.stem(word), [])
 
     def _parts(self, entry: str) -> Iterator[tuple[str, bool]]:
         for piece in entry.split():

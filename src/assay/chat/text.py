@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from assay.chat.figures import Quantity, read_figures
 from assay.chat.lexicon import TOKEN, Lexicon, Phrase, Unit, normal
-from assay.chat.places import City, fold, gazetteer, words_of
+from assay.chat.places import Names, fold, gazetteer, words_of
 
 # How many tokens a negation or an "if" reaches ahead inside its clause.
 _REACH = 8
@@ -36,13 +36,18 @@ class Token:
     """'number', 'word', 'newline', 'degree' or 'mark'."""
     text: str
     """In lower case with plain apostrophes; '°' for every sign of degrees."""
+    stem: str
     phrases: Sequence[Phrase]
+    """Entries of one word that are this word."""
+    longer: Sequence[Phrase]
+    """Entries of several words that begin with it, or with one of its forms."""
     units: Sequence[Unit]
     denies: bool
     """Whether it negates by its ending: isn't, won't."""
     value: float | None
     """What a number word stands for."""
-    cities: Sequence[City]
+    cities: Names | None
+    """Names of cities that begin with it."""
     capital: bool
     notable: bool
     """Whether anything at all is to be looked up at it."""
@@ -219,17 +224,27 @@ class Reader:
 
     def _token(self, raw: str, kind: str) -> Token:
         text = "°" if kind == "degree" else normal(raw)
-        cities: Sequence[City] = ()
-        capital = kind == "word" and raw[0].isupper()
-        phrases = self.lexicon.phrases(text) if kind in ("word", "mark") else []
-        denies = kind == "word" and text.endswith(self._denials)
-        if kind == "word" and self._use_places:
-            cities = gazetteer().get(fold(raw), ())
-        value = self._numbers.get(text)
+        is_word = kind == "word"
+        capital = is_word and raw[0].isupper()
+        entries = self.lexicon.phrases(text) if kind in ("word", "mark") else []
+        phrases = [entry for entry in entries if len(entry.parts) == 1 and _is_form(entry.parts[0], raw, text)]
+        longer = [entry for entry in entries if len(entry.parts) > 1]
+        denies = is_word and text.endswith(self._denials)
+        cities = gazetteer().get(fold(raw)) if is_word and self._use_places else None
         token = Token(
-            raw, kind, text, phrases, self.lexicon.units.get(text, ()), denies, value, cities, capital,
-            notable=bool(phrases or denies),
-        )  # fmt: skip
+            raw=raw,
+            kind=kind,
+            text=text,
+            stem=self.lexicon.stem(text) if is_word else text,
+            phrases=phrases,
+            longer=longer,
+            units=self.lexicon.units.get(text, ()),
+            denies=denies,
+            value=self._numbers.get(text),
+            cities=cities,
+            capital=capital,
+            notable=bool(entries or denies),
+        )
         if len(self._known) > 50_000:
             self._known.clear()
         self._known[raw] = token
@@ -245,10 +260,14 @@ class Reader:
         for at, token in enumerate(reading.tokens):
             if not token.notable:
                 continue
-            found = [
-                (phrase, at + len(phrase.parts) - 1) for phrase in token.phrases if self._fits(reading, at, phrase)
-            ]
-            hiding = max((last for phrase, last in found if phrase.hides), default=-1)
+            found = [(phrase, at) for phrase in token.phrases]
+            for phrase in token.longer:
+                if _fits(reading.tokens, at, phrase):
+                    found.append((phrase, at + len(phrase.parts) - 1))
+            hiding = -1
+            for phrase, last in found:
+                if phrase.hides and last > hiding:
+                    hiding = last
             for phrase, last in found:
                 if at <= hidden_to or last < hiding:
                     continue
@@ -262,19 +281,6 @@ class Reader:
                     Mention(reading.starts[at], reading.ends[at], at, at, ("negation",))
                 )
         return mentions
-
-    def _fits(self, reading: Reading, at: int, phrase: Phrase) -> bool:
-        tokens = reading.tokens
-        if at + len(phrase.parts) > len(tokens):
-            return False
-        for n, (form, exact) in enumerate(phrase.parts):
-            token = tokens[at + n]
-            if not exact:
-                if n and (token.kind != "word" or self.lexicon.stemmer.stem(token.text) != form):
-                    return False
-            elif form != (token.text if form.islower() or token.kind != "word" else token.raw):
-                return False
-        return True
 
     # --- what is stated ---------------------------------------------------------------------------------------------
 
@@ -379,27 +385,51 @@ class Reader:
                     continue
             city = self._city_at(reading, at, previous)
             if city is not None:
-                taken_to = at + len(city.words) - 1
-                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, " ".join(city.words)))
+                taken_to = at + len(city) - 1
+                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, " ".join(city)))
         return places
 
-    def _city_at(self, reading: Reading, at: int, previous: str) -> City | None:
+    def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[str, ...] | None:
+        """The words of the city that is named from token `at` on, if it is one and the sentence supports it."""
         tokens = reading.tokens
         token = tokens[at]
-        for city in token.cities:
-            last = at + len(city.words) - 1
-            if last >= len(tokens) or any(fold(tokens[at + n].raw) != word for n, word in enumerate(city.words)):
+        assert token.cities is not None
+        for length in token.cities.lengths:
+            words = tuple([fold(other.raw) for other in tokens[at : at + length]])
+            people = token.cities.people.get(words)
+            if people is None:
                 continue
-            if len(city.words) > 1:
-                if token.capital or city.people >= _LARGE_CITY:
-                    return city
+            large = people >= _LARGE_CITY
+            if length > 1:
+                if token.capital or large:
+                    return words
                 continue
             ordinary = token.text in self._ordinary or bool(token.phrases) or token.text in self.function_words
             if token.capital and (not ordinary or (previous in self._prepositions and not _is_time(token))):
-                return city
-            if not token.capital and not ordinary and city.people >= _LARGE_CITY and len(token.text) >= 4:
-                return city
+                return words
+            if not token.capital and not ordinary and large and len(token.text) >= 4:
+                return words
         return None
+
+
+def _fits(tokens: Sequence[Token], at: int, phrase: Phrase) -> bool:
+    """Whether the words from token `at` on are those of an entry of several words."""
+    if at + len(phrase.parts) > len(tokens):
+        return False
+    for n, (form, exact) in enumerate(phrase.parts):
+        token = tokens[at + n]
+        if exact:
+            if not _is_form((form, exact), token.raw, token.text):
+                return False
+        elif token.stem != form or token.kind != "word":
+            return False
+    return True
+
+
+def _is_form(part: tuple[str, bool], raw: str, text: str) -> bool:
+    """Whether a word is the form that an entry names; an entry with a capital letter wants one."""
+    form, exact = part
+    return not exact or form == (raw if any(c.isupper() for c in form) else text)
 
 
 def _is_time(token: Token) -> bool:
