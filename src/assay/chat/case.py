@@ -284,7 +284,7 @@ class Case:
 
     def facts_for(self, quantity: Quantity) -> list[Fact]:
         """The facts that a figure can be compared with; none where the truth is silent."""
-        day = self.day_at(quantity.first)
+        day = self.day_at(quantity.first) if self.domain.by_day else None
         if day in _PAST or not self.is_about_subject(quantity.first):
             return []
         facts = [fact for fact in self.truth.facts if fact.kind == quantity.kind]
@@ -348,6 +348,8 @@ class Case:
         return {} if len(named) >= _TOO_MANY_STATES else named
 
     def _is_asked_time(self, mention: Mention, *, later: bool) -> bool:
+        if not self.domain.by_day:
+            return True
         day = self.day_at(mention.first)
         if later:
             return day is None or day == self.query_day or day in self._later_days
@@ -417,7 +419,8 @@ class Case:
         needs_place = bool(self.query.all("needs_place")) or bool(self.query.all("asks_topic.advice"))
         if needs_place and not self.query_places and not any(map(self.places_in, earlier)):
             missing.append("place")
-        if self.asks_data and self.query.all("asks.later") and not self.query.all("times"):
+        times = self.query.all("times") or self.query.moments or self.query.all("asks.when")
+        if self.domain.by_day and self.asks_data and self.query.all("asks.later") and not times:
             missing.append("time")
         if not self.needs_data and not self.asks_advice and not topical and self._is_vague:
             missing.append("intent")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -41,13 +42,15 @@ class Truth:
     facts: tuple[Fact, ...] = ()
     states: Mapping[str | None, str] = field(default_factory=dict)
     """The state in words ('light rain') by day; None is now."""
+    dates: Mapping[str, date] = field(default_factory=dict)
+    """Dates by what happens on them ('delivery'), as the domain's list `dated` names it."""
     today: str | None = None
     """The ISO date on which it was true, where it says so."""
     source: object = None
     """The data it was read from: figures in it support figures in an answer."""
 
     def __bool__(self) -> bool:
-        return bool(self.facts or self.states)
+        return bool(self.facts or self.states or self.dates)
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,11 @@ class Domain:
     def uses_places(self) -> bool:
         """Whether its subjects are cities, looked up in the gazetteer."""
         return bool(self.settings.get("uses_places", False))
+
+    @property
+    def by_day(self) -> bool:
+        """Whether what is true depends on the day that is spoken of."""
+        return bool(self.settings.get("by_day", True))
 
     @property
     def states(self) -> Mapping[str, Mapping[str, Sequence[str]]]:

@@ -77,6 +77,7 @@ class _Parser:
     def __init__(self, reading: Reading, lexicon: Lexicon) -> None:
         self.reading = reading
         self.tokens = reading.tokens
+        self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
         self.units = lexicon.units
         self.kinds = lexicon.kinds
         language = lexicon.language
@@ -91,7 +92,7 @@ class _Parser:
     def figure(self, at: int) -> int:
         """Read the figure whose first number is token `at`; the index to go on from."""
         number = self.number(at)
-        if number is None or self.is_clock_or_date(number):
+        if number is None or at in self.moments:
             return at + 1
         is_digits = self.tokens[at].kind == "number"
         if is_digits and not self.is_list_marker(at):
@@ -240,23 +241,6 @@ class _Parser:
         """Whether it only numbers a line: '1. Bring …'."""
         starts_line = at == 0 or self.tokens[at - 1].kind == "newline"
         return starts_line and at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
-
-    def is_clock_or_date(self, number: _Number) -> bool:
-        """Whether it belongs to 15:30 or 2026-11-15."""
-        reading, tokens = self.reading, self.tokens
-        for mark, other in ((number.last + 1, number.last + 2), (number.first - 1, number.first - 2)):
-            if not (0 <= other < len(tokens) and 0 <= mark < len(tokens)):
-                continue
-            first = min(mark - 1, other)
-            touching = all(reading.ends[at] == reading.starts[at + 1] for at in (first, first + 1))
-            if touching and tokens[mark].text == ":" and tokens[other].kind == "number":
-                return True
-        return (
-            number.last + 4 < len(tokens)
-            and len(tokens[number.last].raw) == 4
-            and tokens[number.last + 1].text == tokens[number.last + 3].text == "-"
-            and tokens[number.last + 2].kind == tokens[number.last + 4].kind == "number"
-        )
 
     # --- roles ------------------------------------------------------------------------------------------------------
 

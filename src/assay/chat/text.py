@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from assay.chat.figures import Quantity, read_figures
 from assay.chat.lexicon import TOKEN, Lexicon, Phrase, Unit, normal
+from assay.chat.moments import Moment, read_moments
 from assay.chat.places import Names, fold, gazetteer, words_of
 
 # How many tokens a negation or an "if" reaches ahead inside its clause.
@@ -95,6 +96,8 @@ class Reading:
     """Mentions by list, in the order of the text."""
     quantities: list[Quantity] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+    """Dates and clock times written with numbers."""
     numbers: list[int] = field(default_factory=list)
     """Indices of numbers in digits that are no list markers, dates or clock times."""
     by_fold: dict[str, list[int]] | None = None
@@ -192,6 +195,8 @@ class Reader:
     def _read(self, text: str) -> Reading:
         reading = self._tokenise(text)
         mentions = self._mentions(reading)
+        if any(token.kind == "number" for token in reading.tokens):
+            reading.moments = read_moments(reading, self.lexicon)
         read_figures(reading, self.lexicon)
         self._judge(reading, mentions)
         if self._use_places:
@@ -261,9 +266,9 @@ class Reader:
             if not token.notable:
                 continue
             found = [(phrase, at) for phrase in token.phrases]
-            for phrase in token.longer:
-                if _fits(reading.tokens, at, phrase):
-                    found.append((phrase, at + len(phrase.parts) - 1))
+            if token.longer:
+                fitting = [phrase for phrase in token.longer if _fits(reading.tokens, at, phrase)]
+                found += [(phrase, at + len(phrase.parts) - 1) for phrase in fitting]
             hiding = -1
             for phrase, last in found:
                 if phrase.hides and last > hiding:

@@ -2,56 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from assay.chat.case import Case
 from assay.chat.domain import Fact
 from assay.chat.figures import Quantity
-from assay.chat.metric import Finding, Metric, Rule
+from assay.chat.metric import Finding, Metric, Rule, Span
 
 # Differences are of decimal fractions: 25.1 − 23.1 must not come out as more than 2.
 _EPSILON = 1e-9
+_FORECAST = ("high", "low")
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 def _no_truth(case: Case) -> str | None:
     return None if case.truth else "there is no ground truth to compare with"
 
 
-def _worst(case: Case, roles: tuple[str, ...]) -> tuple[Quantity, Fact, float] | None:
-    """The figure of these roles that lies farthest from what it should be, with the fact nearest to it."""
-    cached = case.derived.get(f"accuracy {roles}")
-    if isinstance(cached, list):
-        return cached[0] if cached else None
-    worst: tuple[Quantity, Fact, float] | None = None
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """A figure, and how far it lies from the fact nearest to it."""
+
+    quantity: Quantity
+    fact: Fact
+    size: float
+
+
+def _worst(case: Case, role: str) -> list[_Gap]:
+    """For each kind of quantity the figure of this role that lies farthest from what it should be.
+
+    The role 'now' stands for all but highs and lows.
+    """
+    known = case.derived.get(f"accuracy {role}")
+    if isinstance(known, list):
+        return known
+    worst: dict[str, _Gap] = {}
     for quantity in case.figures:
-        if quantity.role not in roles or not case.kind(quantity.kind).checked:
+        own = quantity.role if quantity.role in _FORECAST else "now"
+        if own != role or not case.kind(quantity.kind).checked:
             continue
-        facts = case.facts_for(quantity)
-        if not facts:
-            continue
-        lows = [fact.value for fact in facts if fact.role == "low"]
-        highs = [fact.value for fact in facts if fact.role == "high"]
-        if quantity.role == "actual" and len(lows) == len(highs) == 1 and lows[0] <= quantity.low <= highs[0]:
-            continue  # some time of that day it is as warm as that
-        fact = min(facts, key=lambda fact: quantity.distance(fact.value))
-        gap = quantity.distance(fact.value)
-        if worst is None or gap > worst[2]:
-            worst = quantity, fact, gap
-    case.derived[f"accuracy {roles}"] = [] if worst is None else [worst]
-    return worst
+        gap = _gap(quantity, case.facts_for(quantity))
+        if gap is not None and (quantity.kind not in worst or gap.size > worst[quantity.kind].size):
+            worst[quantity.kind] = gap
+    case.derived[f"accuracy {role}"] = found = list(worst.values())
+    return found
 
 
-def _off(*roles: str, wrong: bool) -> Callable[[Case], Finding | None]:
-    def off(case: Case) -> Finding | None:
-        worst = _worst(case, roles)
-        if worst is None:
-            return None
-        quantity, fact, gap = worst
-        kind = case.kind(quantity.kind)
-        is_wrong = gap > kind.far + _EPSILON
-        if is_wrong is not wrong or gap <= kind.near + _EPSILON:
-            return None
-        return Finding([quantity], note=f"off by {gap:.3g} {kind.unit} (true: {fact.value:g} {kind.unit})")
+def _gap(quantity: Quantity, facts: Sequence[Fact]) -> _Gap | None:
+    if not facts:
+        return None
+    lows = [fact.value for fact in facts if fact.role == "low"]
+    highs = [fact.value for fact in facts if fact.role == "high"]
+    if quantity.role == "actual" and len(lows) == len(highs) == 1 and lows[0] <= quantity.low <= highs[0]:
+        return None  # between the day's low and high it is right at some hour
+    fact = min(facts, key=lambda fact: quantity.distance(fact.value))
+    return _Gap(quantity, fact, quantity.distance(fact.value))
+
+
+def _off(role: str, *, wrong: bool) -> Callable[[Case], list[Finding]]:
+    """A predicate: figures of a role that are wrong, or else those that are a little off."""
+
+    def off(case: Case) -> list[Finding]:
+        found = []
+        for gap in _worst(case, role):
+            kind = case.kind(gap.quantity.kind)
+            is_wrong = gap.size > kind.far + _EPSILON
+            if gap.size > kind.near + _EPSILON and is_wrong is wrong:
+                note = f"off by {gap.size:.3g} {kind.unit} (true: {gap.fact.value:g} {kind.unit})"
+                found.append(Finding([gap.quantity], note=note))
+        return found
 
     return off
 
@@ -75,6 +95,26 @@ def _state_missing(case: Case) -> Finding | None:
     return None if wanted & named.keys() else Finding(note=true[0])
 
 
+def _wrong_date(case: Case) -> Finding | None:
+    """A date, or a day of the week, that is said of something the truth has another date for."""
+    response = case.response
+    for what, true in case.truth.dates.items():
+        about = {response.sentence(mention.first) for mention in case.said(f"dated.{what}")}
+        dates = [m for m in response.moments if m.month is not None and response.sentence(m.first) in about]
+        wrong: list[Span] = [moment for moment in dates if not moment.is_date(true)]
+        for mention in case.said("times"):
+            day = mention.keys[0].removeprefix("times.")
+            if (
+                day in _WEEKDAYS
+                and response.sentence(mention.first) in about
+                and true.weekday() != _WEEKDAYS.index(day)
+            ):
+                wrong.append(mention)
+        if wrong:
+            return Finding(wrong, note=f"{what} is on {true:%A}, {true.isoformat()}")
+    return None
+
+
 def _later_missing(case: Case) -> Finding | None:
     if not case.asks_later:
         return None
@@ -91,12 +131,13 @@ METRIC = Metric(
     asks="Does it agree with the ground truth?",
     unmeasured=_no_truth,
     rules=(
-        Rule("figure_off", -0.1, "a figure is a little off", when=_off("actual", "feels_like", wrong=False)),
-        Rule("figure_wrong", -0.3, "a figure is wrong", when=_off("actual", "feels_like", wrong=True)),
+        Rule("figure_off", -0.1, "a figure is a little off", when=_off("now", wrong=False)),
+        Rule("figure_wrong", -0.3, "a figure is wrong", when=_off("now", wrong=True)),
         Rule("high_off", -0.1, "a high is a little off", when=_off("high", wrong=False)),
         Rule("high_wrong", -0.3, "a high is wrong", when=_off("high", wrong=True)),
         Rule("low_off", -0.1, "a low is a little off", when=_off("low", wrong=False)),
         Rule("low_wrong", -0.3, "a low is wrong", when=_off("low", wrong=True)),
+        Rule("date_wrong", -0.3, "a date is wrong", when=_wrong_date),
         Rule("state_missing", -0.2, "the actual state is not named", when=_state_missing),
         Rule("later_missing", -0.2, "what is to come was asked for and is not addressed", when=_later_missing),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.chat.case import Case
-from assay.chat.metric import Finding, Metric, Rule
+from assay.chat.metric import Finding, Metric, Rule, Span
 from assay.chat.text import Mention, Reading
 
 # "Today" and "now" go without saying; repeating them remembers nothing.
@@ -13,7 +13,7 @@ _TRIVIAL = frozenset({"now", "today"})
 def _nothing_to_retain(case: Case) -> str | None:
     if not case.history:
         return "there is no earlier turn"
-    if _places(case) or _times(case) or _preferences(case):
+    if _places(case) or _times(case) or _moments(case) or _preferences(case):
         return None
     return "the earlier turns name no place, no time and no preference"
 
@@ -29,6 +29,11 @@ def _places(case: Case) -> set[str]:
 def _times(case: Case) -> set[str]:
     users = [turn.user for turn in case.history if turn.user is not None]
     return {m.keys[0] for user in users for m in user.all("times")} - {f"times.{name}" for name in _TRIVIAL}
+
+
+def _moments(case: Case) -> set[tuple[int | None, ...]]:
+    """Dates and clock times that the user has named."""
+    return {moment.key for turn in case.history if turn.user is not None for moment in turn.user.moments}
 
 
 def _preferences(case: Case) -> list[frozenset[str]]:
@@ -100,8 +105,10 @@ def _stems_around(case: Case, mention: Mention) -> set[str]:
 
 def _time_kept(case: Case) -> Finding | None:
     times = _times(case)
-    kept = [mention for mention in case.response.all("times") if mention.keys[0] in times]
-    return Finding(case.own(kept)[:1]) if case.own(kept) else None
+    kept = case.own([mention for mention in case.response.all("times") if mention.keys[0] in times])
+    moments = [moment for moment in case.response.moments if moment.key in _moments(case)]
+    named: list[Span] = [*kept, *moments]
+    return Finding(named[:1]) if named else None
 
 
 METRIC = Metric(

@@ -52,7 +52,7 @@ def read_truth(data: Any) -> Truth:
         ]
         if state:
             states[day] = state
-    return Truth(_place(root, current, field), tuple(facts), states, today, data)
+    return Truth(_place(root, current, field), tuple(facts), states, today=today, source=data)
 
 
 class _Reader:
