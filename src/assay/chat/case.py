@@ -420,7 +420,7 @@ class Case:
         if needs_place and not self.query_places and not any(map(self.places_in, earlier)):
             missing.append("place")
         times = self.query.all("times") or self.query.moments or self.query.all("asks.when")
-        if self.domain.by_day and self.asks_data and self.query.all("asks.later") and not times:
+        if self.domain.by_day and self.asks_data and self.query.all("asks.later.future") and not times:
             missing.append("time")
         if not self.needs_data and not self.asks_advice and not topical and self._is_vague:
             missing.append("intent")
