@@ -26,6 +26,8 @@ _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 # An answer that names this many states for one place and time names none.
 _TOO_MANY_STATES = 4
+# A figure, its unit and a preposition: a place this near behind is what the figure is said of.
+_CLOSE = 5
 _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“"}
 
 
@@ -210,14 +212,17 @@ class Case:
     def is_about_subject(self, index: int) -> bool:
         """Whether what stands at token `index` is said of the truth's subject.
 
-        It belongs to the nearest one named before it in its sentence, else after it there, else before that sentence.
+        It belongs to the one that directly follows ("28 °C in Madrid"), else to the nearest one named before it in its
+        sentence, else after it there, else before that sentence.
         """
         places, firsts = self._response_places
         if not self.truth.subject or not places:
             return True
         first, last = self.response.sentence(index)
         at = bisect_right(firsts, index) - 1
-        if at >= 0 and places[at].first >= first:
+        if at + 1 < len(places) and self._follows(index, places[at + 1]):
+            nearest = at + 1
+        elif at >= 0 and places[at].first >= first:
             nearest = at
         elif at + 1 < len(places) and places[at + 1].first <= last:
             nearest = at + 1
@@ -228,6 +233,17 @@ class Case:
         around = places[max(0, nearest - 1) : nearest + 2]
         joined = [place for place in around if place is places[nearest] or self._is_one_place(place, places[nearest])]
         return any(_same_name(place.name.split(), self._subjects[-1]) for place in joined)
+
+    def _follows(self, index: int, place: Place) -> bool:
+        """Whether a place stands directly behind what begins at token `index`, with a preposition between."""
+        if not 1 < place.first - index <= _CLOSE + 1:
+            return False
+        between = self.response.tokens[index + 1 : place.first]
+        return (
+            between[-1].text in self.reader.prepositions
+            and not any(token.kind == "word" and not token.units for token in between[:-1])
+            and not any(token.text in ",;.|" for token in between)
+        )
 
     def _is_one_place(self, a: Place, b: Place) -> bool:
         """Whether two names are one place, as in 'Kallio, Helsinki'."""
@@ -244,7 +260,10 @@ class Case:
         return days
 
     def day_at(self, index: int) -> str | None:
-        """The day that what stands at token `index` of the response is said of; the one asked about by default."""
+        """The day that what stands at token `index` of the response is said of; the one asked about by default.
+
+        It is the nearest one named in the same clause, else before it in the sentence.
+        """
         mentions, firsts = self._response_days
         if mentions:
             first, last = self.response.sentence(index)
@@ -253,8 +272,10 @@ class Case:
             if near:
                 start, stop = self._clause(index)
                 inside = [mention for mention in near if start <= mention.first <= stop]
-                chosen = min(inside, key=lambda mention: abs(mention.first - index)) if inside else near[0]
-                return chosen.keys[0].removeprefix("times.")
+                before = [mention for mention in near if mention.first < index]
+                if inside or before:
+                    chosen = min(inside or before, key=lambda mention: abs(mention.first - index))
+                    return chosen.keys[0].removeprefix("times.")
         return self.query_day
 
     def _clause(self, index: int) -> tuple[int, int]:

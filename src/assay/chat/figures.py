@@ -259,7 +259,7 @@ class _Parser:
                 if quantity.kind != kind:
                     continue
                 before = quantities[n - 1].last if n else -1
-                after = quantities[n + 1].first if n + 1 < len(quantities) else len(self.tokens)
+                after = quantities[n + 1].first if n + 1 < len(quantities) else None
                 if quantity.last + 1 in changed:
                     quantity.role = "change"
                     continue
@@ -276,13 +276,16 @@ class _Parser:
             return None
         return roles[at]
 
-    def role_after(self, quantity: Quantity, after: int, by_first: dict[int, Mention]) -> Mention | None:
+    def role_after(self, quantity: Quantity, after: int | None, by_first: dict[int, Mention]) -> Mention | None:
         """A role directly behind its figure, unless another figure follows that it rather belongs to."""
         at = quantity.last + 1
         if at < len(self.tokens) and self.tokens[at].text == "(":
             at += 1
         role = by_first.get(at)
-        return role if role is not None and after - role.last > _ROLE_REACH else None
+        if role is None or after is None or after - role.last > _ROLE_REACH:
+            return role
+        between = self.tokens[role.last + 1 : after]
+        return role if any(token.text in _STOPS or token.text in ",)" for token in between) else None
 
     def take(self, quantity: Quantity, role: str) -> None:
         if role == "above":

@@ -181,7 +181,7 @@ class Reader:
         self._after_negation = frozenset(language["negation"]["after"])
         self._free = frozenset(language["negation"].get("compounds", ()))
         self._denials = tuple(language["negation"]["endings"])
-        self._prepositions = frozenset(language["place_prepositions"])
+        self.prepositions = frozenset(language["place_prepositions"])
         self._ordinary = frozenset(language["ordinary_names"].split())
         self._numbers: Mapping[str, float] = language["numbers"]
         self._heaps = frozenset(language["heap_lists"])
@@ -386,7 +386,7 @@ class Reader:
             if not token.capital:
                 if casual is None:
                     casual = not any(other.capital for other in tokens)
-                if previous not in self._prepositions and not casual:
+                if previous not in self.prepositions and not casual:
                     continue
             city = self._city_at(reading, at, previous)
             if city is not None:
@@ -410,7 +410,7 @@ class Reader:
                     return words
                 continue
             ordinary = token.text in self._ordinary or bool(token.phrases) or token.text in self.function_words
-            if token.capital and (not ordinary or (previous in self._prepositions and not _is_time(token))):
+            if token.capital and (not ordinary or (previous in self.prepositions and not _is_time(token))):
                 return words
             if not token.capital and not ordinary and large and len(token.text) >= 4:
                 return words

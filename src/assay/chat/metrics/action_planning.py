@@ -10,20 +10,27 @@ _MOST_CALLS = 4
 
 
 def _needs_no_data(case: Case) -> str | None:
-    return None if case.needs_data or case.calls_made else "the query needs no data"
+    if not case.needs_data and not case.calls_made:
+        return "the query needs no data"
+    if case.missing_parts and case.clarifications and not case.calls_made:
+        return "the query has to be clarified first"
+    return None
 
 
 def _needless(case: Case) -> Finding | None:
-    return None if case.needs_data else Finding(note=f"{case.calls_made} calls")
+    return None if case.needs_data else Finding(note=f"{case.calls_made}")
 
 
 def has_data(case: Case) -> bool:
-    """Whether the answer rests on data: it tells some, and tools or a truth can have given it."""
+    """Whether the answer rests on data: it tells some, and a tool or an earlier turn can have given it.
+
+    Where nothing is known about tools, an answer that tells data is taken to have it from somewhere.
+    """
     if not case.told:
         return False
-    if case.tool_calls is not None:
-        return any(call.error is None for call in case.tool_calls) or bool(case.truth and not case.tool_calls)
-    return case.tool_call_count != 0 or bool(case.truth)
+    if case.calls_made == 0:
+        return any(turn.assistant is not None and turn.assistant.quantities for turn in case.history)
+    return case.tool_calls is None or any(call.error is None for call in case.tool_calls)
 
 
 def _retrieved(case: Case) -> Finding | None:
@@ -42,7 +49,7 @@ def _fitting_tools(case: Case) -> Finding | None:
     made = case.calls_made or 0
     if not 1 <= made <= _MOST_CALLS or (case.tool_calls and all(call.error for call in case.tool_calls)):
         return None
-    return Finding(note=f"{made} calls")
+    return Finding(note=f"{made}")
 
 
 def _unfounded(case: Case) -> Finding | None:
@@ -81,10 +88,10 @@ METRIC = Metric(
     asks="Were the steps right?",
     unmeasured=_needs_no_data,
     rules=(
-        Rule("needless_calls", +0.3, "tools were called for a query that needs no data", when=_needless, alone=True),
+        Rule("needless_calls", +0.3, "tool calls for a query that needs no data", when=_needless, alone=True),
         Rule("data_retrieved", +0.3, "rests on data", when=_retrieved),
         Rule("data_first", +0.3, "tells the data before the advice", when=_data_first),
-        Rule("fitting_tools", +0.2, "fitting use of tools", when=_fitting_tools),
+        Rule("fitting_tools", +0.2, "fitting number or choice of tool calls", when=_fitting_tools),
         Rule("flow", +0.1, "leads from step to step", words="flow"),
         Rule("unfounded_advice", -0.2, "advises with no data behind it", when=_unfounded),
         Rule("out_of_order", -0.1, "a call out of order", when=_out_of_order),
