@@ -41,7 +41,7 @@ class Token:
     phrases: Sequence[Phrase]
     """Entries of one word that are this word."""
     longer: Sequence[Phrase]
-    """Entries of several words that begin with it, or with one of its forms."""
+    """Entries of several words that begin with it or one of its forms, the longest first."""
     units: Sequence[Unit]
     denies: bool
     """Whether it negates by its ending: isn't, won't."""
@@ -233,7 +233,7 @@ class Reader:
         capital = is_word and raw[0].isupper()
         entries = self.lexicon.phrases(text) if kind in ("word", "mark") else []
         phrases = [entry for entry in entries if len(entry.parts) == 1 and _is_form(entry.parts[0], raw, text)]
-        longer = [entry for entry in entries if len(entry.parts) > 1]
+        longer = sorted((entry for entry in entries if len(entry.parts) > 1), key=lambda entry: -len(entry.parts))
         denies = is_word and text.endswith(self._denials)
         cities = gazetteer().get(fold(raw)) if is_word and self._use_places else None
         token = Token(
@@ -268,7 +268,7 @@ class Reader:
             found = [(phrase, at) for phrase in token.phrases]
             if token.longer:
                 fitting = [phrase for phrase in token.longer if _fits(reading.tokens, at, phrase)]
-                found += [(phrase, at + len(phrase.parts) - 1) for phrase in fitting]
+                found = [(phrase, at + len(phrase.parts) - 1) for phrase in fitting] + found
             hiding = -1
             for phrase, last in found:
                 if phrase.hides and last > hiding:
@@ -298,8 +298,7 @@ class Reader:
         heaps = self._word_heaps(reading)
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
         for said in everything:
-            if denials:
-                said.denied = self._is_denied(reading, said.first, said.last, denials, zeros)
+            said.denied = self._is_denied(reading, said.first, said.last, denials, zeros)
             if (
                 said.denied
                 or (guesses and self._in_reach(reading, said.first, guesses, frozenset()))

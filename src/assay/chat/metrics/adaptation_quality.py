@@ -11,9 +11,9 @@ def _no_preferences(case: Case) -> str | None:
 
 
 def _adapts(case: Case) -> list[Finding]:
-    """One finding for each aspect (cold, rain, …) whose preference is answered; those without an aspect count as one.
+    """One finding for each aspect whose preference is answered; those without an aspect count as one.
 
-    A preference that needs an aspect counts only where that aspect holds: advice on warm clothes in a heatwave is none.
+    A preference that needs an aspect counts only where that aspect holds.
     """
     found: dict[str | None, Finding] = {}
     for name in sorted(case.preferences):

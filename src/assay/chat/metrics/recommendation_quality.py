@@ -26,7 +26,7 @@ def _items(case: Case) -> Finding | None:
 
 
 def _several(case: Case) -> Finding | None:
-    """Distinct items and distinct words of advice: saying 'umbrella' three times is one recommendation."""
+    """Distinct items and distinct words of advice: saying one thing three times is one recommendation."""
     distinct = {**case.said_by_name("items"), **case.said_by_name("counted_advice")}
     return Finding([mentions[0] for mentions in distinct.values()]) if len(distinct) >= _SEVERAL else None
 
