@@ -6,35 +6,31 @@ and every turn of the history. It finds words inside words, reads no figures and
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.lexicon import Lexicon
+from benchmarks.measuring import Result, at_least, at_most, show
 
 TURNS = 5
 ANSWERS = 200
-LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
+LENGTHS = (30_000, 300_000, 1_000_000)
+ROUNDS = 8
 
 _CITIES = ("Helsinki", "Paris", "Oslo", "Madrid", "Lisbon", "Vienna", "Dublin", "Athens")
 _STATES = ("light rain", "clear skies", "heavy snow", "scattered clouds", "mist", "a thunderstorm")
-_QUERIES = ("What's the weather in {city}?", "Should I take an umbrella in {city} tomorrow?", "Is it cold in {city} now?")
+_QUERIES = (
+    "What's the weather in {city}?",
+    "Should I take an umbrella in {city} tomorrow?",
+    "Is it cold in {city} now?",
+)
 _ANSWER = (
     "The temperature in {city} is {degrees}°C with {state} and {humidity}% humidity; it feels like {feels}°C. "
     "Based on this, I recommend a warm jacket and an umbrella, because it may get wet later in the day. "
     "Tomorrow will be similar, with a high of {high}°C and a low of {low}°C, so plan for layers."
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    what: str
-    seconds: float
-    ratio: float | None = None
-    """How many times as fast as what it is compared with."""
 
 
 def answers(number: int) -> list[dict[str, object]]:
@@ -89,55 +85,61 @@ def _texts(case: dict[str, object]) -> list[str]:
     return [str(case["user_query"]), str(case["response"]), *sides]
 
 
-def _best(work: Callable[[], object], repeats: int = 5) -> float:
-    """Least time of several runs, in seconds: the others were disturbed."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
+def main() -> list[Result]:
+    results = [_against_the_loop(), *_against_length()]
+    show("Conversations", results)
+    return results
 
 
-def main() -> list[Row]:
-    """Print the table and return its rows."""
+def _against_the_loop() -> Result:
+    """Answers as a conversation brings them: each new one is read for the first time, its history is known."""
     cases = answers(ANSWERS)
-    words = words_of(ChatbotEvaluator().reader.lexicon)
-    loop = _best(lambda: [plain_loop(words, _texts(case)) for case in cases]) / ANSWERS
-
-    def fresh() -> None:
-        evaluator = ChatbotEvaluator()
-        for case in cases:
-            evaluator.evaluate_response(**case)  # type: ignore[arg-type]
-
-    def cold() -> float:
-        """Each answer read for the first time, its history as a conversation leaves it."""
-        evaluator = ChatbotEvaluator()
-        evaluator.evaluate_response(**cases[0])  # type: ignore[arg-type]
-        start = time.process_time()
-        for case in cases[1:]:
-            evaluator.evaluate_response(**case)  # type: ignore[arg-type]
-        return (time.process_time() - start) / (ANSWERS - 1)
-
-    fresh()
-    scored = min(cold() for _ in range(5))
-    rows = [
-        Row(f"plain loop, {len(words)} words, 300 characters and {TURNS} turns", loop),
-        Row("assay, the same with all metrics and evidence", scored, loop / scored),
-    ]
     evaluator = ChatbotEvaluator()
-    before = None
+    words = words_of(evaluator.reader.lexicon)
+    turn = iter(range(ROUNDS))
+
+    def score() -> None:
+        number = next(turn)
+        for case in cases:
+            # Other words in each round, so that no answer has been read before.
+            evaluator.evaluate_response(**{**case, "response": f"{case['response']} ({number})"})  # type: ignore[arg-type]
+
+    score()
+    rounds = [
+        (_cpu(score), _cpu(lambda: [plain_loop(words, _texts(case)) for case in cases])) for _ in range(ROUNDS - 1)
+    ]
+    ours, theirs = (min(times) / ANSWERS for times in zip(*rounds, strict=True))
+    what = f"all metrics of a 300-character answer with {TURNS} turns, against `in` over the same {len(words)} words"
+    return at_least(what, _us(ours), _us(theirs), theirs / ours, 1)
+
+
+def _against_length() -> list[Result]:
+    """Ten times the answer should take ten times as long, up to a megabyte."""
+    cases = answers(ANSWERS)
+    evaluator = ChatbotEvaluator()
+    text = " ".join(str(case["response"]) for case in cases) * 20
+    seconds = {}
     for length in LENGTHS:
-        text = (" ".join(str(case["response"]) for case in cases) * (length // 60_000 + 2))[:length]
-        case = {**cases[-1], "response": text}
-        seconds = _best(lambda case=case: evaluator.evaluate_response(**case), 3)  # type: ignore[misc]
-        rows.append(Row(f"an answer of {length:,} characters", seconds, None if before is None else before * 10 / seconds))
-        before = seconds
-    for row in rows:
-        ratio = "" if row.ratio is None else f"{row.ratio:8.2f}x"
-        print(f"{row.what:60s} {row.seconds * 1e6:14,.0f} µs {ratio}")
-    return rows
+        case = {**cases[-1], "response": text[:length]}
+        seconds[length] = min(_cpu(lambda case=case: evaluator.evaluate_response(**case)) for _ in range(3))  # type: ignore[misc]
+    return [
+        at_most(
+            f"time for each character of {long:,} against {short:,}",
+            _us(seconds[long] / long * 1000) + " per 1000",
+            _us(seconds[short] / short * 1000) + " per 1000",
+            seconds[long] / long * short / seconds[short],
+            1.5,
+        )
+        for short, long in itertools.pairwise(LENGTHS)
+    ]
 
 
-if __name__ == "__main__":
-    main()
+def _cpu(work: Callable[[], object]) -> float:
+    """Seconds of this process: what one core takes, whatever else the machine does."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f} µs"

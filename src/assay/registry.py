@@ -13,7 +13,6 @@ from typing import Generic, TypeVar
 
 from assay.errors import UsageError, unknown_name
 
-
 Thing = TypeVar("Thing")
 
 

@@ -127,9 +127,7 @@ class Distribution:
         some = [part for part in parts if len(part.values)]
         if len(some) <= 1:
             return some[0] if some else cls()
-        return cls.of(
-            np.concatenate([part.values for part in some]), np.concatenate([part.counts for part in some])
-        )
+        return cls.of(np.concatenate([part.values for part in some]), np.concatenate([part.counts for part in some]))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -158,24 +156,13 @@ class Joint:
 
     A mouse error, its direction and its percentage all follow from the same four deltas. Keeping the distinct rows
     of deltas, rather than each derived number, is smaller, exact, and computes each derived value once per row.
+    Every column is kept in the smallest integers that hold it: a tally has one of these for each episode.
     """
 
-    rows: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))
-    """Shape (k, d), int64, distinct, in lexicographic order."""
-    counts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    """Shape (k,), int64, all positive."""
-
-    def __add__(self, other: Joint) -> Joint:
-        return Joint.merge([self, other])
-
-    @classmethod
-    def merge(cls, parts: Iterable[Joint]) -> Joint:
-        """The joint distribution of all parts together."""
-        some = [part for part in parts if len(part.counts)]
-        if len(some) <= 1:
-            return some[0] if some else cls()
-        rows = np.concatenate([part.rows for part in some])
-        return cls.of(*rows.T, counts=np.concatenate([part.counts for part in some]))
+    columns: tuple[NDArray[np.integer[Any]], ...] = ()
+    """Columns of the distinct rows, shape (k,) each; the rows are in lexicographic order."""
+    occurrences: NDArray[np.integer[Any]] = field(default_factory=lambda: np.empty(0, np.int8))
+    """How often each row occurred, shape (k,)."""
 
     @classmethod
     def of(cls, *columns: NDArray[np.integer[Any]], counts: Ints | None = None) -> Joint:
@@ -185,34 +172,67 @@ class Joint:
         packing = _Packing.of(columns)
         if packing is not None:
             keys, times = _count(packing.pack(columns), counts)
-            return cls(packing.unpack(keys), times)
-        table = np.stack([column.astype(np.int64) for column in columns], axis=1)
-        order = np.lexsort(table.T[::-1])
-        table = table[order]
-        first = np.flatnonzero(np.concatenate([[True], (table[1:] != table[:-1]).any(axis=1)]))
-        ones = np.ones(len(table), np.int64) if counts is None else counts[order]
-        return cls(table[first], np.add.reduceat(ones, first))
+            return cls.of_distinct(packing.unpack(keys), times)
+        order = np.lexsort(columns[::-1])
+        ordered = [column[order] for column in columns]
+        changes = np.logical_or.reduce([column[1:] != column[:-1] for column in ordered])
+        first = np.flatnonzero(np.concatenate([[True], changes]))
+        ones = np.ones(len(order), np.int64) if counts is None else counts[order]
+        return cls.of_distinct([column[first] for column in ordered], np.add.reduceat(ones, first))
+
+    @classmethod
+    def of_distinct(cls, columns: Iterable[NDArray[np.integer[Any]]], counts: NDArray[np.integer[Any]]) -> Joint:
+        """Rows that are distinct and in order already."""
+        return cls(tuple(_smallest(column) for column in columns), _smallest(counts))
+
+    def __add__(self, other: Joint) -> Joint:
+        return Joint.merge([self, other])
+
+    @classmethod
+    def merge(cls, parts: Iterable[Joint]) -> Joint:
+        """The joint distribution of all parts together; one sort, however many there are."""
+        some = [part for part in parts if len(part)]
+        if len(some) <= 1:
+            return some[0] if some else cls()
+        columns = [np.concatenate(column) for column in zip(*(part.columns for part in some), strict=True)]
+        return cls.of(*columns, counts=np.concatenate([part.counts for part in some]))
 
     def where(self, chosen: NDArray[np.bool_]) -> Joint:
         """The rows for which `chosen`, shape (k,), is true."""
-        return Joint(self.rows[chosen], self.counts[chosen]) if len(self.counts) else self
+        return Joint.of_distinct([column[chosen] for column in self.columns], self.occurrences[chosen])
+
+    def __len__(self) -> int:
+        """How many distinct rows there are."""
+        return len(self.occurrences)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Joint)
-            and len(self.counts) == len(other.counts)
-            and (len(self.counts) == 0 or np.array_equal(self.rows, other.rows))
-            and np.array_equal(self.counts, other.counts)
+            and len(self) == len(other)
+            and np.array_equal(self.occurrences, other.occurrences)
+            and all(map(np.array_equal, self.columns, other.columns))
         )
 
     @property
     def n(self) -> int:
         """How many rows there are, repeats included."""
-        return int(self.counts.sum())
+        return int(self.occurrences.sum())
+
+    @property
+    def counts(self) -> Ints:
+        """How often each row occurred, shape (k,), int64."""
+        return self.occurrences.astype(np.int64)
 
     def column(self, index: int) -> Ints:
-        """Column `index` of the distinct rows; empty where there are none."""
-        return self.rows[:, index] if len(self.counts) else np.empty(0, np.int64)
+        """Column `index` of the distinct rows, shape (k,), int64."""
+        return self.columns[index].astype(np.int64) if self.columns else np.empty(0, np.int64)
+
+
+def _smallest(values: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """The same integers in as few bytes as hold them all."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    fits = (kind for kind in (np.int8, np.int16, np.int32) if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+    return values.astype(next(fits, np.int64))
 
 
 def _count(keys: Ints, counts: Ints | None) -> tuple[Ints, Ints]:
@@ -248,17 +268,19 @@ class _Packing:
             packed -= least
         return packed
 
-    def unpack(self, packed: Ints) -> Ints:
-        table = np.empty((len(packed), len(self.spans)), np.int64)
-        for index in reversed(range(len(self.spans))):
-            packed, table[:, index] = np.divmod(packed, self.spans[index])
-        return table + np.array(self.low)
+    def unpack(self, packed: Ints) -> list[Ints]:
+        columns = []
+        for least, span in zip(reversed(self.low), reversed(self.spans), strict=True):
+            packed, column = np.divmod(packed, span)
+            columns.append(column + least)
+        return columns[::-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InOrder:
     """Single values in the order they came. Adding keeps that order, so it does not commute: it serves the one
-    interval that is defined by order (`reference`), and nothing else."""
+    interval that is defined by order (`reference`), and nothing else.
+    """
 
     values: Floats = field(default_factory=lambda: np.empty(0, np.float64))
     """Shape (n,), float64."""

@@ -36,7 +36,9 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
-    version: bool = typer.Option(False, "--version", help="Print the version and leave.", callback=_print_version, is_eager=True),
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
+    ),
 ) -> None:
     if debug:
         os.environ["ASSAY_DEBUG"] = "1"

@@ -28,7 +28,7 @@ def _events(out: Path, seed: int, console: object) -> None:
 
     from assay.events import synthetic
     from assay.events.evaluation import evaluate
-    from assay.events.protocols import PROTOCOLS
+    from assay.events.protocols import every_protocol
     from assay.report import events as page
     from assay.report import terminal
 
@@ -40,11 +40,12 @@ def _events(out: Path, seed: int, console: object) -> None:
     for name, model in models.items():
         _write(files[name], synthetic.prediction(truth, model, seed=seed))
     console.print(
-        f"[bold]Desktop events.[/bold] {len(truth):,} made-up events in {len(truth.episodes)} episodes, and two made-up "
-        "models: [bold]good[/bold] is nearly right, [bold]poor[/bold] is late, moves too little and mistakes keys.\n"
+        f"[bold]Desktop events.[/bold] {len(truth):,} made-up events in {len(truth.episodes)} episodes, and two "
+        "made-up models: [bold]good[/bold] is nearly right, [bold]poor[/bold] is late, moves too little and takes "
+        "keys for others.\n"
     )
     reports = {
-        name: evaluate(str(files[name]), str(files["truth"]), protocols=PROTOCOLS.names(), seed=42) for name in models
+        name: evaluate(str(files[name]), str(files["truth"]), protocols=every_protocol(), seed=42) for name in models
     }
     console.print(terminal.events(reports))
     report = page.write(reports, out / "report.html")

@@ -22,15 +22,16 @@ Encoding = Annotated[
     str, typer.Option(help="hierarchical, hierarchical-time-first, factorized or json.", rich_help_panel=_READING)
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse digits beyond their base instead of adding them up.", rich_help_panel=_READING)
+    bool,
+    typer.Option(
+        "--strict", help="Refuse digits beyond their base instead of adding them up.", rich_help_panel=_READING
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="OURS=THEIRS, e.g. text=generated; may be given again.", rich_help_panel=_READING),
 ]
-Rows = Annotated[
-    str, typer.Option(help="What a row is: auto, event or episode.", rich_help_panel=_READING)
-]
+Rows = Annotated[str, typer.Option(help="What a row is: auto, event or episode.", rich_help_panel=_READING)]
 TimeBases = Annotated[
     str | None, typer.Option(help="Bases of the time digits, e.g. 16,10,10.", rich_help_panel=_READING)
 ]
@@ -48,10 +49,13 @@ ImageToken = Annotated[
 
 @app.command("eval")
 def evaluate(
-    predicted: Annotated[str, typer.Argument(metavar="PRED", help="What the model said: file, folder, glob or address.")],
+    predicted: Annotated[
+        str, typer.Argument(metavar="PRED", help="What the model said: file, folder, glob or address.")
+    ],
     truth: Annotated[str, typer.Argument(metavar="TRUTH", help="What really happened.")],
     protocol: Annotated[
-        str | None, typer.Option(help="Names, with commas; by default every protocol there is.", rich_help_panel=_SCORING)
+        str | None,
+        typer.Option(help="Names, with commas; by default every protocol there is.", rich_help_panel=_SCORING),
     ] = None,
     encoding: Encoding = "hierarchical",
     strict: Strict = False,
@@ -84,17 +88,24 @@ def evaluate(
     ] = "auto",
     engine: Annotated[str, typer.Option(help="Where scoring runs: local.", rich_help_panel=_SCORING)] = "local",
     threads: Annotated[int | None, typer.Option(help="By default one for each core.", rich_help_panel=_SCORING)] = None,
-    full: Annotated[bool, typer.Option("--full", help="Show every figure in the table.", rich_help_panel=_OUTPUT)] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show every figure in the table.", rich_help_panel=_OUTPUT)
+    ] = False,
     json: Annotated[
-        str | None, typer.Option(help="Write everything as JSON to this file, or to standard output with '-'.", rich_help_panel=_OUTPUT)
+        str | None,
+        typer.Option(
+            help="Write everything as JSON to this file, or to standard output with '-'.", rich_help_panel=_OUTPUT
+        ),
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)
+    ] = None,
 ) -> None:
     """Score PRED against TRUTH: timing, movement, keys and buttons, with intervals."""
     if engine != "local":
         raise UsageError(f"there is no engine '{engine}'", hint="Use local")
     from assay.events.evaluation import evaluate as run
-    from assay.events.protocols import PROTOCOLS
+    from assay.events.protocols import every_protocol
 
     both = _mapping(column)
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
@@ -102,7 +113,7 @@ def evaluate(
         report = run(
             predicted,
             truth,
-            protocols=[name.strip() for name in protocol.split(",")] if protocol else PROTOCOLS.names(),
+            protocols=[name.strip() for name in protocol.split(",")] if protocol else every_protocol(),
             encoding=codec,
             strict=strict,
             interval=interval,
@@ -143,7 +154,10 @@ def decode(
     unit_ms: UnitMs = None,
     image_token: ImageToken = None,
     events: Annotated[
-        int, typer.Option("--events", "-n", help="Also print the first N events, a JSON line each.", rich_help_panel=_OUTPUT)
+        int,
+        typer.Option(
+            "--events", "-n", help="Also print the first N events, a JSON line each.", rich_help_panel=_OUTPUT
+        ),
     ] = 0,
     json: Annotated[
         str | None, typer.Option(help="Write what was found as JSON to this file, or '-'.", rich_help_panel=_OUTPUT)
@@ -193,7 +207,9 @@ def _bases(name: str, given: str) -> tuple[int, ...]:
         return tuple(int(part) for part in given.split(","))
     except ValueError:
         option = f"--{name.replace('_', '-')}"
-        raise UsageError(f"{option} takes whole numbers with commas, not '{given}'", hint="For example 16,10,10") from None
+        raise UsageError(
+            f"{option} takes whole numbers with commas, not '{given}'", hint="For example 16,10,10"
+        ) from None
 
 
 def _mapping(given: list[str] | None) -> dict[str, str]:
@@ -226,7 +242,13 @@ def _progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 

@@ -1,9 +1,9 @@
 """Streams of desktop events: reading, encoding, and scoring predictions against the truth.
 
-    events.decode(source)                      what is in a file, a string, a recording
-    events.encode(stream)                      the way back to token text
-    events.evaluate(predicted, truth)          numbers with intervals, under one or more protocols
-    events.compute_metrics_for_event(p, t)     seed 002's dictionary for two token strings
+events.decode(source)                      what is in a file, a string, a recording
+events.encode(stream)                      the way back to token text
+events.evaluate(predicted, truth)          numbers with intervals, under one or more protocols
+events.compute_metrics_for_event(p, t)     seed 002's dictionary for two token strings
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from assay.types import Ints
 class Pair:
     """A prediction and its truth.
 
-    Paired by position, both have the same length and event i belongs to event i; what one side lacks is an invalid event
-    with the problem MISSING. Paired by episode, each side has its own length.
+    Paired by position, both have the same length and event i belongs to event i; what one side lacks is an invalid
+    event with the problem MISSING. Paired by episode, each side has its own length.
     """
 
     episode: Episode
@@ -134,12 +134,14 @@ class EpisodeCollector:
     def pairs(self) -> Iterator[Pair]:
         """One pair per episode, without the padding of missing events."""
         for episode, parts in self._parts.items():
-            sides = []
-            for side in ("predicted", "truth"):
-                whole = concatenate([getattr(part, side) for part in parts])
-                sides.append(whole[whole.problem != Problem.MISSING] if (whole.problem == Problem.MISSING).any() else whole)
-            yield Pair(episode, *sides)
+            predicted, truth = _whole([part.predicted for part in parts]), _whole([part.truth for part in parts])
+            yield Pair(episode, predicted, truth)
 
+
+def _whole(parts: list[EventStream]) -> EventStream:
+    joined = concatenate(parts)
+    missing = joined.problem == Problem.MISSING
+    return joined[~missing] if missing.any() else joined
 
 
 @dataclass(frozen=True, slots=True)

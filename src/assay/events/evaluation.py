@@ -18,8 +18,8 @@ from assay.errors import SourceError, TruthError, UsageError
 from assay.events.codecs import Codec, codec
 from assay.events.engines import local
 from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
-from assay.events.sources import Reading, read
-from assay.events.stream import EventStream, Kind, Problem
+from assay.events.sources import AnySource, Reading, read
+from assay.events.stream import EventStream, Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling
 from assay.types import Estimate
@@ -134,8 +134,8 @@ class EventReport:
 
 
 def evaluate(
-    predicted: object,
-    truth: object,
+    predicted: AnySource,
+    truth: AnySource,
     *,
     protocols: Sequence[str] = ("owa",),
     encoding: str | Codec = "hierarchical",
@@ -168,7 +168,7 @@ def evaluate(
     ]
     sides = _alike(read(predicted, readings[0]), read(truth, readings[1]))
     watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
-    tallies = local.score(*watched, chosen, in_order=interval == "reference", threads=threads)
+    tallies = local.score(watched[0], watched[1], chosen, in_order=interval == "reference", threads=threads)
     _check(*inputs)
     # Episodes that were only on one side count too: they were scored as missing.
     known = max(len(side.episodes - {""}) for side in inputs)
@@ -197,7 +197,7 @@ def evaluate(
 
 
 def decode(
-    source: object, encoding: str | Codec = "hierarchical", *, strict: bool = False, **reading: Any
+    source: AnySource, encoding: str | Codec = "hierarchical", *, strict: bool = False, **reading: Any
 ) -> EventStream:
     """All events of a source as one stream: anything SPEC 1.3 names."""
     from assay.events.stream import concatenate
@@ -293,8 +293,8 @@ def _warnings(predicted: Input, truth: Input, unit: str, episodes: int) -> list[
         found.append("No prediction decodes. Check that the encoding is the right one.")
     if predicted.events != truth.events:
         found.append(
-            f"{predicted.events:,} predictions for {truth.events:,} truths: pairing by position counts a truth without a "
-            "prediction as not comparable and leaves a prediction without a truth out."
+            f"{predicted.events:,} predictions for {truth.events:,} truths: pairing by position counts a truth "
+            "without a prediction as not comparable and leaves a prediction without a truth out."
         )
     for name, side in (("predictions", predicted), ("truths", truth)):
         found += [f"In the {name}: {n:,} {note}." for note, n in side.notes.most_common()]

@@ -5,7 +5,7 @@ Estimates, slices and pairings are all computed from a tally, so nothing has to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ class Tally:
             pile = piles.setdefault(name, [])
             pile.append(state)
             if sum(map(_size, pile[1:])) > max(_size(pile[0]), _SMALL):
-                piles[name] = [_merge(pile)]
+                piles[name] = [_merged(pile)]
 
     def __add__(self, other: Tally) -> Tally:
         """Both tallies together."""
@@ -49,7 +49,7 @@ class Tally:
     def states(self) -> dict[Episode, dict[str, State]]:
         """Everything, merged; episodes and names sorted."""
         return {
-            episode: {name: _merge(self._piles[episode][name]) for name in sorted(self._piles[episode])}
+            episode: {name: _merged(self._piles[episode][name]) for name in sorted(self._piles[episode])}
             for episode in self.episodes
         }
 
@@ -60,30 +60,35 @@ class Tally:
 
     def parts(self, name: str, kind: type[AnyState]) -> list[AnyState]:
         """The state called `name` of each episode, in the order of `episodes`; empty where an episode has none."""
-        found = [_merge(self._piles[episode].get(name, [])) for episode in self.episodes]
-        return [part if isinstance(part, kind) else kind() for part in found]
+        return [_of_kind(self._piles[episode].get(name, []), kind) for episode in self.episodes]
 
     def total(self, name: str, kind: type[AnyState]) -> AnyState:
         """The state called `name` over all episodes; empty where there is none."""
         piles = [self._piles[episode].get(name, []) for episode in self.episodes]
-        whole = _merge([state for pile in piles for state in pile])
-        return whole if isinstance(whole, kind) else kind()
+        return _of_kind([state for pile in piles for state in pile], kind)
 
 
 def _size(state: State) -> int:
-    return len(state.counts) if isinstance(state, Distribution | Joint) else 1
+    if isinstance(state, Distribution):
+        return len(state.values)
+    return len(state) if isinstance(state, Joint) else 1
 
 
-def _merge(pile: Iterable[State]) -> State | None:
-    states = list(pile)
-    if not states:
-        return None
-    first = states[0]
+def _of_kind(pile: list[State], kind: type[AnyState]) -> AnyState:
+    whole = _merged(pile) if pile else kind()
+    if not isinstance(whole, kind):
+        raise TypeError(f"a {type(whole).__name__} was kept where a {kind.__name__} is wanted")
+    return whole
+
+
+def _merged(pile: list[State]) -> State:
+    """All states of a pile as one; those that sort do so once."""
+    first = pile[0]
     if isinstance(first, Joint):
-        return Joint.merge(state for state in states if isinstance(state, Joint))
+        return Joint.merge(state for state in pile if isinstance(state, Joint))
     if isinstance(first, Distribution):
-        return Distribution.merge(state for state in states if isinstance(state, Distribution))
+        return Distribution.merge(state for state in pile if isinstance(state, Distribution))
     whole: State = first
-    for state in states[1:]:
+    for state in pile[1:]:
         whole = whole + state  # type: ignore[operator]
     return whole

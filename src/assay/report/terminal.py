@@ -5,15 +5,18 @@ Only lays out what is in a report; computes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from assay.events.describe import Description
 from assay.events.evaluation import EventReport, ProtocolResult
 from assay.events.protocols import Metric
+from assay.events.stream import CATEGORIES
 from assay.report.numbers import interval, number
 from assay.types import Estimate
 
@@ -27,8 +30,36 @@ def events(reports: Mapping[str, EventReport], *, full: bool = False) -> Rendera
     tables: list[RenderableType] = []
     for name in first.protocols:
         results = {label: report.protocols[name] for label, report in reports.items()}
-        tables.append(_alone(next(iter(results.values())), full) if len(results) == 1 else _beside(results, full))
-    return Group(*tables)
+        tables += ["", _alone(next(iter(results.values())), full) if len(results) == 1 else _beside(results, full)]
+    return Group(*tables[1:])
+
+
+def description(found: Description) -> RenderableType:
+    """What a source holds."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim")
+    table.add_column()
+    encoding = f", {found.encoding}" if found.encoding else ", as recorded"
+    table.add_row("format", f"{found.format}{encoding}")
+    table.add_row("events", f"{found.events:,}")
+    for name in CATEGORIES:
+        table.add_row(f"  {name}", f"{found.categories[name]:,}")
+    for problem, n in found.problems.most_common():
+        where = ", ".join(f"{position:,}" for position in found.first_invalid[problem])
+        table.add_row("  invalid", f"{n:,} {problem.sentence}; first at {where}")
+    names = ", ".join(episode.name for episode in found.episodes if episode.name)
+    more = ", …" if found.n_episodes > len(found.episodes) else ""
+    table.add_row("episodes", Text(f"{found.n_episodes:,}: {names}{more}" if names else "not named"))
+    if found.n_strata:
+        table.add_row("strata", f"{found.n_strata:,}")
+    if found.first_ns is not None and found.last_ns is not None:
+        table.add_row(
+            "time", f"{found.first_ns:,} … {found.last_ns:,} ns, {(found.last_ns - found.first_ns) / 1e9:,.2f} s"
+        )
+    for note, n in found.notes.most_common():
+        table.add_row("note", Text(f"{n:,} {note}"))
+    lines = [Text(json.dumps(event)) for event in found.first_events]
+    return Group(table, *lines)
 
 
 def _alone(result: ProtocolResult, full: bool) -> Table:
@@ -37,12 +68,13 @@ def _alone(result: ProtocolResult, full: bool) -> Table:
     table.add_column("value", justify="right")
     table.add_column("interval", justify="right")
     table.add_column("n", justify="right")
-    for metric in _grouped(table, result, full):
+    for metric in _rows(table, result, full):
         estimate = result.estimates[metric.key]
         if estimate.value is None:
-            table.add_row(_title(metric), "–", Text(metric.undefined, style="dim italic"), "0")
+            table.add_row(_title(metric), "–", Text(metric.undefined, style="italic"), "0")
         else:
-            table.add_row(_title(metric), number(estimate.value, metric.unit), _interval(estimate, metric), f"{estimate.n:,}")
+            value, ends = number(estimate.value, metric.unit), _interval(estimate, metric)
+            table.add_row(_title(metric), value, Text(ends), f"{estimate.n:,}")
     return table
 
 
@@ -52,7 +84,7 @@ def _beside(results: Mapping[str, ProtocolResult], full: bool) -> Table:
     table.add_column("metric")
     for label in results:
         table.add_column(escape(label), justify="right")
-    for metric in _grouped(table, one, full):
+    for metric in _rows(table, one, full):
         cells = []
         for result in results.values():
             estimate = result.estimates[metric.key]
@@ -75,15 +107,16 @@ def _unit(result: ProtocolResult) -> str:
     return f"{estimate.level:.0%} intervals, resampled by {unit}"
 
 
-def _grouped(table: Table, result: ProtocolResult, full: bool) -> list[Metric]:
-    """The metrics to show, those of one group together; the table gets a rule after each group."""
+def _rows(table: Table, result: ProtocolResult, full: bool) -> Iterator[Metric]:
+    """The metrics to show, those of one group together under its name."""
     shown = [metric for metric in result.metrics if full or metric.headline]
-    groups = list(dict.fromkeys(metric.group for metric in shown))
-    return [metric for group in groups for metric in shown if metric.group == group]
+    for group in dict.fromkeys(metric.group for metric in shown):
+        table.add_row(Text(group, style="bold"))
+        yield from (metric for metric in shown if metric.group == group)
 
 
 def _title(metric: Metric) -> str:
-    return f"{metric.title} ({metric.unit})" if metric.unit else metric.title
+    return f"  {metric.title} ({metric.unit})" if metric.unit else f"  {metric.title}"
 
 
 def _interval(estimate: Estimate, metric: Metric) -> str:

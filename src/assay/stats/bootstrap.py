@@ -13,6 +13,7 @@ No global generator is touched; the same seed gives the same interval.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -127,7 +128,7 @@ def value_intervals(
         replicates = {name: _event(total, name, plan) for name in statistics}
     else:
         replicates = _episode(parts, total, statistics, plan, strata)
-    return {name: replace(blank, value=points[name], **_ends(replicates[name], plan)) for name in statistics}
+    return {name: _with_ends(replace(blank, value=points[name]), replicates[name]) for name in statistics}
 
 
 def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence[str] | None = None) -> Estimate:
@@ -135,9 +136,7 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
     total = sum(parts, Ratio())
     n_units = len(parts) if plan.unit == "episode" else total.total
     unit = "event" if plan.unit == "reference" else plan.unit
-    blank = Estimate(
-        total.value, level=plan.level, method=plan.method, unit=unit, n=total.total, n_units=n_units
-    )
+    blank = Estimate(total.value, level=plan.level, method=plan.method, unit=unit, n=total.total, n_units=n_units)
     if total.value is None or (unit == "episode" and len(parts) < 2):
         return blank
     rng = np.random.default_rng(plan.seed)
@@ -149,7 +148,7 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
         totals = weights @ np.array([part.total for part in parts], np.float64)
         with np.errstate(invalid="ignore"):
             shares = hits / totals
-    return replace(blank, **_ends(shares, plan))
+    return _with_ends(blank, shares)
 
 
 def sum_interval(
@@ -162,8 +161,8 @@ def sum_interval(
 ) -> Estimate:
     """`function` of the sum of all `parts`, one array of shape (k,) per episode, with its interval.
 
-    `function` takes sums of shape (…, k) and gives values of shape (…), NaN where undefined. Sums do not say what single
-    events were, so only the `episode` unit has an interval here.
+    `function` takes sums of shape (…, k) and gives values of shape (…), NaN where undefined. Sums do not say what
+    single events were, so only the `episode` unit has an interval here.
     """
     table = np.array(list(parts), np.float64).reshape(len(parts), -1)
     value = float(function(table.sum(axis=0))) if len(parts) else math.nan
@@ -171,7 +170,7 @@ def sum_interval(
     if plan.unit != "episode" or len(parts) < 2 or estimate.value is None:
         return estimate
     weights = resample_weights(len(parts), strata, plan.reps, np.random.default_rng(plan.seed))
-    return replace(estimate, method=plan.method, unit="episode", **_ends(function(weights @ table), plan))
+    return _with_ends(replace(estimate, method=plan.method, unit="episode"), function(weights @ table))
 
 
 def resample_weights(
@@ -206,14 +205,14 @@ def _percent(name: str) -> float:
     return float(match[1])
 
 
-def _ends(replicates: Floats, plan: Resampling) -> dict[str, float | None]:
-    """The interval's two ends. Resamples in which nothing could be measured are left out."""
+def _with_ends(estimate: Estimate, replicates: Floats) -> Estimate:
+    """The estimate with its interval's two ends. Resamples in which nothing could be measured are left out."""
     usable = replicates[~np.isnan(replicates)]
     if not len(usable):
-        return {"low": None, "high": None}
-    tail = (1 - plan.level) / 2 * 100
+        return estimate
+    tail = (1 - estimate.level) / 2 * 100
     low, high = np.percentile(usable, [tail, 100 - tail])
-    return {"low": float(low), "high": float(high)}
+    return replace(estimate, low=float(low), high=float(high))
 
 
 # --- reference: resample single values, in order -------------------------------------------------------------------
@@ -306,7 +305,7 @@ def _blockwise_multinomial(d: Distribution, reps: int, rng: np.random.Generator)
     first = (cumulative <= low_rank).sum(axis=1)
     last = (cumulative <= high_rank).sum(axis=1)
     counts = np.zeros((reps, k), np.int64)
-    for block, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for block, (start, stop) in enumerate(itertools.pairwise(edges)):
         needed = (first <= block) & (block <= last)
         if stop - start == 1 or not needed.any():
             counts[:, start] = block_counts[:, block]
@@ -351,9 +350,7 @@ def _reduce_counts(values: Floats, counts: NDArray[np.int64] | Floats, name: str
         return np.where(sizes > 0, quantile(_percent(name)), np.nan)
     lows = np.searchsorted(values, quantile(25), "left")
     highs = np.searchsorted(values, quantile(75), "right")
-    return np.array(
-        [mean_of_counts(values[a:b], row[a:b]) for row, a, b in zip(counts, lows, highs, strict=True)]
-    )
+    return np.array([mean_of_counts(values[a:b], row[a:b]) for row, a, b in zip(counts, lows, highs, strict=True)])
 
 
 # --- episode: resample whole groups --------------------------------------------------------------------------------
@@ -422,8 +419,8 @@ class _Cells:
         return cls(
             values=total.values,
             edges=edges.astype(np.int64),
-            block_counts=np.bincount(flat, count, size).reshape(shape),
-            block_sums=np.bincount(flat, count * total.values[index], size).reshape(shape),
+            block_counts=_weighed(flat, count, size).reshape(shape),
+            block_sums=_weighed(flat, count * total.values[index], size).reshape(shape),
             unit=unit,
             index=index,
             count=count,
@@ -456,10 +453,8 @@ class _WeighedRow:
             return float(self.sums.sum() / self.n)
         if name != "iqm":
             return self.quantile(_percent(name))
-        start, stop = (
-            int(np.searchsorted(self.cells.values, self.quantile(q), side))
-            for q, side in ((25, "left"), (75, "right"))
-        )
+        start = int(np.searchsorted(self.cells.values, self.quantile(25), "left"))
+        stop = int(np.searchsorted(self.cells.values, self.quantile(75), "right"))
         first, last = (int(np.searchsorted(self.cells.edges, at, "right")) - 1 for at in (start, stop - 1))
         total, size = float(self.sums[first + 1 : last].sum()), float(self.counts[first + 1 : last].sum())
         for block in {first, last}:
@@ -486,8 +481,13 @@ class _WeighedRow:
             cells = slice(self.cells.cell_edges[block], self.cells.cell_edges[block + 1])
             low, high = self.cells.edges[block], self.cells.edges[block + 1]
             weighed = self.weights[self.cells.unit[cells]] * self.cells.count[cells]
-            self.opened[block] = np.bincount(self.cells.index[cells] - low, weighed, int(high - low))
+            self.opened[block] = _weighed(self.cells.index[cells] - low, weighed, int(high - low))
         return self.opened[block]
+
+
+def _weighed(index: Ints, weights: Floats, size: int) -> Floats:
+    """Sum of the weights at each index, shape (size,)."""
+    return np.asarray(np.bincount(index, weights, size), np.float64)
 
 
 def _split(

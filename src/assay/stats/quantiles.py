@@ -21,7 +21,8 @@ def percentile(x: ArrayLike | Distribution, q: float) -> float | None:
         return None
     below, share = split_rank(q, d.n)
     cumulative = np.cumsum(d.counts)
-    return float(interpolate(*(_at_rank(d.values, cumulative, rank) for rank in (below, below + 1)), share))
+    ends = [_at_rank(d.values, cumulative, rank) for rank in (below, below + 1)]
+    return float(interpolate(ends[0], ends[1], share))
 
 
 def iqm(x: ArrayLike | Distribution) -> float | None:

@@ -11,7 +11,12 @@ or `_byte` with a position below `stop`; a test runs them against a guarded memo
 Knows bytes and arrays only; what they mean is said in `tokens.py`.
 """
 
+# Numba infers the types of these functions from their arguments; annotations would only be a second opinion.
+# mypy: ignore-errors
+
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from llvmlite import ir
@@ -49,10 +54,11 @@ _INT32_MAX = 2**31 - 1
 # How an event's scan ended: at its <EVENT_END>, at another <EVENT_START>, or at the end of the text.
 _ENDED, _RESTARTED, _EXHAUSTED = 0, 1, 2
 
-# Layout of the `grammar` array: four settings, three lengths, and room for three runs of bases.
+# Layout of the `grammar` array: settings, what follows from them, and room for three runs of bases.
 MAX_DIGITS_A_NUMBER = 8
 _SIGNED, _TIME_FIRST, _STRICT, _UNIT_NS, _N_TIME, _N_DELTA, _N_SCROLL = range(7)
-_TIME = 7
+_MAX_UNITS, _DELTA_SPAN, _SCROLL_SPAN = range(7, 10)
+_TIME = 10
 _DELTA = _TIME + MAX_DIGITS_A_NUMBER
 _SCROLL = _DELTA + MAX_DIGITS_A_NUMBER
 
@@ -69,7 +75,8 @@ def grammar_array(
 ) -> np.ndarray:
     """The settings of a token encoding in the form that the kernels read."""
     grammar = np.ones(_SCROLL + MAX_DIGITS_A_NUMBER, np.int64)
-    grammar[:_TIME] = signed, time_first, strict, unit_ns, len(time), len(delta), len(scroll)
+    grammar[:_MAX_UNITS] = signed, time_first, strict, unit_ns, len(time), len(delta), len(scroll)
+    grammar[_MAX_UNITS:_TIME] = (2**63 - 1) // unit_ns, math.prod(delta), math.prod(scroll)
     for at, bases in ((_TIME, time), (_DELTA, delta), (_SCROLL, scroll)):
         grammar[at : at + len(bases)] = bases
     return grammar
@@ -199,7 +206,7 @@ def _short_number(word):
 
 @_compiled
 def _long_number(text, at, stop):
-    """The decimal number that runs from `at` to a '>': its value and the position after the '>'; −1 if there is none."""
+    """The decimal number from `at` to a '>': its value, and the position after the '>'; −1 if there is none."""
     value = 0
     p = at
     while p < stop and _ZERO <= _byte(text, p) <= _NINE:
@@ -262,9 +269,8 @@ def _rare_token(text, at, stop, image, image_size):
 
 
 @_inlined
-def _token(text, at, stop, image, image_size):
-    """Code of the token at `at` (a '<'), and the position after it."""
-    word = _word(text, at, stop)
+def _token(text, at, stop, word, image, image_size):
+    """Code of the token at `at`, whose first eight letters are `word`, and the position after it."""
     value, size = _short_number(word >> 8)
     if value >= 0:
         return value, at + 1 + size
@@ -304,13 +310,14 @@ def _scan(text, at, stop, image, image_size, codes):
     last = OTHER
     p = at
     while p < stop:
-        if _byte(text, p) != _LESS:
+        word = _word(text, p, stop)
+        if word & 255 != _LESS:
             code = OTHER
             while p < stop and _byte(text, p) != _LESS:
                 p += 1
         else:
             begin = p
-            code, p = _token(text, p, stop, image, image_size)
+            code, p = _token(text, p, stop, word, image, image_size)
             if code == END:
                 return _ENDED, m, last, p
             if code == START:
@@ -356,11 +363,8 @@ def _digits(codes, at, step, grammar, bases, size, strict):
 
 
 @_inlined
-def _modular(value, grammar, bases, size):
+def _modular(value, span):
     """A number that was written modularly: the upper half of the range is negative."""
-    span = 1
-    for i in range(size):
-        span *= _get(grammar, bases + i)
     return value - span if 2 * value >= span else value
 
 
@@ -386,7 +390,7 @@ def _parse_key(codes, body, size, signed):
 
 @_inlined
 def _parse_image(codes, body, size, last):
-    """What is wrong with the tokens of a frame's image: one placeholder, or what a vision tokenizer left in its place."""
+    """What is wrong with a frame's image: it is one placeholder, or what a vision tokenizer left in its place."""
     first = _get(codes, body)
     if size == 1:
         return _OK if first == IMAGE else _WRONG_TOKEN
@@ -414,7 +418,8 @@ def _parse_mouse(codes, body, size, grammar, signed, strict):
     else:
         dx, problem = _digits(codes, body, 2, grammar, _DELTA, n_delta, strict)
         dy, other = _digits(codes, body + 1, 2, grammar, _DELTA, n_delta, strict)
-        dx, dy = _modular(dx, grammar, _DELTA, n_delta), _modular(dy, grammar, _DELTA, n_delta)
+        span = _get(grammar, _DELTA_SPAN)
+        dx, dy = _modular(dx, span), _modular(dy, span)
     problem = problem if problem != _OK else other
     at = body + 2 * axis
     flags = 0
@@ -434,7 +439,7 @@ def _parse_mouse(codes, body, size, grammar, signed, strict):
             other = other if turn != 0 else _WRONG_TOKEN
             data *= turn
         else:
-            data = _modular(data, grammar, _SCROLL, n_scroll)
+            data = _modular(data, _get(grammar, _SCROLL_SPAN))
         data *= 120
         problem = problem if problem != _OK else other
     if problem == _OK and max(max(abs(dx), abs(dy)), max(flags, abs(data))) > _INT32_MAX:
@@ -454,10 +459,8 @@ def _parse(codes, m, last, grammar):
         return kind, 0, 0, False, 0, 0, 0, 0, _UNKNOWN_TYPE
     if size < 1 or (m > _KEPT and kind != _KIND_SCREEN):
         return kind, 0, 0, False, 0, 0, 0, 0, _WRONG_LENGTH
-    time, problem = _digits(
-        codes, 0 if _get(grammar, _TIME_FIRST) else 1, 1, grammar, _TIME, n_time, strict
-    )
-    if problem == _OK and time > (2**63 - 1) // unit_ns:
+    time, problem = _digits(codes, 0 if _get(grammar, _TIME_FIRST) else 1, 1, grammar, _TIME, n_time, strict)
+    if problem == _OK and time > _get(grammar, _MAX_UNITS):
         problem = _OUT_OF_RANGE
     vk, press, dx, dy, flags, data = 0, False, 0, 0, 0, 0
     inner = _OK
@@ -485,14 +488,16 @@ def _refused(codes, m, grammar, problem):
 
 
 @_compiled
-def decode_text(text, image, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
-    """All events of one text. Returns their number, and how many bytes lay between them."""
+def decode_text(text, image, grammar, n, kind, time, vk, press, dx, dy, flags, data, problem):
+    """All events of one text, to row n of the columns and on.
+
+    Returns the row after the last one, and how many bytes lay between events.
+    """
     buffer = np.empty(_KEPT, np.int64)
     codes, raw, settings = buffer.ctypes.data, text.ctypes.data, grammar.ctypes.data
     token, token_size = image.ctypes.data, image.size
     stop = text.size
     ignored = 0
-    n = 0
     p = 0
     while p < stop:
         if not _is_start(raw, p, stop):
@@ -500,10 +505,7 @@ def decode_text(text, image, grammar, kind, time, vk, press, dx, dy, flags, data
             ignored += 1
             continue
         how, m, last, p = _scan(raw, p + _START_SIZE, stop, token, token_size, codes)
-        if how == _ENDED:
-            event = _parse(codes, m, last, settings)
-        else:
-            event = _refused(codes, m, settings, _CUT_SHORT)
+        event = _parse(codes, m, last, settings) if how == _ENDED else _refused(codes, m, settings, _CUT_SHORT)
         kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
         n += 1
     return n, ignored
@@ -549,12 +551,9 @@ def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, da
         # One step past the end closes an event that is still open there.
         for p in range(rows[row], rows[row + 1] + 1):
             code = stream[p] if p < rows[row + 1] else START
-            closes = inside and (code == START or code == END)
+            closes = inside and (code in (START, END))
             if closes:
-                if code == END:
-                    event = _parse(codes, m, last, settings)
-                else:
-                    event = _refused(codes, m, settings, _CUT_SHORT)
+                event = _parse(codes, m, last, settings) if code == END else _refused(codes, m, settings, _CUT_SHORT)
                 kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
                 n += 1
             elif inside:
@@ -564,21 +563,11 @@ def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, da
                 last = code
             elif code != START:
                 ignored += 1
-            if code == START or code == END:
+            if code in (START, END):
                 inside = code == START
                 m = 0
                 last = OTHER
     return n, ignored
-
-
-@_compiled
-def last_start(text, before):
-    """Position of the last <EVENT_START> that begins before `before`, or −1: where a text may be cut in two."""
-    raw, stop = text.ctypes.data, text.size
-    for p in range(min(before, stop) - 1, -1, -1):
-        if _is_start(raw, p, stop):
-            return p
-    return -1
 
 
 # --- columns to text -----------------------------------------------------------------------------------------------
@@ -651,11 +640,7 @@ def encode_text(image, grammar, kind, time, vk, press, dx, dy, flags, data, buff
     out, settings = buffer.ctypes.data, grammar.ctypes.data
     signed, time_first, unit_ns = grammar[_SIGNED] != 0, grammar[_TIME_FIRST] != 0, grammar[_UNIT_NS]
     n_time, n_delta, n_scroll = grammar[_N_TIME], grammar[_N_DELTA], grammar[_N_SCROLL]
-    delta_span, scroll_span = 1, 1
-    for i in range(n_delta):
-        delta_span *= grammar[_DELTA + i]
-    for i in range(n_scroll):
-        scroll_span *= grammar[_SCROLL + i]
+    delta_span, scroll_span = grammar[_DELTA_SPAN], grammar[_SCROLL_SPAN]
     p = 0
     for i in range(kind.size):
         offsets[i] = p

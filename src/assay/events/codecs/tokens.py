@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,17 +21,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import UsageError, unknown_name
 from assay.events.codecs import kernels
-from assay.events.stream import IGNORED_BYTES, EventStream, Kind, concatenate
+from assay.events.stream import IGNORED_BYTES, EventStream, Kind, blank_columns, concatenate
 
 MILLISECOND = 1_000_000
 IMAGE_PLACEHOLDER = "<fake_image_placeholder>"
 IGNORED_TOKENS = "tokens between events, ignored"
 CLAMPED = "deltas or scrolls out of the encoding's range, clamped"
 
+# The columns in the order that the kernels take them in.
+_COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
 # Shortest possible event in a text: an <EVENT_START> that the next one cuts short.
 _SHORTEST = len("<EVENT_START>")
-# Below this many bytes, starting threads costs more than they save.
-_WORTH_THREADS = 4_000_000
+# Text is decoded in pieces of about this many letters: one that is encoded first is still in cache when it is read.
+_PIECE = 1_000_000
 _RESERVED = ("<EVENT_START>", "<EVENT_END>", "<KEYBOARD>", "<MOUSE>", "<SCREEN>", "<press>", "<release>")
 
 
@@ -75,7 +79,12 @@ class TokenCodec:
 
     def __post_init__(self) -> None:
         for bases in (self.time_bases, self.delta_bases, self.scroll_bases):
-            if not bases or any(base < 1 for base in bases) or math.prod(bases) >= 2**31 or len(bases) > kernels.MAX_DIGITS_A_NUMBER:
+            if (
+                not bases
+                or any(base < 1 for base in bases)
+                or math.prod(bases) >= 2**31
+                or len(bases) > kernels.MAX_DIGITS_A_NUMBER
+            ):
                 raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers, 1 or more each")
         if not 0 < self.unit_ns <= 3600 * 10**9:
             raise UsageError(f"a time unit of {self.unit_ns} ns makes no sense", hint="Give nanoseconds, e.g. 10000000")
@@ -120,26 +129,29 @@ class TokenCodec:
 
     def decode(self, text: str | bytes, *, threads: int | None = None) -> EventStream:
         """All events of one text; what lies between them is ignored and counted. By default on all cores."""
-        raw = np.frombuffer(_encoded(text), np.uint8)
-        threads = threads or os.cpu_count() or 1
-        pieces = self._pieces(raw, threads)
-        if len(pieces) == 1:
-            return self._decode_piece(raw)
-        with ThreadPoolExecutor(threads) as pool:
-            return concatenate(list(pool.map(self._decode_piece, pieces)))
+        edges = _edges(text)
+        workers = min(threads or os.cpu_count() or 1, len(edges) - 1)
+        if workers == 1:
+            return self._decode_between(text, edges)
+        cuts = [(len(edges) - 1) * worker // workers for worker in range(workers + 1)]
+        runs = [edges[begin : end + 1] for begin, end in pairwise(cuts)]
+        with ThreadPoolExecutor(workers) as pool:
+            return concatenate(list(pool.map(lambda run: self._decode_between(text, run), runs)))
 
-    def _pieces(self, raw: NDArray[np.uint8], threads: int) -> list[NDArray[np.uint8]]:
-        """The text cut at <EVENT_START>s into one part per thread. An event that is open there is cut short anyway."""
-        cuts = [0]
-        if len(raw) > _WORTH_THREADS:
-            cuts += [int(kernels.last_start(raw, len(raw) * part // threads)) for part in range(1, threads)]
-        edges = sorted({cut for cut in cuts if cut >= 0}) + [len(raw)]
-        return [raw[begin:end] for begin, end in zip(edges[:-1], edges[1:], strict=True)]
-
-    def _decode_piece(self, raw: NDArray[np.uint8]) -> EventStream:
-        # Room for the worst case. Memory that is never written to is never really taken.
-        columns = _blank_columns(len(raw) // _SHORTEST + 1)
-        n, ignored = kernels.decode_text(raw, self._image, self._grammar, *columns)
+    def _decode_between(self, text: str | bytes, edges: Sequence[int]) -> EventStream:
+        """The text from edge to edge, straight into the columns that are kept."""
+        n = ignored = 0
+        columns = _blank_columns(0)
+        for begin, end in pairwise(edges):
+            raw = _raw(text, begin, end)
+            worst = len(raw) // _SHORTEST + 1
+            if n + worst > len(columns[0]):
+                # As many events as the text had so far are to be expected of the rest.
+                done = begin - edges[0]
+                expected = int(1.05 * n * (edges[-1] - begin) / done) if done else 0
+                columns = _grown(columns, n, n + max(expected, worst) + worst)
+            n, skipped = kernels.decode_text(raw, self._image, self._grammar, n, *columns)
+            ignored += skipped
         notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
         return self._stream([column[:n] for column in columns], notes)
 
@@ -151,14 +163,14 @@ class TokenCodec:
     def decode_slices(self, raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> EventStream:
         """One event from each raw[offsets[i]:offsets[i+1]]: the form that Arrow keeps strings in."""
         if len(offsets) < 1 or offsets[0] < 0 or offsets[-1] > len(raw) or (np.diff(offsets) < 0).any():
-            raise UsageError("the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts")
+            raise UsageError(
+                "the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts"
+            )
         columns = _blank_columns(len(offsets) - 1)
         kernels.decode_elements(raw, offsets.astype(np.int64), self._image, self._grammar, *columns)
         return self._stream(columns, Counter())
 
-    def decode_ids(
-        self, ids: ArrayLike, tokenizer: Tokenizer, *, labels: ArrayLike | None = None
-    ) -> EventStream:
+    def decode_ids(self, ids: ArrayLike, tokenizer: Tokenizer, *, labels: ArrayLike | None = None) -> EventStream:
         """All events of token ids, shape (tokens,) or (sequences, tokens).
 
         Positions whose label is −100 are left out; where no labels are given, ids of −100 are.
@@ -223,10 +235,10 @@ class TokenCodec:
             tokens |= {f"<MB_{digit}>": kernels.BUTTON + digit for digit in range(16)}
         return tokens
 
-    def _stream(self, columns: list[NDArray[Any]], notes: Counter[str]) -> EventStream:
-        names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+    def _stream(self, columns: Sequence[NDArray[Any]], notes: Counter[str]) -> EventStream:
+        named: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
         return EventStream(
-            **dict(zip(names, columns, strict=True)),
+            **named,
             episode=np.broadcast_to(np.int32(0), len(columns[0])),  # takes no memory
             notes=notes,
             quantised=self,
@@ -252,9 +264,8 @@ class TokenCodec:
         room = len("<EVENT_START><KEYBOARD><EVENT_END>") + 3 * len("<SIGN_MINUS>") + 3 * len("<MB_15>")
         room += 12 * digits + len(self._image) + len("<VK_255><release>")
         buffer = np.empty(len(stream) * room + 8, np.uint8)
-        names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
-        columns = tuple(np.ascontiguousarray(getattr(whole, name)) for name in names)
-        end = kernels.encode_text(self._image, self._grammar, *columns, buffer, offsets)
+        columns: tuple[Any, ...] = tuple(np.ascontiguousarray(getattr(whole, name)) for name in _COLUMNS[:-1])
+        end = kernels.encode_text(*(self._image, self._grammar, *columns, buffer, offsets))
         return buffer[:end].tobytes(), offsets
 
     def quantise(self, stream: EventStream) -> EventStream:
@@ -310,6 +321,29 @@ def _limits(bases: tuple[int, ...], signed: bool) -> tuple[int, int]:
     return -(span // 2), (span + 1) // 2 - 1
 
 
+def _edges(text: str | bytes) -> list[int]:
+    """Where the text may be cut: its ends, and some <EVENT_START>s. An event that is open there is cut short anyway."""
+    mark: Any = "<EVENT_START>" if isinstance(text, str) else b"<EVENT_START>"
+    edges = [0]
+    while len(text) - edges[-1] > _PIECE:
+        begin = edges[-1]
+        cut = text.rfind(mark, begin + 1, begin + _PIECE)
+        if cut < 0:
+            # No event begins in this piece: go on to the next that does, however far it is.
+            cut = text.find(mark, begin + 1)
+        if cut < 0:
+            break
+        edges.append(cut)
+    return [*edges, len(text)]
+
+
+def _raw(text: str | bytes, begin: int, end: int) -> NDArray[np.uint8]:
+    """The bytes of a part of the text; of bytes, without copying them."""
+    if isinstance(text, str):
+        return np.frombuffer(_encoded(text[begin:end]), np.uint8)
+    return np.frombuffer(text, np.uint8)[begin:end]
+
+
 def _encoded(text: str | bytes) -> bytes:
     # What is no valid UTF-8 cannot be part of a token, so it may be anything that is no token either.
     return text.encode("utf-8", "replace") if isinstance(text, str) else text
@@ -328,7 +362,15 @@ def _joined(texts: list[str] | list[bytes]) -> tuple[bytes, NDArray[np.int64]]:
     return raw, offsets
 
 
+def _grown(columns: Sequence[NDArray[Any]], n: int, room: int) -> tuple[NDArray[Any], ...]:
+    """Columns with more room, and the first n entries of the old ones."""
+    larger = _blank_columns(room)
+    for old, new in zip(columns, larger, strict=True):
+        new[:n] = old[:n]
+    return larger
+
+
 def _blank_columns(n: int) -> tuple[NDArray[Any], ...]:
     """Unwritten columns for n events, in the kernels' order."""
-    dtypes = (np.int8, np.int64, np.int16, np.bool_, np.int32, np.int32, np.int32, np.int32, np.uint8)
-    return tuple(np.empty(n, dtype) for dtype in dtypes)
+    columns = blank_columns(n)
+    return tuple(columns[name] for name in _COLUMNS)

@@ -76,3 +76,11 @@ class EventProtocol(Protocol):
 PROTOCOLS: Registry[EventProtocol] = Registry(
     "protocol", package="assay.events.protocols", attribute="PROTOCOL", group="assay.protocols"
 )
+
+_USUAL_ORDER = ("owa", "sequence", "d2e")
+
+
+def every_protocol() -> list[str]:
+    """All names: the built-in ones in the order people read them, then what other packages add."""
+    names = PROTOCOLS.names()
+    return [*(name for name in _USUAL_ORDER if name in names), *(name for name in names if name not in _USUAL_ORDER)]

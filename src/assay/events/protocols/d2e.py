@@ -83,7 +83,7 @@ def _frame_clock(episode: Episode) -> tuple[int, int] | None:
 
 
 def _plain_moves(stream: EventStream) -> NDArray[np.bool_]:
-    return (stream.kind == Kind.MOUSE) & (stream.flags == 0)
+    return np.asarray((stream.kind == Kind.MOUSE) & (stream.flags == 0))
 
 
 def _summed(stream: EventStream, at: Ints, axis: str, bins: int) -> Ints:
@@ -111,8 +111,8 @@ def _button_labels(stream: EventStream, at: Ints) -> Joint:
 
 def _equal_counts(predicted: Joint, truth: Joint) -> Ratio:
     """Of the labels that either side has in a bin, how many occur equally often on both."""
-    difference = Joint.merge([truth, Joint(predicted.rows, -predicted.counts)])
-    return Ratio(int((difference.counts == 0).sum()), len(difference.counts))
+    difference = Joint.merge([truth, Joint.of_distinct(predicted.columns, -predicted.counts)])
+    return Ratio(int((difference.occurrences == 0).sum()), len(difference))
 
 
 def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:

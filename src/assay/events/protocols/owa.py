@@ -85,7 +85,7 @@ def _pairs_of_codes(first: NDArray[np.int8], second: NDArray[np.int8], width: in
     """How often each pair of small codes occurs: a count is cheaper than a sort."""
     counts = np.bincount(first * np.int64(width) + second, minlength=width)
     seen = np.flatnonzero(counts)
-    return Joint(np.stack(np.divmod(seen, width), axis=1), counts[seen].astype(np.int64))
+    return Joint.of_distinct(np.divmod(seen, width), counts[seen])
 
 
 def _hits(asked: NDArray[np.bool_], right: NDArray[np.bool_]) -> Ratio:
@@ -97,7 +97,8 @@ def _values_in_order(category: NDArray[np.int8], error_ns: Ints, moves: Sequence
     late = error_ns / 1e6
     values = {"timestamp": late}
     values |= {f"{name}_timestamp": late[category == code] for code, name in enumerate(CATEGORIES)}
-    values |= {"x": _signed_pe(moves[0], moves[2]), "y": _signed_pe(moves[1], moves[3])}
+    for axis, truth, predicted in (("x", moves[0], moves[2]), ("y", moves[1], moves[3])):
+        values[axis] = _signed_pe(truth, predicted)[truth != 0]
     return {f"in_order/{name}": InOrder(array) for name, array in values.items()}
 
 
@@ -180,12 +181,9 @@ class _Figures:
         directions = [_distribution(part, direction_error) for part in parts]
         for name, estimate in self.values(directions, ["p50", "p95"]).items():
             out[f"mouse_move_direction_error_{name}"] = estimate
-        for at, axis in enumerate("xy"):
-            late = [
-                _distribution(part, lambda dx, dy, px, py, at=at: _signed_pe((dx, dy)[at], (px, py)[at], keep=True))
-                for part in parts
-            ]
-            out[f"mouse_move_signed_pe_{axis}_iqm"] = self.values(late, ["iqm"], in_order=axis)["iqm"]
+        for axis, error in (("x", _signed_pe_x), ("y", _signed_pe_y)):
+            late = self.values([_distribution(part, error) for part in parts], ["iqm"], in_order=axis)
+            out[f"mouse_move_signed_pe_{axis}_iqm"] = late["iqm"]
         return out | {"mouse_move_r2": _move_r2(self.tally.total("moves", Joint))}
 
     def accuracy(self) -> dict[str, Estimate]:
@@ -229,22 +227,32 @@ def direction_error(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
     return np.where((dx != 0) | (dy != 0), np.degrees(np.minimum(turn, 2 * np.pi - turn)), np.nan)
 
 
-def _signed_pe(truth: Ints, predicted: Ints, *, keep: bool = False) -> Floats:
-    """(predicted − truth) ÷ truth · 100. Where the truth is 0: left out, or NaN with `keep`."""
+def _signed_pe(truth: Ints, predicted: Ints) -> Floats:
+    """(predicted − truth) ÷ truth · 100; NaN where the truth is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = np.where(truth != 0, (predicted - truth) / truth * 100, np.nan)
-    return values if keep else values[truth != 0]
+        return np.where(truth != 0, (predicted - truth) / truth * 100, np.nan)
+
+
+def _signed_pe_x(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
+    return _signed_pe(dx, px)
+
+
+def _signed_pe_y(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
+    return _signed_pe(dy, py)
 
 
 def _move_r2(moves: Joint) -> Estimate:
     """1 − SS_res ÷ SS_tot over both axes together, each about its own mean."""
     if not moves.n:
         return _r2(0.0, 0.0, 0)
-    rows, counts = moves.rows.astype(np.float64), moves.counts
-    truth, predicted = rows[:, :2], rows[:, 2:]
-    mean = (truth * counts[:, None]).sum(axis=0) / counts.sum()
-    residual = float((((predicted - truth) ** 2).sum(axis=1) * counts).sum())
-    return _r2(residual, float((((truth - mean) ** 2).sum(axis=1) * counts).sum()), moves.n)
+    counts = moves.counts
+    residual = total = 0.0
+    for true_at, predicted_at in ((0, 2), (1, 3)):
+        truth, predicted = moves.column(true_at).astype(np.float64), moves.column(predicted_at)
+        mean = (truth * counts).sum() / counts.sum()
+        residual += float(((predicted - truth) ** 2 * counts).sum())
+        total += float(((truth - mean) ** 2 * counts).sum())
+    return _r2(residual, total, moves.n)
 
 
 def _r2(residual: float, total: float, n: int) -> Estimate:
@@ -260,32 +268,33 @@ def _metrics() -> tuple[Metric, ...]:
         Metric("events", "True events", "Data", better="none"),
         Metric("comparable", "Comparable", "Comparability", undefined="no true events", headline=True),
     ]
-    for name in CATEGORIES:
-        metrics.append(Metric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events))
-    for name in CATEGORIES:
-        metrics.append(Metric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events"))
+    metrics += [
+        Metric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events) for name in CATEGORIES
+    ]
+    metrics += [
+        Metric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events")
+        for name in CATEGORIES
+    ]
     for prefix, of in [("", ""), *((f"{name}_", f", {name}") for name in CATEGORIES)]:
         for p in PERCENTILES:
             key = f"{prefix}timestamp_abs_error_{p}_ms"
             title = f"Time error {p.upper()}{of}"
             metrics.append(Metric(key, title, "Timing", "ms", "lower", no_comparable, headline=p == "p95"))
-        ends = tuple(f"{prefix}timestamp_signed_error_ci_{end}_ms" for end in ("lower", "upper"))
+        ends = (f"{prefix}timestamp_signed_error_ci_lower_ms", f"{prefix}timestamp_signed_error_ci_upper_ms")
         key = f"{prefix}timestamp_signed_error_iqm_ms"
         metrics.append(
-            Metric(key, f"Late (+) or early (−), IQM{of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
+            Metric(key, f"Time bias (+ late){of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
         )
     flat = "fewer than two distinct true values among comparable events"
     metrics.append(Metric("timestamp_r2", "Time R²", "Timing", undefined=flat))
     still = "no comparable mouse event whose truth moves"
     for p in PERCENTILES:
         key = f"mouse_move_pe_euclidean_{p}"
-        metrics.append(
-            Metric(key, f"Distance error {p.upper()}", "Movement", "%", "lower", still, headline=p == "p95")
-        )
+        metrics.append(Metric(key, f"Distance error {p.upper()}", "Movement", "%", "lower", still, headline=p == "p95"))
     for axis in "xy":
-        ends = tuple(f"mouse_move_signed_pe_{axis}_ci_{end}" for end in ("lower", "upper"))
+        ends = (f"mouse_move_signed_pe_{axis}_ci_lower", f"mouse_move_signed_pe_{axis}_ci_upper")
         key = f"mouse_move_signed_pe_{axis}_iqm"
-        title = f"Too far (+) or too short (−), {axis}, IQM"
+        title = f"Distance bias {axis} (+ too far)"
         metrics.append(Metric(key, title, "Movement", "%", "zero", still, ends, headline=True))
     for p in ("p50", "p95"):
         key = f"mouse_move_direction_error_{p}"

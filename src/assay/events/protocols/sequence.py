@@ -50,8 +50,8 @@ class Comparison:
     @classmethod
     def of(cls, predicted: EventStream, truth: EventStream, codec: TokenCodec) -> Comparison:
         """Streams that did not come from tokens are put through the encoding first: digits need one."""
-        sides = [side if side.quantised == codec else codec.quantise(side) for side in (predicted, truth)]
-        return cls(*sides, codec)
+        guess, right = (side if side.quantised == codec else codec.quantise(side) for side in (predicted, truth))
+        return cls(guess, right, codec)
 
     @property
     def status(self) -> NDArray[np.int8]:
@@ -69,7 +69,7 @@ class Comparison:
     @property
     def same_type(self) -> NDArray[np.bool_]:
         """Whether both types could be read and are equal; an event may be spoiled further on."""
-        return (self.predicted.kind == self.truth.kind) & (self.truth.kind != Kind.UNKNOWN)
+        return np.asarray((self.predicted.kind == self.truth.kind) & (self.truth.kind != Kind.UNKNOWN))
 
     def tokens(self, side: EventStream) -> Ints:
         """Time and data tokens of events of one kind, shape (n, width); _ABSENT where an event has fewer."""
@@ -126,7 +126,7 @@ def _time_measure(truth_ns: Ints, predicted_ns: Ints, codec: TokenCodec) -> _Mea
     return _Measure(_percent_error(predicted_ns.astype(float), truth_ns.astype(float)), _levels(units[0], units[1]))
 
 
-def _move_measures(dx: Ints, dy: Ints, px: Ints, py: Ints, comparison: Comparison) -> dict[str, _Measure]:
+def _move_measures(comparison: Comparison, dx: Ints, dy: Ints, px: Ints, py: Ints) -> dict[str, _Measure]:
     bases = comparison.codec.delta_bases
     measures = {
         axis: _Measure(
@@ -215,9 +215,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     times = joints("times")
     for section, kind in (("timestamp", None), *SECTIONS.items()):
         chosen = [part if kind is None else part.where(part.column(0) == kind) for part in times]
-        parts = [
-            (_time_measure(part.column(1), part.column(2), comparison.codec), part.counts) for part in chosen
-        ]
+        parts = [(_time_measure(part.column(1), part.column(2), comparison.codec), part.counts) for part in chosen]
         out |= measured(f"{section}_metrics", "" if kind is None else "timestamp_", parts)
         comparable = sum(part.n for part in chosen)
         if kind is None:
@@ -227,7 +225,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         out[f"{section}_metrics.comparable_count"] = _count(comparable)
         kinds = tally.total("truth_kinds", Joint)
         out[f"{section}_metrics.total_count"] = _count(kinds.where(kinds.column(0) == kind).n)
-    moves = [(part, _move_measures(*(part.column(at) for at in range(4)), comparison)) for part in joints("moves")]
+    moves = [(part, _move_measures(comparison, *(part.column(at) for at in range(4)))) for part in joints("moves")]
     for value in ("dx", "dy", "euclidean"):
         out |= measured("mouse_metrics", f"{value}_", [(found[value], part.counts) for part, found in moves])
     for key in ("vk", "action", "combined"):
@@ -311,8 +309,12 @@ def _event_comparisons(
             event["timestamp_percent_error"] = _or_none(time.error[0])
             event["timestamp_precision_match"] = _named_levels(time)
             kind = Kind(int(right.kind[0]))
-            (row,) = _wrong_tokens(comparison, guess, right, kind).rows
-            loss = float(row[1] / row[2]) if log_probabilities is None else -float(sum(log_probabilities[at]))
+            wrong = _wrong_tokens(comparison, guess, right, kind)
+            loss = (
+                float(wrong.column(1)[0] / wrong.column(2)[0])
+                if log_probabilities is None
+                else -float(sum(log_probabilities[at]))
+            )
             name = next(name for name, known in SECTIONS.items() if known == kind)
             event[f"{name}_metrics"] = _details(comparison, guess, right, kind) | {"loss": loss}
         events.append(event)
@@ -327,7 +329,7 @@ def _details(comparison: Comparison, guess: EventStream, right: EventStream, kin
     if kind == Kind.SCREEN:
         return {}
     details: dict[str, Any] = {}
-    for name, measure in _move_measures(right.dx, right.dy, guess.dx, guess.dy, comparison).items():
+    for name, measure in _move_measures(comparison, right.dx, right.dy, guess.dx, guess.dy).items():
         details[f"{name}_percent_error"] = _or_none(measure.error[0])
         details[f"{name}_precision_match"] = _named_levels(measure)
     return details
@@ -376,9 +378,7 @@ def _metrics() -> tuple[Metric, ...]:
         key = f"{prefix}.{infix}"
         metrics.append(Metric(f"{key}iqmpe", f"{title} IQMPE", group, "%", "lower", zero, headline=True))
         for level in LEVELS:
-            metrics.append(
-                Metric(f"{key}precision_accuracy.{level}", f"{title} digits {level}", group, undefined=none)
-            )
+            metrics.append(Metric(f"{key}precision_accuracy.{level}", f"{title} digits {level}", group, undefined=none))
 
     measured("timestamp_metrics", "", "Time", "Time")
     for section in SECTIONS:
@@ -416,7 +416,7 @@ class Sequence1:
         return finish(tally, plan, self._codec)
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Sequence1:
-        return self if codec.wrap_ns is None else replace(self, codec=codec)
+        return self if codec.wrap_ns is None else replace(self, codec=codec)  # type: ignore[arg-type]
 
     def settings(self) -> Mapping[str, Any]:
         return {"digits": self._codec.name}

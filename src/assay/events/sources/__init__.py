@@ -1,19 +1,31 @@
 """Where events come from: token text, JSONL, Parquet and Arrow, OWAMcap recordings.
 
-`read` gives batches of events from anything SPEC 1.3 names, so that no source has to fit in memory. A file format is one
-module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes it answers to
-and one method. Sources know codecs and streams, and nothing of scores.
+`read` gives batches of events from anything SPEC 1.3 names, so that no source has to fit in memory. A file format is
+one module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes it answers
+to and one method. Sources know codecs and streams, and nothing of scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol, get_args
 
+from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
-from assay.events.stream import EventStream
+from assay.events.sources._files import File, find, open_binary, path_part, quoted
+from assay.events.sources._rows import START, check_mapping
+from assay.events.stream import EventStream, check_columns
 from assay.registry import Registry
+
+AnySource = EventStream | str | bytes | Sequence[str] | os.PathLike[str]
+"""What events can be read from: see `read`."""
+
+LEFT_OUT = "files of the folder in no readable format, left out"
+
+_Rows = Literal["auto", "event", "episode"]
+_SNIFFED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +35,26 @@ class Reading:
     codec: Codec
     """The encoding of token text."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Our name of a column (text, event, episode, stratum) to the name it has in the table."""
+    """Our name of a column (text, event, episode, stratum, or a field of an event) to the name it has in the table."""
     batch_rows: int = 65_536
     """Rows, messages or events read at a time."""
     progress: Callable[[int, int | None], None] | None = None
     """Called with the bytes read so far and the bytes there are, where that is known."""
+    rows: _Rows = "auto"
+    """What a row of token text stands for; 'auto' decides by a file's first rows."""
+    max_event_bytes: int = 64 << 20
+    """A row with one event that is longer is refused: one invalid event, counted in the notes."""
+    max_episode_bytes: int = 1 << 30
+    """The same for a row with a whole episode."""
+    name: str = ""
+    """What the file is called within the folder being read, without its suffix; `read` sets it."""
+
+    def __post_init__(self) -> None:
+        if self.batch_rows < 1:
+            raise UsageError(f"a batch cannot have {self.batch_rows} rows", hint="Give 1 or more")
+        if self.rows not in get_args(_Rows):
+            raise unknown_name("meaning of a row", self.rows, get_args(_Rows))
+        check_mapping(self.columns)
 
 
 class Source(Protocol):
@@ -43,3 +70,148 @@ class Source(Protocol):
 SOURCES: Registry[Source] = Registry(
     "source", package="assay.events.sources", attribute="SOURCE", group="assay.sources"
 )
+
+
+def read(source: AnySource, reading: Reading) -> Iterator[EventStream]:
+    """The events of `source`, in order, a batch at a time. What cannot be found or known is refused at once.
+
+    Token text (anything with an <EVENT_START> in it) is one episode; a list of strings is one event each; any other
+    string is a path or address of a file, a folder or a glob. A stream passes through. Nothing in, no events out.
+    """
+    if isinstance(source, EventStream):
+        check_columns(source)
+        return iter([source])
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _token_bytes(bytes(source), reading)
+    if isinstance(source, str):
+        if START in source or not source.strip():
+            return iter([reading.codec.decode(source)])
+        return read_files(source, reading)
+    if isinstance(source, os.PathLike):
+        return read_files(os.fspath(source), reading)
+    if isinstance(source, Sequence):
+        return _each(source, reading)
+    raise UsageError(
+        f"events cannot be read from a {type(source).__name__}",
+        hint="Give an EventStream, token text, a list of strings, or the path or address of a file or folder",
+    )
+
+
+def _token_bytes(raw: bytes, reading: Reading) -> Iterator[EventStream]:
+    if raw.strip() and START.encode() not in raw:
+        raise UsageError("the bytes hold no <EVENT_START>", hint="Bytes must be token text; name a file by a string")
+    return iter([reading.codec.decode(raw)])
+
+
+def _each(texts: Sequence[object], reading: Reading) -> Iterator[EventStream]:
+    for at, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise UsageError(
+                f"element {at} of the list is a {type(text).__name__}, not a string",
+                hint="Give the text of one event each",
+            )
+    strings = [str(text) for text in texts]
+    starts = range(0, len(strings), reading.batch_rows) or range(1)
+    return (reading.codec.decode_each(strings[at : at + reading.batch_rows]) for at in starts)
+
+
+def read_files(address: str, reading: Reading) -> Iterator[EventStream]:
+    """The events of the file, or of all readable files of the folder or glob, at a path or address."""
+    found = find(address)
+    suffixes = _by_suffix()
+    if len(found) == 1 and not found[0].name:
+        return source_of(found[0].address).batches(found[0].address, reading)
+    readable = [(file, suffix) for file in found if (suffix := _suffix(file.address, suffixes))]
+    if not readable:
+        raise SourceError(
+            f"none of its {len(found)} files can be read", where=quoted(address), hint=f"Readable: {_listing(suffixes)}"
+        )
+    return _read_each(readable, suffixes, reading, left_out=len(found) - len(readable))
+
+
+def _read_each(
+    files: list[tuple[File, str]], suffixes: Mapping[str, Source], reading: Reading, left_out: int
+) -> Iterator[EventStream]:
+    for file, suffix in files:
+        within = replace(reading, name=file.name[: -len(suffix)])
+        for batch in suffixes[suffix].batches(file.address, within):
+            if left_out:
+                batch.notes[LEFT_OUT] += left_out
+                left_out = 0
+            yield batch
+
+
+def source_of(address: str) -> Source:
+    """The format of one file, by the ending of its name or else by its first bytes."""
+    suffixes = _by_suffix()
+    suffix = _suffix(address, suffixes)
+    if suffix is not None:
+        return suffixes[suffix]
+    with open_binary(address) as file:
+        head = file.read(_SNIFFED)
+    name = _sniffed(head)
+    if name is None:
+        kind = "is empty" if not head else "is in no format that can be read"
+        raise SourceError(f"the file {kind}", where=address, hint=f"Readable: {_listing(suffixes)}")
+    return SOURCES.get(name)
+
+
+def format_of(source: AnySource) -> str:
+    """What `source` is, in a word: the name of its format, or 'folder', 'strings' or 'stream'."""
+    if isinstance(source, EventStream):
+        return "stream"
+    if isinstance(source, bytes | bytearray | memoryview) or (isinstance(source, str) and START in source):
+        return "tokens"
+    if not isinstance(source, str | os.PathLike):
+        return "strings"
+    address = os.fspath(source)
+    if not address.strip():
+        return "tokens"
+    found = find(address)
+    if len(found) != 1 or found[0].name:
+        return "folder"
+    chosen = source_of(found[0].address)
+    return next((name for name, known in _loaded().items() if known is chosen), type(chosen).__name__)
+
+
+def _sniffed(head: bytes) -> str | None:
+    """The built-in source for a file that starts like this."""
+    if head.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
+        return "parquet"
+    if head.startswith(b"\x89MCAP"):
+        return "mcap"
+    if START.encode() in head and not head.lstrip().startswith(b"{"):
+        return "tokens"
+    return "jsonl" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else None
+
+
+def _by_suffix() -> dict[str, Source]:
+    """Every ending that a source answers to."""
+    found: dict[str, Source] = {}
+    for source in _loaded().values():
+        for suffix in source.suffixes:
+            found.setdefault(suffix.lower(), source)
+    return found
+
+
+def _loaded() -> dict[str, Source]:
+    """Every source by name. A package that cannot be loaded takes nothing else down with it."""
+    found: dict[str, Source] = {}
+    for name in SOURCES.names():
+        try:
+            source = SOURCES.get(name)
+        except UsageError:
+            continue
+        if hasattr(source, "suffixes") and hasattr(source, "batches"):
+            found[name] = source
+    return found
+
+
+def _suffix(address: str, suffixes: Mapping[str, Source]) -> str | None:
+    """The longest known ending of the file's name."""
+    lower = path_part(address).lower()
+    return max((suffix for suffix in suffixes if lower.endswith(suffix)), key=len, default=None)
+
+
+def _listing(suffixes: Mapping[str, Source]) -> str:
+    return ", ".join(sorted(suffixes))

@@ -1,0 +1,110 @@
+"""What assay reads in a source, before any score: how many events of which kind, what is invalid and where, and when.
+
+One pass, a batch at a time; the result is plain data for a terminal, a page or a program to show.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from assay.events.sources import AnySource, Reading, format_of, read
+from assay.events.stream import CATEGORIES, Episode, EventStream, Problem
+
+_FIRST = 5
+"""Positions named for each reason, and episodes listed."""
+
+
+@dataclass(slots=True)
+class Description:
+    """What a source holds."""
+
+    format: str
+    """'jsonl', 'parquet', 'mcap', 'tokens', the name of a plug-in, 'folder', 'strings' or 'stream'."""
+    encoding: str | None = None
+    """The encoding that the events went through, or None where they are as recorded."""
+    events: int = 0
+    """All events, invalid ones too."""
+    categories: Counter[str] = field(default_factory=Counter)
+    """Valid events by category."""
+    problems: Counter[Problem] = field(default_factory=Counter)
+    """Invalid events by reason."""
+    first_invalid: dict[Problem, list[int]] = field(default_factory=dict)
+    """Positions of the first invalid events for each reason, counted from 0."""
+    episodes: list[Episode] = field(default_factory=list)
+    """The first few episodes."""
+    n_episodes: int = 0
+    """How many episodes there are; 1 where the source names none."""
+    n_strata: int = 0
+    """How many groups they fall into; 0 where the source names none."""
+    first_ns: int | None = None
+    """Least time of a valid event, or None."""
+    last_ns: int | None = None
+    """Greatest time of a valid event, or None."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """What reading met that a reader should know, with how often."""
+
+    first_events: list[dict[str, Any] | None] = field(default_factory=list)
+    """The first events themselves, as many as were asked for; None where invalid."""
+
+    @property
+    def valid(self) -> int:
+        """Events that could be decoded."""
+        return self.events - self.problems.total()
+
+    def to_json(self) -> dict[str, Any]:
+        """What `assay events decode --json` prints."""
+        return {
+            "format": self.format,
+            "encoding": self.encoding,
+            "events": self.events,
+            "categories": dict(self.categories),
+            "invalid": [
+                {"reason": problem.sentence, "events": n, "first": self.first_invalid[problem]}
+                for problem, n in self.problems.most_common()
+            ],
+            "episodes": self.n_episodes,
+            "strata": self.n_strata,
+            "first_ns": self.first_ns,
+            "last_ns": self.last_ns,
+            "notes": dict(self.notes),
+            "first_events": self.first_events,
+        }
+
+
+def describe(source: AnySource, reading: Reading, *, first: int = 0) -> Description:
+    """What `source` holds when it is read like this, with its `first` events."""
+    description = Description(format_of(source))
+    known: dict[tuple[str, str], Episode] = {}
+    for batch in read(source, reading):
+        description.first_events += batch[: max(0, first - len(description.first_events))].to_events()
+        _add(description, batch)
+        for at in np.unique(batch.episode).tolist():
+            episode = batch.episodes[at]
+            known.setdefault((episode.name, episode.stratum), episode)
+    description.n_episodes = len(known)
+    description.n_strata = len({stratum for _, stratum in known if stratum})
+    description.episodes = list(known.values())[:_FIRST]
+    return description
+
+
+def _add(description: Description, batch: EventStream) -> None:
+    valid = batch.valid
+    counts = np.bincount(batch.category[valid], minlength=len(CATEGORIES)).tolist()
+    description.categories.update({name: count for name, count in zip(CATEGORIES, counts, strict=True) if count})
+    for problem, count in batch.problems().items():
+        description.problems[problem] += count
+        first = description.first_invalid.setdefault(problem, [])
+        where = np.flatnonzero(batch.problem == problem)[: _FIRST - len(first)]
+        first.extend((where + description.events).tolist())
+    times = batch.time_ns[valid]
+    if len(times):
+        low, high = int(times.min()), int(times.max())
+        description.first_ns = low if description.first_ns is None else min(low, description.first_ns)
+        description.last_ns = high if description.last_ns is None else max(high, description.last_ns)
+    description.encoding = getattr(batch.quantised, "name", None)
+    description.notes.update(batch.notes)
+    description.events += len(batch)

@@ -1,0 +1,145 @@
+"""What tables of events have in common: the names of their columns, what one row stands for, and episodes of rows.
+
+Shared by JSONL and by Parquet and Arrow, so that the same table means the same in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import ColumnError, unknown_name
+from assay.events.stream import Episode, EventStream, Kind, Problem
+
+if TYPE_CHECKING:
+    from assay.events.sources import Reading
+
+Shape = Literal["event", "episode"]
+"""What one row of token text stands for."""
+Form = Literal["text", "event", "columns"]
+"""How a row gives its event: as token text, as one object, or as a column for each field."""
+
+START = "<EVENT_START>"
+PREFIX_ROWS = 1000
+"""Rows looked at to decide what a row of the file stands for."""
+BATCH_BYTES = 64 << 20
+"""Text held at a time, however many rows that is."""
+
+EPISODE_ROWS = "rows read as one episode each"
+TOO_LONG = "rows longer than the limit, refused"
+NO_VALUE = "rows without text or event"
+
+FIELDS = ("kind", "ts", "vk", "press", "dx", "dy", "flags", "data")
+"""The fields of an event, as the golden files and `EventStream.to_events` name them."""
+_KNOWN_AS = {
+    "text": ("text",),
+    "event": ("event",),
+    "episode": ("episode", "episode_path"),
+    "stratum": ("stratum", "game"),
+    **{name: (name,) for name in FIELDS},
+    "ts": ("ts", "time_ns"),
+}
+
+# What a table must have to give its events in that form.
+_NEEDED: dict[Form, tuple[str, ...]] = {"text": ("text",), "event": ("event",), "columns": ("kind", "ts")}
+
+# Columns that every row has, if any has them.
+_ALWAYS = ("text", "event", "kind", "ts", "episode", "stratum")
+
+
+def check_mapping(columns: Iterable[str]) -> None:
+    """Refuse a mapping of a column that does not exist in our terms."""
+    for ours in columns:
+        if ours not in _KNOWN_AS:
+            raise unknown_name("column", ours, _KNOWN_AS)
+
+
+def names_of(ours: str, reading: Reading) -> tuple[str, ...]:
+    """The names that our column may have in the table, the likelier first."""
+    mapped = reading.columns.get(ours)
+    return (mapped,) if mapped is not None else _KNOWN_AS[ours]
+
+
+def column_of(ours: str, present: Iterable[str], reading: Reading) -> str | None:
+    """The name that our column has in this table, or None where it is not there."""
+    names = set(present)
+    return next((name for name in names_of(ours, reading) if name in names), None)
+
+
+def form_of(present: Iterable[str], reading: Reading) -> Form | None:
+    """How a table with these columns gives its events, or None where it does not. Text counts before values.
+
+    Where the user mapped a column of one form, the other forms do not count.
+    """
+    names = set(present)
+    mapped = {form for form, needed in _NEEDED.items() if not reading.columns.keys().isdisjoint(needed)}
+    for form, needed in _NEEDED.items():
+        if (not mapped or form in mapped) and all(column_of(ours, names, reading) for ours in needed):
+            return form
+    return None
+
+
+def check_present(where: str, present: Sequence[str], reading: Reading) -> None:
+    """Refuse a table that lacks a column the user named; fields that only some events have may be missing."""
+    named = [reading.columns[ours] for ours in _ALWAYS if ours in reading.columns]
+    if not set(named) <= set(present):
+        raise missing_columns(where, present, reading)
+
+
+def missing_columns(where: str, present: Sequence[str], reading: Reading) -> ColumnError:
+    """The error for a table that has no events in any form."""
+    have = ", ".join(f"'{name}'" for name in present[:20]) + (", …" if len(present) > 20 else "")
+    asked = [f"'{name}' (for {ours})" for ours, name in reading.columns.items() if name not in present]
+    lacking = ", ".join(asked) or "'text', 'event', or 'kind' and 'ts'"
+    return ColumnError(
+        f"there is no column {lacking}; it has {have or 'none'}",
+        where=where,
+        hint="Say which one holds the events with --column text=NAME (in Python: columns={'text': 'NAME'})",
+    )
+
+
+def shape_of(starts: Sequence[int], reading: Reading) -> Shape:
+    """What a row stands for, from the number of <EVENT_START>s in each of the file's first texts that are not empty.
+
+    Decided once for a file, by the majority: in data with a row per event, a spoiled row may hold two events or more
+    and must stay one invalid event, or all later positions would shift. An even split is decided by the longest text:
+    a spoiled event seldom holds more than two.
+    """
+    if reading.rows != "auto":
+        return reading.rows
+    many = sum(count > 1 for count in starts)
+    if 2 * many == len(starts):
+        return "episode" if max(starts, default=0) > 2 else "event"
+    return "episode" if 2 * many > len(starts) else "event"
+
+
+def limit_of(shape: Shape, reading: Reading) -> int:
+    """Bytes that a row of this shape may have."""
+    return reading.max_event_bytes if shape == "event" else reading.max_episode_bytes
+
+
+def row_name(row: int, reading: Reading) -> str:
+    """The name of an episode that has none: its row, counted from 1, and its file where there are several."""
+    return f"{reading.name} row {row}" if reading.name else f"row {row}"
+
+
+def spoil(stream: EventStream, where: NDArray[np.bool_] | list[int]) -> None:
+    """Make the events at `where` rows that could not be read, whatever was decoded there."""
+    for name in ("time_ns", "vk", "press", "dx", "dy", "flags", "data"):
+        getattr(stream, name)[where] = 0
+    stream.kind[where] = Kind.UNKNOWN
+    stream.problem[where] = Problem.BAD_ROW
+
+
+def with_episodes(stream: EventStream, names: Sequence[str], strata: Sequence[str]) -> EventStream:
+    """The events with the episode that each belongs to, given by name and stratum, one of each per event."""
+    numbers: dict[tuple[str, str], int] = {}
+    index = np.fromiter(
+        (numbers.setdefault(key, len(numbers)) for key in zip(names, strata, strict=True)), np.int32, len(stream)
+    )
+    episodes = tuple(Episode(name, stratum) for name, stratum in numbers) or (Episode(),)
+    return replace(stream, episode=index, episodes=episodes)

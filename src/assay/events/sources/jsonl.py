@@ -1,0 +1,408 @@
+"""JSON Lines, plain or gzipped: a row is one event or one episode.
+
+A row that cannot be read keeps its position as one invalid event, and is counted; a file of which no row can be read is
+an error. Lines are read in bounded pieces, so that a line of any length costs no more memory than the limit.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from typing import IO, Any, BinaryIO, cast
+
+from pydantic_core import from_json
+
+from assay.errors import AssayError, SourceError
+from assay.events.sources import Reading
+from assay.events.sources._files import open_binary, path_part, size
+from assay.events.sources._rows import (
+    BATCH_BYTES,
+    EPISODE_ROWS,
+    FIELDS,
+    NO_VALUE,
+    PREFIX_ROWS,
+    START,
+    TOO_LONG,
+    Form,
+    Shape,
+    check_present,
+    form_of,
+    limit_of,
+    missing_columns,
+    names_of,
+    row_name,
+    shape_of,
+    spoil,
+    with_episodes,
+)
+from assay.events.stream import Episode, EventStream, concatenate
+
+NOT_JSON = "rows that are not a JSON object"
+NOT_UTF8 = "rows that are not UTF-8"
+BLANK = "blank lines, skipped"
+
+_PIECE = 1 << 20
+_EMPTY: dict[str, Any] = {}
+
+Line = bytes | bytearray | None
+"""The bytes of a row; None where there are more than may be held."""
+Content = dict[str, Any] | str
+"""A row's columns, or the reason why there are none."""
+_BOM = b"\xef\xbb\xbf"
+# First bytes of what is sometimes named .jsonl by mistake.
+_FOREIGN = {
+    b"\x1f\x8b": ("a gzip file", "Name it .jsonl.gz, or decompress it"),
+    b"\x28\xb5\x2f\xfd": ("a Zstandard file", "Decompress it first: zstd -d FILE"),
+    b"PK\x03\x04": ("a zip file", "Unpack it first"),
+    b"PAR1": ("a Parquet file", "Name it .parquet"),
+    b"ARROW1": ("an Arrow file", "Name it .arrow"),
+    b"\x89MCAP": ("an MCAP recording", "Name it .mcap"),
+    b"\xff\xfe": ("UTF-16 text", "Save it as UTF-8"),
+    b"\xfe\xff": ("UTF-16 text", "Save it as UTF-8"),
+}
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """JSON Lines."""
+
+    suffixes: tuple[str, ...] = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+
+    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+        """The events of the file; see the module for what becomes of rows that are none."""
+        with ExitStack() as stack:
+            raw = stack.enter_context(open_binary(address))
+            lines = _Lines(_decompressed(raw, address, stack), reading)
+            try:
+                yield from _batches(lines, raw, address, reading)
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise SourceError(
+                    f"the gzip data are damaged or cut short: {error}",
+                    where=f"{address}, after row {lines.row}",
+                    hint="Make or fetch the file again",
+                ) from error
+            except OSError as error:
+                raise SourceError(f"reading failed: {error}", where=f"{address}, after row {lines.row}") from error
+
+
+SOURCE = JsonLines()
+
+
+def _decompressed(raw: BinaryIO, address: str, stack: ExitStack) -> IO[bytes]:
+    """The lines' bytes, whatever holds them."""
+    buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, _PIECE)
+    head = buffered.peek(8)[:8]
+    opened: IO[bytes] = buffered
+    if path_part(address).lower().endswith(".gz"):
+        if head and not head.startswith(b"\x1f\x8b"):
+            raise SourceError("this is not a gzip file", where=address, hint="Name it .jsonl if it is plain text")
+        return cast("IO[bytes]", stack.enter_context(gzip.GzipFile(fileobj=opened)))
+    for magic, (kind, hint) in _FOREIGN.items():
+        if head.startswith(magic):
+            raise SourceError(f"this is {kind}, not JSON Lines", where=address, hint=hint)
+    return opened
+
+
+class _Lines:
+    """The lines of a file, by the batch; None for one that is longer than the limit."""
+
+    def __init__(self, file: IO[bytes], reading: Reading) -> None:
+        self.limit = reading.max_episode_bytes
+        """Bytes beyond which no more of a line is held; may be lowered between batches."""
+        self.row = 0
+        """Rows given so far."""
+        self.notes: Counter[str] = Counter()
+        """What was met and is no row."""
+        self._file = file
+        self._most = reading.batch_rows
+        self._pieces = self._read_pieces()
+        self._begun: list[Line] = []
+
+    def batches(self) -> Iterator[list[Line]]:
+        """Lines that are not blank: no more at a time than a batch has rows, nor than fit in memory.
+
+        A second call goes on where the first was left.
+        """
+        while self._take():
+            batch, self._begun = self._begun[: self._most], self._begun[self._most :]
+            self.row += len(batch)
+            yield batch
+
+    def _take(self) -> bool:
+        """Have lines for one more batch, if there are any."""
+        held = sum(len(line) for line in self._begun if line is not None)
+        while len(self._begun) < self._most and held < BATCH_BYTES:
+            lines = next(self._pieces, None)
+            if lines is None:
+                break
+            self._begun += lines
+            held += sum(len(line) for line in lines if line is not None)
+        return bool(self._begun)
+
+    def _read_pieces(self) -> Iterator[list[Line]]:
+        """The lines that end within each piece of the file, without their newlines."""
+        begun = bytearray()
+        too_long = False
+        fresh = True
+        while piece := self._file.read(_PIECE):
+            if fresh:
+                piece, fresh = piece.removeprefix(_BOM), False
+            lines: list[Line] = [*piece.split(b"\n")]
+            if not too_long:
+                begun += lines[0] or b""
+            if len(begun) > self.limit:
+                too_long = True
+                begun.clear()
+            if len(lines) == 1:
+                continue
+            lines[0] = None if too_long else begun
+            begun, too_long = bytearray(lines.pop() or b""), False
+            yield self._rows(lines)
+        if too_long or begun:
+            yield self._rows([None if too_long else begun])
+
+    def _rows(self, lines: list[Line]) -> list[Line]:
+        rows = [line for line in lines if line is None or (line and not line.isspace())]
+        if blank := len(lines) - len(rows):
+            self.notes[BLANK] += blank
+        return rows
+
+
+def _parsed(lines: list[Line]) -> list[Content]:
+    """What each line holds. All are parsed in one call, which is much faster, unless one of them is no row."""
+    there = [line for line in lines if line is not None]
+    # Long lines are few, and joining them would double the memory they take.
+    if len(there) == len(lines) and sum(map(len, there)) <= 2 * BATCH_BYTES:
+        try:
+            contents = from_json(b"[" + b",".join(there) + b"]")
+        except ValueError:
+            pass
+        else:
+            # Two halves of a row, or two rows on a line, would make the numbers differ.
+            if len(contents) == len(lines) and all(type(content) is dict for content in contents):
+                return list(contents)
+    return [_parsed_line(line) for line in lines]
+
+
+def _parsed_line(line: Line) -> Content:
+    if line is None:
+        return TOO_LONG
+    try:
+        content = from_json(line)
+    except ValueError:
+        return NOT_JSON if _is_utf8(line) else NOT_UTF8
+    return content if isinstance(content, dict) else NOT_JSON
+
+
+def _is_utf8(line: bytes | bytearray) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# --- from rows to events ----------------------------------------------------------------------------------------------
+
+
+def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: Reading) -> Iterator[EventStream]:
+    total = size(address)
+    beginning = _Beginning(reading)
+    beginning.read(lines)
+    if not beginning.contents:
+        if len(beginning.unread):
+            raise beginning.unread.error(address, reading)
+        yield reading.codec.decode_each([])
+        return
+    plan = _plan(beginning.contents, address, reading)
+    lines.limit = limit_of(plan.shape, reading)
+    rest = (_parsed(_limited(batch, lines.limit)) for batch in lines.batches())
+    row = 1
+    for contents in chain(beginning.given_back(lines.limit), rest):
+        stream = plan.stream(contents, row)
+        row += len(contents)
+        stream.notes.update(lines.notes)
+        lines.notes.clear()
+        if reading.progress:
+            reading.progress(raw.tell(), total)
+        yield stream
+
+
+def _limited(lines: list[Line], limit: int) -> list[Line]:
+    return [line if line is not None and len(line) <= limit else None for line in lines]
+
+
+class _Beginning:
+    """The rows that a file is judged by: PREFIX_ROWS, from the first on that holds an event; fewer if they are long."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.unread = _Unread()
+        """The rows before them."""
+        self.lines: list[Line] = []
+        self.contents: list[Content] = []
+        self._reading = reading
+
+    def read(self, lines: _Lines) -> None:
+        held = 0
+        for batch in lines.batches():
+            contents = _parsed(batch)
+            start = 0
+            if not self.contents:
+                start = next((at for at, content in enumerate(contents) if self._is_event(content)), len(contents))
+                self.unread.add(contents[:start])
+            self.contents += contents[start:]
+            self.lines += batch[start:]
+            held += sum(len(line) for line in batch[start:] if line is not None)
+            if len(self.contents) >= PREFIX_ROWS or held >= BATCH_BYTES:
+                return
+
+    def _is_event(self, content: Content) -> bool:
+        return isinstance(content, dict) and form_of(content, self._reading) is not None
+
+    def given_back(self, limit: int) -> Iterator[list[Content]]:
+        """All rows up to here by the batch, now that it is known how long a row may be."""
+        most = self._reading.batch_rows
+        yield from self.unread.given_back(most)
+        for at in range(0, len(self.contents), most):
+            lines = _limited(self.lines[at : at + most], limit)
+            contents = self.contents[at : at + most]
+            yield [TOO_LONG if line is None else content for line, content in zip(lines, contents, strict=True)]
+        self.lines, self.contents = [], []
+
+
+class _Unread:
+    """The rows before the first that holds an event; a byte each, since a file may start with millions of them."""
+
+    def __init__(self) -> None:
+        self._reasons: list[str] = []
+        self._codes = bytearray()
+        self._keys: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def add(self, contents: Iterable[Content]) -> None:
+        for content in contents:
+            if isinstance(content, dict) and len(self._keys) < 100:
+                self._keys |= dict.fromkeys(content)
+            reason = content if isinstance(content, str) else NO_VALUE
+            if reason not in self._reasons:
+                self._reasons.append(reason)
+            self._codes.append(self._reasons.index(reason))
+
+    def given_back(self, most: int) -> Iterator[list[Content]]:
+        """The rows by the batch, as the reasons why they could not be read."""
+        for at in range(0, len(self._codes), most):
+            yield [self._reasons[code] for code in self._codes[at : at + most]]
+
+    def error(self, address: str, reading: Reading) -> AssayError:
+        """The error for a file that has no other rows."""
+        first = {reason: self._codes.index(code) + 1 for code, reason in enumerate(self._reasons)}
+        if NO_VALUE in first:
+            return missing_columns(f"{address}, row {first[NO_VALUE]}", list(self._keys), reading)
+        counts = (f"{self._codes.count(code)} {reason}" for code, reason in enumerate(self._reasons))
+        found = ", ".join(f"{count}, the first is row {at}" for count, at in zip(counts, first.values(), strict=True))
+        return SourceError(
+            f"no row can be read ({found})", where=address, hint='A row is {"text": "<EVENT_START>…"} or {"event": {…}}'
+        )
+
+
+def _plan(contents: list[Content], address: str, reading: Reading) -> _Plan:
+    """What the rows of a file mean, judged by its first ones."""
+    judged = [content for content in contents[:PREFIX_ROWS] if isinstance(content, dict) and form_of(content, reading)]
+    check_present(address, list(dict.fromkeys(key for content in judged for key in content)), reading)
+    forms: Counter[Form] = Counter(found for content in judged if (found := form_of(content, reading)))
+    form = max(forms, key=lambda name: (forms[name], name == "text"))
+    if form != "text":
+        return _Plan(form, "event", reading)
+    texts = [text for text in _column(judged, names_of("text", reading)) if isinstance(text, str) and text.strip()]
+    return _Plan(form, shape_of([text.count(START) for text in texts], reading), reading)
+
+
+class _Plan:
+    """How the rows of one file become events; decided once, so that positions mean the same throughout."""
+
+    def __init__(self, form: Form, shape: Shape, reading: Reading) -> None:
+        self.form = form
+        self.shape = shape
+        self._reading = reading
+
+    def stream(self, contents: list[Content], row: int) -> EventStream:
+        """The events of rows, of which the first is the file's row number `row`."""
+        columns = [content if isinstance(content, dict) else _EMPTY for content in contents]
+        names = _names(_column(columns, names_of("episode", self._reading)))
+        strata = _names(_column(columns, names_of("stratum", self._reading)))
+        values = self._values(columns)
+        reasons = {
+            at: content if isinstance(content, str) else NO_VALUE
+            for at, (value, content) in enumerate(zip(values, contents, strict=True))
+            if type(value) is not (str if self.form == "text" else dict) and not self._is_refusal(content)
+        }
+        if self.shape == "episode":
+            labels = [Episode(name or row_name(row + at, self._reading), strata[at]) for at, name in enumerate(names)]
+            stream = self._episodes(values, labels)
+        else:
+            stream = self._events(values)
+            if any(names) or any(strata):
+                stream = with_episodes(stream, names, strata)
+        stream.notes.update(reasons.values())
+        return stream
+
+    def _values(self, columns: list[dict[str, Any]]) -> list[Any]:
+        """What each row says of its event."""
+        if self.form != "columns":
+            return _column(columns, names_of(self.form, self._reading))
+        fields = {ours: names_of(ours, self._reading) for ours in FIELDS}
+        return [
+            {ours: row[name] for ours, names in fields.items() for name in names if row.get(name) is not None} or None
+            for row in columns
+        ]
+
+    def _is_refusal(self, content: Content) -> bool:
+        """Whether the row says itself that its event is invalid: no event, but no fault of the row either."""
+        return (
+            self.form == "event"
+            and isinstance(content, dict)
+            and any(name in content and content[name] is None for name in names_of("event", self._reading))
+        )
+
+    def _events(self, values: list[Any]) -> EventStream:
+        """One event per row."""
+        if self.form != "text":
+            return EventStream.from_events(value if isinstance(value, dict) else None for value in values)
+        bad = [at for at, value in enumerate(values) if type(value) is not str]
+        for at in bad:
+            values[at] = ""
+        stream = self._reading.codec.decode_each(values)
+        if bad:
+            spoil(stream, bad)
+        return stream
+
+    def _episodes(self, values: list[Any], labels: list[Episode]) -> EventStream:
+        """All events of each row; a row that cannot be read is one invalid event."""
+        parts = [
+            (self._reading.codec.decode(text) if isinstance(text, str) else self._events([None])).of_episode(label)
+            for text, label in zip(values, labels, strict=True)
+        ]
+        stream = concatenate(parts)
+        stream.notes[EPISODE_ROWS] += len(values)
+        return stream
+
+
+def _column(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[Any]:
+    """The rows' values of the column that has one of these names, None where it is missing."""
+    values = [row.get(names[0]) for row in rows]
+    for name in names[1:]:
+        if None in values:
+            values = [row.get(name) if value is None else value for row, value in zip(rows, values, strict=True)]
+    return values
+
+
+def _names(values: list[Any]) -> list[str]:
+    return ["" if value is None else str(value) for value in values]

@@ -1,0 +1,54 @@
+"""A file of token text: one episode, read in pieces that end where an event begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.errors import SourceError
+from assay.events.sources import Reading
+from assay.events.sources._files import open_binary, size
+from assay.events.sources._rows import START
+from assay.events.stream import EventStream
+
+_PIECE = 16 << 20
+_MARK = START.encode()
+
+
+@dataclass(frozen=True)
+class TokenText:
+    """Token text in a file of its own."""
+
+    suffixes: tuple[str, ...] = (".txt", ".tokens")
+
+    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+        """All events of the text. It is cut at <EVENT_START>s only, so no event is ever divided."""
+        total, met, done = size(address), False, 0
+        with open_binary(address) as file:
+            rest = b""
+            while piece := file.read(_PIECE):
+                done += len(piece)
+                rest += piece
+                met = met or _MARK in rest
+                cut = _cut(rest, reading)
+                if cut > 0:
+                    yield reading.codec.decode(rest[:cut])
+                    rest = rest[cut:]
+                if reading.progress:
+                    reading.progress(done, total)
+        if rest.strip() and not met:
+            raise SourceError(
+                "the text holds no <EVENT_START>", where=address, hint="A .txt file must hold the tokens of one episode"
+            )
+        yield reading.codec.decode(rest)
+
+
+def _cut(text: bytes, reading: Reading) -> int:
+    """Where to end a piece: at the last event's beginning, or, so that memory stays bounded, within an endless one."""
+    last = text.rfind(_MARK)
+    if last <= 0 and len(text) > reading.max_event_bytes:
+        return len(text) - len(_MARK) + 1  # what is kept may be the beginning of an <EVENT_START>
+    return last
+
+
+SOURCE = TokenText()

@@ -1,0 +1,264 @@
+"""OWAMcap recordings: what messages mean, which mouse is read, and recordings that are not whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mcap import stream_reader
+from mcap.writer import CompressionType
+
+from assay.errors import MissingExtraError, SourceError
+from assay.events.messages import ABSOLUTE_FLAGGED
+from assay.events.sources import Reading, mcap, read
+from assay.events.stream import Episode, EventStream, Kind, Problem
+
+RECORDINGS = Path(__file__).parents[4] / "shared" / "data" / "recordings"
+ReadWhole = Callable[..., EventStream]
+WriteRecording = Callable[..., Path]
+
+PRESS = {"event_type": "press", "vk": 65}
+
+
+def mouse(**fields: int) -> dict[str, Any]:
+    return {"kind": "mouse", "dx": 0, "dy": 0, "flags": 0, "data": 0, **fields}
+
+
+def test_raw_mouse_messages_are_read_as_they_are(whole: ReadWhole, write_recording: WriteRecording) -> None:
+    path = write_recording(
+        [
+            ("mouse/raw", 1, {"last_x": -3, "last_y": 4, "button_flags": 0, "button_data": 0, "us_flags": 0}),
+            ("mouse/raw", 2, {"last_x": 0, "last_y": 0, "button_flags": 0x400, "button_data": 65416}),
+            ("mouse/raw", 3, {"last_x": 0, "last_y": 0, "button_flags": 0x400, "button_data": 120}),
+            ("mouse/raw", 4, {"last_x": 30000, "last_y": 9, "us_flags": 1}),
+            ("mouse", 5, {"event_type": "move", "x": 7, "y": 7}),
+        ]
+    )
+    stream = whole(path)
+    assert stream.to_events() == [
+        mouse(ts=1, dx=-3, dy=4),
+        mouse(ts=2, flags=0x400, data=-120),
+        mouse(ts=3, flags=0x400, data=120),
+    ]
+    assert stream.notes == {"mouse events read from topic 'mouse/raw'": 4, ABSOLUTE_FLAGGED: 1}
+    assert stream.quantised is None
+
+
+def test_absolute_mouse_messages_become_movements_clicks_and_scrolls(
+    whole: ReadWhole, write_recording: WriteRecording
+) -> None:
+    path = write_recording(
+        [
+            ("mouse", 1, {"event_type": "move", "x": 100, "y": 100}),
+            ("mouse", 2, {"event_type": "move", "x": 103, "y": 98}),
+            ("mouse", 3, {"event_type": "click", "x": 103, "y": 99, "button": "left", "pressed": True}),
+            ("mouse", 4, {"event_type": "click", "x": 103, "y": 99, "button": "right", "pressed": False}),
+            ("mouse", 5, {"event_type": "scroll", "x": 104, "y": 99, "dx": 0, "dy": -2}),
+            ("mouse", 6, {"event_type": "scroll", "x": 104, "y": 99, "dx": 1, "dy": 0}),
+        ]
+    )
+    stream = whole(path, batch_rows=2)
+    assert stream.to_events() == [
+        mouse(ts=1),
+        mouse(ts=2, dx=3, dy=-2),
+        mouse(ts=3, dy=1, flags=0x1),
+        mouse(ts=4, flags=0x8),
+        mouse(ts=5, dx=1, flags=0x400, data=-240),
+        mouse(ts=6, flags=0x800, data=120),
+    ]
+    assert stream.notes == {"mouse events read from topic 'mouse'": 6}
+
+
+@pytest.mark.parametrize(
+    ("frame", "pts"),
+    [
+        ({"media_ref": {"uri": "x.mkv", "pts_ns": 40}}, 40),
+        ({"path": "x.mkv", "pts": 30}, 30),
+        ({"utc_ns": 1}, None),
+    ],
+)
+def test_the_first_frame_sets_the_clock(
+    whole: ReadWhole, write_recording: WriteRecording, frame: dict[str, Any], pts: int | None
+) -> None:
+    later = {"media_ref": {"uri": "x.mkv", "pts_ns": 99}}
+    stream = whole(write_recording([("keyboard", 5, PRESS), ("screen", 7, frame), ("screen", 9, later)]))
+    assert stream.episodes == (Episode("recording", first_frame_ns=7, first_pts_ns=pts),)
+    assert stream.kind.tolist() == [Kind.KEYBOARD, Kind.SCREEN, Kind.SCREEN]
+    assert stream.time_ns.tolist() == [5, 7, 9]
+
+
+def test_a_recording_is_named_by_its_file_and_the_folders_it_was_found_in(
+    whole: ReadWhole, write_recording: WriteRecording, tmp_path: Path
+) -> None:
+    path = write_recording([("keyboard", 5, PRESS)], "set/game/one.mcap")
+    assert [episode.name for episode in whole(path).episodes] == ["one"]
+    assert [episode.name for episode in whole(tmp_path / "set").episodes] == ["game/one"]
+    assert [episode.name for episode in whole(f"{tmp_path}/set/*/*.mcap").episodes] == ["game/one"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"chunk_size": 200},
+        {"use_chunking": False},
+        {"compression": CompressionType.LZ4},
+        {"compression": CompressionType.NONE},
+    ],
+    ids=str,
+)
+def test_messages_come_in_the_order_of_their_time_and_equal_times_in_that_of_the_file(
+    whole: ReadWhole, write_recording: WriteRecording, options: dict[str, Any]
+) -> None:
+    times = np.random.default_rng(1).integers(0, 40, 200).tolist()
+    messages = [("keyboard", time, {**PRESS, "vk": at}) for at, time in enumerate(times)]
+    stream = whole(write_recording(messages, **options), batch_rows=30)
+    order = np.argsort(times, kind="stable")
+    assert stream.vk.tolist() == order.tolist()
+    assert stream.time_ns.tolist() == sorted(times)
+
+
+def test_other_topics_are_passed_over(whole: ReadWhole, write_recording: WriteRecording) -> None:
+    messages = [("window", 1, {"title": "x"}), ("keyboard", 2, PRESS), ("keyboard/state", 3, {"buttons": []})]
+    assert len(whole(write_recording(messages))) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"not JSON", b"\xff", b"[]", {}, {"event_type": "hold", "vk": 65}, {"event_type": "press"}],
+    ids=str,
+)
+def test_a_spoiled_message_is_one_invalid_event(
+    whole: ReadWhole, write_recording: WriteRecording, content: object
+) -> None:
+    stream = whole(write_recording([("keyboard", 1, PRESS), ("keyboard", 2, content), ("keyboard", 3, PRESS)]))
+    assert stream.problem.tolist() == [Problem.NONE, Problem.BAD_ROW, Problem.NONE]
+
+
+def test_metadata_are_kept(write_recording: WriteRecording) -> None:
+    kept = {"keyboard_repeat_timing": {"repeat_delay_ms": "500", "repeat_interval_ms": "33"}}
+    path = write_recording([("keyboard", 1, PRESS)], metadata=kept)
+    assert mcap.metadata(str(path)) == kept
+
+
+def test_a_recording_of_nothing_has_no_events(whole: ReadWhole, write_recording: WriteRecording) -> None:
+    stream = whole(write_recording([]))
+    assert len(stream) == 0
+    assert not stream.notes
+
+
+# --- recordings that are not whole, or not recordings -----------------------------------------------------------------
+
+
+@pytest.fixture
+def long_recording(write_recording: WriteRecording) -> Path:
+    messages = [("keyboard", at, {**PRESS, "vk": at % 256}) for at in range(500)]
+    return write_recording(messages, "long.mcap", chunk_size=1000)
+
+
+@pytest.mark.parametrize("part", [0.01, 0.1, 0.5, 0.9, 0.999])
+def test_a_recording_that_was_cut_short_gives_no_events_at_all(
+    reading: Reading, long_recording: Path, part: float
+) -> None:
+    content = long_recording.read_bytes()
+    long_recording.write_bytes(content[: int(len(content) * part)])
+    with pytest.raises(SourceError, match=r"long\.mcap: .*cut short.*mcap recover"):
+        next(read(long_recording, reading))
+
+
+def test_no_damaged_byte_leads_to_another_error_or_to_fewer_events(
+    whole: ReadWhole, long_recording: Path, tmp_path: Path
+) -> None:
+    content = long_recording.read_bytes()
+    expected = whole(long_recording).to_events()
+    path = tmp_path / "damaged.mcap"
+    refused = 0
+    for at in np.random.default_rng(2).integers(0, len(content), 300).tolist():
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1 :])
+        try:
+            assert whole(path).to_events() == expected
+        except SourceError:
+            refused += 1
+    assert refused > 100
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "the file is empty"),
+        (b"PAR1" * 10, "not an MCAP file"),
+        (b"\x89MCAP9\r\n" * 3, "another version"),
+        (b"\x89MCAP0\r\n" * 2, "damaged or cut short"),
+        (b"\x89MCAP0\r\n", "no end"),
+    ],
+)
+def test_a_file_that_is_no_recording_is_called_that(
+    whole: ReadWhole, tmp_path: Path, content: bytes, what: str
+) -> None:
+    path = tmp_path / "x.mcap"
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match=what):
+        whole(path)
+
+
+@pytest.mark.parametrize("profile", ["ros2", ""])
+def test_a_recording_of_another_profile_is_refused(
+    whole: ReadWhole, write_recording: WriteRecording, profile: str
+) -> None:
+    with pytest.raises(SourceError, match=f"its profile is '{profile}', not 'owa'"):
+        whole(write_recording([("keyboard", 1, PRESS)], profile=profile))
+
+
+def test_messages_that_are_not_json_are_refused(whole: ReadWhole, write_recording: WriteRecording) -> None:
+    with pytest.raises(SourceError, match="topic 'keyboard' is encoded as 'cdr', not json"):
+        whole(write_recording([("keyboard", 1, PRESS)], encoding="cdr"))
+
+
+def test_a_recording_without_our_topics_names_those_it_has(whole: ReadWhole, write_recording: WriteRecording) -> None:
+    with pytest.raises(SourceError, match="it has: camera, window"):
+        whole(write_recording([("window", 1, {}), ("camera", 1, {})]))
+
+
+def test_a_recording_without_a_summary_is_refused(whole: ReadWhole, write_recording: WriteRecording) -> None:
+    bare = {"use_statistics": False, "use_summary_offsets": False, "repeat_channels": False, "repeat_schemas": False}
+    path = write_recording([("keyboard", 1, PRESS)], use_chunking=False, **bare)
+    with pytest.raises(SourceError, match="no summary"):
+        whole(path)
+
+
+@pytest.mark.parametrize(("package", "compression"), [("zstandard", "ZSTD"), ("lz4", "LZ4")])
+def test_a_missing_decompressor_is_named_with_the_command_that_installs_it(
+    whole: ReadWhole, write_recording: WriteRecording, monkeypatch: pytest.MonkeyPatch, package: str, compression: str
+) -> None:
+    path = write_recording([("keyboard", 1, PRESS)], compression=CompressionType[compression])
+    monkeypatch.setattr(stream_reader, package, None)
+    with pytest.raises(MissingExtraError, match=rf"'{package}' is needed .*assay-agents\[events\]"):
+        whole(path)
+
+
+# --- real recordings --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the real recordings are not here")
+@pytest.mark.parametrize(
+    ("name", "keys", "mouse_events", "clicks", "frames", "pts"),
+    [
+        ("notepad-0.4.2", 24, 550, 4, 33, 20_000_000),
+        ("notepad-0.5.1", 20, 218, 2, 17, 0),
+        ("typing-game", 32, 209, 6, 590, 0),
+    ],
+)
+def test_real_recordings_of_two_writers_are_read_whole(
+    whole: ReadWhole, name: str, keys: int, mouse_events: int, clicks: int, frames: int, pts: int
+) -> None:
+    stream = whole(RECORDINGS / f"{name}.mcap")
+    assert np.bincount(stream.kind).tolist() == [keys, mouse_events, frames]
+    assert stream.valid.all()
+    assert np.count_nonzero(stream.flags) == clicks
+    assert np.isin(stream.flags, [0, 1, 2]).all()
+    assert stream.notes == {"mouse events read from topic 'mouse'": mouse_events}
+    assert (np.diff(stream.time_ns) >= 0).all()
+    first = int(stream.time_ns[stream.kind == Kind.SCREEN][0])
+    assert stream.episodes == (Episode(name, first_frame_ns=first, first_pts_ns=pts),)
