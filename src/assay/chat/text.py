@@ -38,10 +38,12 @@ class Token:
     text: str
     """In lower case with plain apostrophes; '°' for every sign of degrees."""
     stem: str
+    folded: str
+    """In lower case without accents, by which names are compared."""
     phrases: Sequence[Phrase]
     """Entries of one word that are this word."""
-    longer: Sequence[Phrase]
-    """Entries of several words that begin with it or one of its forms, the longest first."""
+    longer: Mapping[str, Sequence[Phrase]]
+    """Entries of several words that begin with it or one of its forms, by their second word, the longest first."""
     units: Sequence[Unit]
     denies: bool
     """Whether it negates by its ending: isn't, won't."""
@@ -100,8 +102,6 @@ class Reading:
     """Dates and clock times written with numbers."""
     numbers: list[int] = field(default_factory=list)
     """Indices of numbers in digits that are no list markers, dates or clock times."""
-    by_fold: dict[str, list[int]] | None = None
-    """Indices of words by their folded form; made when a name is first looked for."""
     memory: dict[str, object] = field(default_factory=dict)
     """What others have derived from this reading alone, kept with it."""
 
@@ -139,23 +139,13 @@ class Reading:
         """Where the folded `words` of a name occur, in any case."""
         if not words:
             return []
-        index = self._by_fold()
+        first, rest = words[0], words[1:]
         found = []
-        for at in index.get(words[0], ()):
-            last = at + len(words) - 1
-            if last < len(self.tokens) and all(
-                fold(self.tokens[at + n].raw) == word for n, word in enumerate(words[1:], 1)
-            ):
+        for at in [n for n, token in enumerate(self.tokens) if token.folded == first]:
+            last = at + len(rest)
+            if tuple(token.folded for token in self.tokens[at + 1 : last + 1]) == rest:
                 found.append(Place(self.starts[at], self.ends[last], at, last, " ".join(words)))
         return found
-
-    def _by_fold(self) -> dict[str, list[int]]:
-        if self.by_fold is None:
-            self.by_fold = {}
-            for at, token in enumerate(self.tokens):
-                if token.kind == "word" or token.kind == "number":
-                    self.by_fold.setdefault(fold(token.raw), []).append(at)
-        return self.by_fold
 
     def plain(self) -> str:
         """Its words and numbers in lower case, joined by single blanks."""
@@ -233,7 +223,10 @@ class Reader:
         capital = is_word and raw[0].isupper()
         entries = self.lexicon.phrases(text) if kind in ("word", "mark") else []
         phrases = [entry for entry in entries if len(entry.parts) == 1 and _is_form(entry.parts[0], raw, text)]
-        longer = sorted((entry for entry in entries if len(entry.parts) > 1), key=lambda entry: -len(entry.parts))
+        longer: dict[str, list[Phrase]] = {}
+        for entry in sorted(entries, key=lambda entry: -len(entry.parts)):
+            if len(entry.parts) > 1:
+                longer.setdefault(entry.parts[1][0].lower(), []).append(entry)
         denies = is_word and text.endswith(self._denials)
         cities = gazetteer().get(fold(raw)) if is_word and self._use_places else None
         token = Token(
@@ -241,6 +234,7 @@ class Reader:
             kind=kind,
             text=text,
             stem=self.lexicon.stem(text) if is_word else text,
+            folded=fold(raw),
             phrases=phrases,
             longer=longer,
             units=self.lexicon.units.get(text, ()),
@@ -261,13 +255,18 @@ class Reader:
         """Find every entry of every list; where one hides what it contains, only it is found there."""
         mentions: list[Mention] = []
         lists = reading.lists
+        tokens = reading.tokens
         hidden_to = -1
-        for at, token in enumerate(reading.tokens):
+        for at, token in enumerate(tokens):
             if not token.notable:
                 continue
             found = [(phrase, at) for phrase in token.phrases]
-            if token.longer:
-                fitting = [phrase for phrase in token.longer if _fits(reading.tokens, at, phrase)]
+            if token.longer and at + 1 < len(tokens):
+                following = tokens[at + 1]
+                candidates = token.longer.get(following.stem, ())
+                if following.text != following.stem:
+                    candidates = (*candidates, *token.longer.get(following.text, ()))
+                fitting = [phrase for phrase in candidates if _fits(tokens, at, phrase)]
                 found = [(phrase, at + len(phrase.parts) - 1) for phrase in fitting] + found
             hiding = -1
             for phrase, last in found:
@@ -297,15 +296,20 @@ class Reader:
         questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
         heaps = self._word_heaps(reading)
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
+        judged: dict[tuple[int, int], tuple[bool, bool]] = {}
         for said in everything:
-            said.denied = self._is_denied(reading, said.first, said.last, denials, zeros)
-            if (
-                said.denied
-                or (guesses and self._in_reach(reading, said.first, guesses, frozenset()))
-                or (questions and reading.is_question(said.first))
-                or said.first in heaps
-            ):
-                said.asserted = False
+            where = (said.first, said.last)
+            verdict = judged.get(where)
+            if verdict is None:
+                denied = self._is_denied(reading, said.first, said.last, denials, zeros)
+                unsaid = (
+                    denied
+                    or (bool(guesses) and self._in_reach(reading, said.first, guesses, frozenset()))
+                    or (questions and reading.is_question(said.first))
+                    or said.first in heaps
+                )
+                verdict = judged[where] = (denied, not unsaid)
+            said.denied, said.asserted = verdict
 
     def _is_denied(self, reading: Reading, first: int, last: int, denials: Sequence[int], zeros: Sequence[int]) -> bool:
         if self._in_reach(reading, first, denials, self._negation_stops):
@@ -399,7 +403,7 @@ class Reader:
         token = tokens[at]
         assert token.cities is not None
         for length in token.cities.lengths:
-            words = tuple([fold(other.raw) for other in tokens[at : at + length]])
+            words = tuple([other.folded for other in tokens[at : at + length]])
             people = token.cities.people.get(words)
             if people is None:
                 continue
