@@ -32,7 +32,11 @@ PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"response": "It is still 5°C.", "conversation_history": BEFORE},
     ),
     "adaptation_quality": (
-        {"response": "As you dislike the cold, wear a warm coat.", "user_preferences": {"dislikes_cold": True}, "weather_data_used": RAIN},
+        {
+            "response": "As you dislike the cold, wear a warm coat.",
+            "user_preferences": {"dislikes_cold": True},
+            "weather_data_used": RAIN,
+        },
         {"response": "Have fun.", "user_preferences": {"dislikes_cold": True}, "weather_data_used": RAIN},
     ),
     "response_time": ({"response": "5°C.", "response_time": 1.0}, {"response": "5°C.", "response_time": 8.0}),
@@ -41,8 +45,14 @@ PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"response": "It's 5°C. Based on this, wear a coat.", "tool_calls": [CALL]},
         {"response": "Wear a coat.", "tool_calls": [CALL, CALL, CALL]},
     ),
-    "implementation_effort": ({"response": "5°C.", "framework_name": "MS"}, {"response": "5°C.", "framework_name": "GADK"}),
-    "integration_simplicity": ({"response": "5°C.", "framework_name": "GADK"}, {"response": "5°C.", "framework_name": "MS"}),
+    "implementation_effort": (
+        {"response": "5°C.", "framework_name": "MS"},
+        {"response": "5°C.", "framework_name": "GADK"},
+    ),
+    "integration_simplicity": (
+        {"response": "5°C.", "framework_name": "GADK"},
+        {"response": "5°C.", "framework_name": "MS"},
+    ),
     "debuggability": ({"response": "5°C.", "framework_name": "GADK"}, {"response": "5°C.", "framework_name": "MS"}),
     "error_recovery": (
         {"response": "I couldn't retrieve the data because of a timeout. Instead, try again in a minute."},
@@ -57,7 +67,7 @@ PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"response": "Perhaps it's 20°C, and no umbrella is needed.", "conversation_history": BEFORE},
     ),
     "groundedness": ({"response": "It's 5°C.", "tool_calls": [CALL]}, {"response": "It's 25°C.", "tool_calls": [CALL]}),
-}  # fmt: skip
+}
 
 
 @functools.cache

@@ -14,11 +14,55 @@ from assay.chat import METRIC_NAMES, ChatbotEvaluator
 from assay.chat.metric import band
 
 WORDS = (
-    "It's", "15°C", "-5 °C", "59°F", "80%", "rain", "no rain", "sunny", "clear", "in Helsinki", "in Paris", "tomorrow", "now",
-    "I recommend", "umbrella", "a coat", "because", "sorry", "couldn't retrieve", "however", "Which city?", "assuming",
-    "perhaps", "based on", "you mentioned", "the", "is", "and", ".", ",", "\n", "?", "\"", "<b>", "**", "\x00", "🌧", "مطر",
-    "feels like", "high of", "between 3 and 7 degrees", "if", "not", "12 km/h", "1,013 hPa", "try again", "5", "cold",
-)  # fmt: skip
+    "It's",
+    "15°C",
+    "-5 °C",
+    "59°F",
+    "80%",
+    "rain",
+    "no rain",
+    "sunny",
+    "clear",
+    "in Helsinki",
+    "in Paris",
+    "tomorrow",
+    "now",
+    "I recommend",
+    "umbrella",
+    "a coat",
+    "because",
+    "sorry",
+    "couldn't retrieve",
+    "however",
+    "Which city?",
+    "assuming",
+    "perhaps",
+    "based on",
+    "you mentioned",
+    "the",
+    "is",
+    "and",
+    ".",
+    ",",
+    "\n",
+    "?",
+    '"',
+    "<b>",
+    "**",
+    "\x00",
+    "🌧",
+    "مطر",
+    "feels like",
+    "high of",
+    "between 3 and 7 degrees",
+    "if",
+    "not",
+    "12 km/h",
+    "1,013 hPa",
+    "try again",
+    "5",
+    "cold",
+)
 
 texts = st.one_of(st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join), st.text(max_size=120))
 truths = st.one_of(
@@ -89,8 +133,15 @@ def test_unmeasured_entries_have_the_neutral_score() -> None:
 
 def test_bands() -> None:
     assert [band(score) for score in (0.0, 0.39, 0.4, 0.69, 0.7, 0.89, 0.9, 1.0)] == [
-        "poor", "poor", "acceptable", "acceptable", "good", "good", "excellent", "excellent",
-    ]  # fmt: skip
+        "poor",
+        "poor",
+        "acceptable",
+        "acceptable",
+        "good",
+        "good",
+        "excellent",
+        "excellent",
+    ]
 
 
 def test_every_metric_declares_itself() -> None:

@@ -150,8 +150,10 @@ def test_json_on_standard_output_is_nothing_but_json(tmp_path: Path) -> None:
 def test_an_error_of_use_exits_2_without_a_traceback(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", "from assay.cli import main; main()", "chat", "score", str(tmp_path / "none")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 2
     assert "cannot be read" in run.stderr
     assert "Traceback" not in run.stderr

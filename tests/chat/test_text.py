@@ -81,19 +81,40 @@ def test_several_roles_in_one_sentence() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "no rain", "not raining", "It isn't raining", "without rain", "rain is not expected", "rain isn't likely",
-        "rain-free", "0% chance of rain", "the chance of rain is 0%", "no snow, rain or wind", "rain is unlikely",
-        "It won’t rain", "if it rains", "in case of rain", "Will it rain?", "unless it rains",
+        "no rain",
+        "not raining",
+        "It isn't raining",
+        "without rain",
+        "rain is not expected",
+        "rain isn't likely",
+        "rain-free",
+        "0% chance of rain",
+        "the chance of rain is 0%",
+        "no snow, rain or wind",
+        "rain is unlikely",
+        "It won’t rain",
+        "if it rains",
+        "in case of rain",
+        "Will it rain?",
+        "unless it rains",
     ],
-)  # fmt: skip
+)
 def test_rain_is_not_stated(text: str) -> None:
     assert words(text, "states.rain") == []
 
 
 @pytest.mark.parametrize(
     "text",
-    ["rain", "no snow but rain", "It's not cold, and rain falls", "not only rain", "no doubt it will rain", "No. Rain.", "40% chance of rain"],
-)  # fmt: skip
+    [
+        "rain",
+        "no snow but rain",
+        "It's not cold, and rain falls",
+        "not only rain",
+        "no doubt it will rain",
+        "No. Rain.",
+        "40% chance of rain",
+    ],
+)
 def test_rain_is_stated(text: str) -> None:
     assert [word.lower() for word in words(text, "states.rain")] == ["rain"]
 
@@ -131,8 +152,17 @@ def test_dates_and_clock_times() -> None:
 
 @pytest.mark.parametrize(
     ("digits", "value"),
-    [("15", 15.0), ("15.3", 15.3), ("15,3", 15.3), ("1,013", 1013.0), ("1.013,5", 1013.5), ("1,234,567", 1234567.0), ("1.2.3", None), ("9" * 40, None)],
-)  # fmt: skip
+    [
+        ("15", 15.0),
+        ("15.3", 15.3),
+        ("15,3", 15.3),
+        ("1,013", 1013.0),
+        ("1.013,5", 1013.5),
+        ("1,234,567", 1234567.0),
+        ("1.2.3", None),
+        ("9" * 40, None),
+    ],
+)
 def test_numbers(digits: str, value: float | None) -> None:
     parsed = parse_number(digits)
     assert (parsed[0] if parsed else None) == value

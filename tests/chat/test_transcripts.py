@@ -16,14 +16,24 @@ from assay.errors import SourceError, UsageError
 MESSAGES: list[dict[str, Any]] = [
     {"role": "system", "content": "You are an assistant."},
     {"role": "user", "content": "What's the weather in Helsinki?"},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Helsinki\"}"}}]},
-    {"role": "tool", "tool_call_id": "1", "content": "{\"temp\": 15, \"condition\": \"rain\"}"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Helsinki"}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "1", "content": '{"temp": 15, "condition": "rain"}'},
     {"role": "assistant", "content": [{"type": "text", "text": "It's 15°C with rain in Helsinki."}]},
     {"role": "user", "content": "And in Oslo?"},
-    {"role": "assistant", "content": "", "tool_calls": [{"id": "2", "type": "function", "function": {"name": "get_weather", "arguments": "not json"}}]},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "2", "type": "function", "function": {"name": "get_weather", "arguments": "not json"}}],
+    },
     {"role": "tool", "tool_call_id": "2", "content": "Error: timeout"},
     {"role": "assistant", "content": "I couldn't get it."},
-]  # fmt: skip
+]
 
 
 def _attributes(**values: Any) -> list[dict[str, Any]]:
@@ -36,9 +46,14 @@ def _attributes(**values: Any) -> list[dict[str, Any]]:
 def _span(trace: str, name: str, start: int, end: int, **attributes: Any) -> dict[str, Any]:
     status = {"code": 2, "message": "timed out"} if attributes.pop("failed", False) else {}
     return {
-        "traceId": trace, "spanId": name, "name": name, "startTimeUnixNano": str(start * 10**9), "endTimeUnixNano": str(end * 10**9),
-        "attributes": _attributes(**attributes), "status": status,
-    }  # fmt: skip
+        "traceId": trace,
+        "spanId": name,
+        "name": name,
+        "startTimeUnixNano": str(start * 10**9),
+        "endTimeUnixNano": str(end * 10**9),
+        "attributes": _attributes(**attributes),
+        "status": status,
+    }
 
 
 def _said(role: str, text: str) -> str:
@@ -49,15 +64,60 @@ def _otlp() -> dict[str, Any]:
     common = {"gen_ai__conversation__id": "c1", "gen_ai__agent__name": "helper"}
     spans = [
         _span("t1", "invoke_agent helper", 0, 4, gen_ai__operation__name="invoke_agent", **common),
-        _span("t1", "chat m", 0, 1, gen_ai__operation__name="chat", gen_ai__input__messages=_said("user", "Weather in Helsinki?")),
-        _span("t1", "execute_tool get_weather", 1, 2, gen_ai__operation__name="execute_tool", gen_ai__tool__name="get_weather",
-              gen_ai__tool__call__arguments='{"city": "Helsinki"}', gen_ai__tool__call__result='{"temp": 15}'),
-        _span("t1", "execute_tool (merged tools)", 1, 2, gen_ai__operation__name="execute_tool", gen_ai__tool__name="(merged tools)"),
-        _span("t1", "chat m", 2, 3, gen_ai__operation__name="chat", gen_ai__output__messages=_said("assistant", "It's 15°C in Helsinki.")),
-        _span("t2", "chat m", 10, 12, gen_ai__operation__name="chat", gen_ai__input__messages=_said("user", "And Oslo?"),
-              gen_ai__output__messages=_said("assistant", "I couldn't find out."), **common),
-        _span("t2", "execute_tool get_weather", 10, 11, gen_ai__operation__name="execute_tool", gen_ai__tool__name="get_weather", failed=True),
-    ]  # fmt: skip
+        _span(
+            "t1",
+            "chat m",
+            0,
+            1,
+            gen_ai__operation__name="chat",
+            gen_ai__input__messages=_said("user", "Weather in Helsinki?"),
+        ),
+        _span(
+            "t1",
+            "execute_tool get_weather",
+            1,
+            2,
+            gen_ai__operation__name="execute_tool",
+            gen_ai__tool__name="get_weather",
+            gen_ai__tool__call__arguments='{"city": "Helsinki"}',
+            gen_ai__tool__call__result='{"temp": 15}',
+        ),
+        _span(
+            "t1",
+            "execute_tool (merged tools)",
+            1,
+            2,
+            gen_ai__operation__name="execute_tool",
+            gen_ai__tool__name="(merged tools)",
+        ),
+        _span(
+            "t1",
+            "chat m",
+            2,
+            3,
+            gen_ai__operation__name="chat",
+            gen_ai__output__messages=_said("assistant", "It's 15°C in Helsinki."),
+        ),
+        _span(
+            "t2",
+            "chat m",
+            10,
+            12,
+            gen_ai__operation__name="chat",
+            gen_ai__input__messages=_said("user", "And Oslo?"),
+            gen_ai__output__messages=_said("assistant", "I couldn't find out."),
+            **common,
+        ),
+        _span(
+            "t2",
+            "execute_tool get_weather",
+            10,
+            11,
+            gen_ai__operation__name="execute_tool",
+            gen_ai__tool__name="get_weather",
+            failed=True,
+        ),
+    ]
     return {
         "resourceSpans": [
             {"resource": {"attributes": _attributes(service__name="svc")}, "scopeSpans": [{"spans": spans}]}
