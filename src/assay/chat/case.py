@@ -67,8 +67,8 @@ class Case:
 
     @cached_property
     def asks_data(self) -> bool:
-        """Whether the query is about the domain's subject."""
-        return bool(self.query.all("topic"))
+        """Whether the query is about the domain's subject, by itself or by taking up an earlier one: 'and tomorrow?'."""
+        return bool(self.query.all("topic")) or (self._is_vague and self._was_topical)
 
     @cached_property
     def asks_advice(self) -> bool:
@@ -436,16 +436,19 @@ class Case:
         """What the query lacks: 'place', 'time', 'intent'; what an earlier turn has said is not lacking."""
         missing = []
         earlier = [turn.user for turn in self.history if turn.user is not None]
-        topical = self.needs_data or any(turn.all("topic") for turn in earlier)
         needs_place = bool(self.query.all("needs_place")) or bool(self.query.all("asks_topic.advice"))
         if needs_place and not self.query_places and not any(map(self.places_in, earlier)):
             missing.append("place")
         times = self.query.all("times") or self.query.moments or self.query.all("asks.when")
         if self.domain.by_day and self.asks_data and self.query.all("asks.later.future") and not times:
             missing.append("time")
-        if not self.needs_data and not self.asks_advice and not topical and self._is_vague:
+        if not self.needs_data and not self.asks_advice and self._is_vague:
             missing.append("intent")
         return missing
+
+    @property
+    def _was_topical(self) -> bool:
+        return any(turn.user is not None and turn.user.all("topic") for turn in self.history)
 
     @cached_property
     def _is_vague(self) -> bool:

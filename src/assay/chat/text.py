@@ -169,6 +169,7 @@ class Reader:
         self._or = frozenset(language["linking_or"])
         self._copulas = frozenset(language["copulas"])
         self._after_negation = frozenset(language["negation"]["after"])
+        self._ended = frozenset(language["negation"].get("ended", ()))
         self._free = frozenset(language["negation"].get("compounds", ()))
         self._denials = tuple(language["negation"]["endings"])
         self.prepositions = frozenset(language["place_prepositions"])
@@ -320,6 +321,8 @@ class Reader:
             return True  # rain-free
         while at < len(tokens) and at <= last + 3 and tokens[at].text in self._copulas:
             at += 1
+        if at < len(tokens) and at > last + 1 and tokens[at].text in self._ended:
+            return True  # rain has stopped
         if at < len(tokens) and at in denials[bisect_left(denials, at) : bisect_right(denials, at)]:
             following = tokens[at + 1].text if at + 1 < len(tokens) else ""
             return following in self._after_negation or (tokens[at].text not in ("no", "not") and not tokens[at].denies)

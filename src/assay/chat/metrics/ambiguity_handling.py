@@ -7,11 +7,16 @@ from assay.chat.metric import Finding, Metric, Rule
 
 
 def _clear(case: Case) -> str | None:
-    return None if case.missing_parts or case.clarifications else "the query is clear"
+    return None if case.missing_parts or _asks_instead(case) else "the query is clear"
+
+
+def _asks_instead(case: Case) -> bool:
+    """Whether it asks back instead of answering; a question after the answer is only polite."""
+    return bool(case.clarifications) and not case.told and not case.advice
 
 
 def _needless_question(case: Case) -> Finding | None:
-    return Finding(case.clarifications[:1]) if not case.missing_parts and case.clarifications else None
+    return Finding(case.clarifications[:1]) if not case.missing_parts and _asks_instead(case) else None
 
 
 def _clarifies(case: Case) -> Finding | None:
