@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay.chat.domain import DOMAINS, Domain, Fact, Truth
     from assay.chat.evaluator import METRIC_NAMES, ChatbotEvaluator
+    from assay.chat.judge import Judge
     from assay.chat.metric import METRICS, Entry, Evidence, Finding, Metric, Rule
+    from assay.chat.readers import read_transcripts
+    from assay.chat.scoring import Scores, score
     from assay.chat.trajectory import Call, Trajectory
+    from assay.chat.transcript import ToolCall, Transcript, Turn
 
 _HOMES = {
     "METRIC_NAMES": "evaluator",
@@ -27,6 +31,13 @@ _HOMES = {
     "Domain": "domain",
     "Fact": "domain",
     "Truth": "domain",
+    "Judge": "judge",
+    "read_transcripts": "readers",
+    "Scores": "scoring",
+    "score": "scoring",
+    "ToolCall": "transcript",
+    "Transcript": "transcript",
+    "Turn": "transcript",
     "Call": "trajectory",
     "Trajectory": "trajectory",
 }
@@ -42,10 +53,17 @@ __all__ = [
     "Evidence",
     "Fact",
     "Finding",
+    "Judge",
     "Metric",
     "Rule",
+    "Scores",
+    "ToolCall",
     "Trajectory",
+    "Transcript",
     "Truth",
+    "Turn",
+    "read_transcripts",
+    "score",
 ]
 
 

@@ -26,6 +26,8 @@ _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 # An answer that names this many states for one place and time names none.
 _TOO_MANY_STATES = 4
+# Longer clauses are looked at only this many tokens to either side.
+_CLAUSE_REACH = 20
 # A figure, its unit and a preposition: a place this near behind is what the figure is said of.
 _CLOSE = 5
 _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“"}
@@ -67,7 +69,7 @@ class Case:
 
     @cached_property
     def asks_data(self) -> bool:
-        """Whether the query is about the domain's subject, by itself or by taking up an earlier one: 'and tomorrow?'."""
+        """Whether the query is about the domain's subject, by itself or as a follow-up: 'and tomorrow?'."""
         return bool(self.query.all("topic")) or (self._is_vague and self._was_topical)
 
     @cached_property
@@ -282,10 +284,10 @@ class Case:
         tokens = self.response.tokens
         first, last = self.response.sentence(index)
         start = index
-        while start > first and index - start < 20 and tokens[start - 1].text not in (",", ";", ":", "but", "while"):
+        while start > first and index - start < _CLAUSE_REACH and not self.reader.ends_clause(tokens[start - 1]):
             start -= 1
         stop = index
-        while stop < last and stop - index < 20 and tokens[stop + 1].text not in (",", ";", ":", "but", "while"):
+        while stop < last and stop - index < _CLAUSE_REACH and not self.reader.ends_clause(tokens[stop + 1]):
             stop += 1
         return start, stop
 

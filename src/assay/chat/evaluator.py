@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from assay.chat.case import Case, Exchange, read_preferences
@@ -48,13 +49,14 @@ class ChatbotEvaluator:
         self,
         *,
         domain: str | Domain = "weather",
-        language: str = "en",
+        language: str | Path = "en",
         metrics: Iterable[str | Metric] | None = None,
         names: Iterable[str] = (),
     ) -> None:
         """`metrics` restricts or extends the metrics (all that are installed by default).
 
-        `names` are subjects that the suite knows besides the gazetteer: cities, products.
+        `language` is one that comes with assay, or the path of a file like `languages/en.toml`; the domain needs a file
+        of the same name. `names` are subjects that the suite knows besides the gazetteer: cities, products.
         """
         self.domain = DOMAINS.get(domain) if isinstance(domain, str) else domain
         self.language = language

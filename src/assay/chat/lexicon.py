@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from assay.errors import UsageError, missing_extra
@@ -195,10 +196,15 @@ class Stemmer:
         return stem
 
 
-def compile_lexicon(language: str, domain: Traversable, extra: Mapping[str, Iterable[str]]) -> Lexicon:
-    """The lexicon of a language and a domain's folder, with `extra` lists (those of a metric's own rules)."""
-    general = read_toml(files("assay.chat") / "languages" / f"{language}.toml", f"the language '{language}'")
-    special = read_toml(domain / f"{language}.toml", f"the domain's words in '{language}'")
+def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[str, Iterable[str]]) -> Lexicon:
+    """The lexicon of a language and a domain's folder, with `extra` lists (those of a metric's own rules).
+
+    A language is one of those that come with assay, by name, or a file like theirs.
+    """
+    name = language.stem if isinstance(language, Path) else language
+    file = language if isinstance(language, Path) else files("assay.chat") / "languages" / f"{language}.toml"
+    general = read_toml(file, f"the language '{name}'")
+    special = read_toml(domain / f"{name}.toml", f"the domain's words in '{name}'")
     settings = read_toml(domain / "domain.toml", "the domain")
     lexicon = Lexicon(general, Stemmer(general["stemmer"], general.get("derived_endings", ())))
     for name, values in settings.get("quantities", {}).items():

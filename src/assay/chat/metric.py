@@ -116,7 +116,7 @@ class Metric:
             if fired and rule.alone:
                 evidence = fired
                 break
-        details = _sentence(evidence) if evidence else "No rule fired."
+        details = _sentence(evidence) if evidence else f"No rule fired, so the base of {self.base:g} stands."
         if self.remark is not None:
             details = f"{details} {self.remark(case)}".rstrip()
         return Entry.make(self, self.base, measured=True, details=details, evidence=evidence)

@@ -43,6 +43,8 @@ def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
     """Every date and clock time in the text, in order."""
     months = {name: at for at, name in enumerate(lexicon.language["months"], 1)}
     halves: dict[str, int] = lexicon.language["halves_of_day"]
+    ordinals = frozenset(lexicon.language["ordinal_endings"])
+    links = frozenset(lexicon.language["day_of_month"])
     tokens = reading.tokens
     found: list[Moment] = []
 
@@ -65,8 +67,8 @@ def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
         if token.kind == "number":
             year = number(at, 1000, 9999)
             hour, day = number(at, 0, 24), number(at, 1, 31)
-            ordinal = at + 1 + (text(at + 1) in ("st", "nd", "rd", "th"))
-            of = ordinal + (text(ordinal) == "of")
+            ordinal = at + 1 + (text(at + 1) in ordinals)
+            of = ordinal + (text(ordinal) in links)
             if year is not None and text(at + 1) == text(at + 3) == "-":
                 month, iso_day = number(at + 2, 1, 12), number(at + 4, 1, 31)
                 if month is not None and iso_day is not None:
@@ -84,7 +86,7 @@ def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
                 at = add(at, of, month=months[text(of)], day=day, year=number(of + 1, 1000, 9999))
                 continue
         elif token.text in months and (day := number(at + 1, 1, 31)) is not None:
-            last = at + 1 + (text(at + 2) in ("st", "nd", "rd", "th"))
+            last = at + 1 + (text(at + 2) in ordinals)
             at = add(at, last, month=months[token.text], day=day)
             continue
         at += 1

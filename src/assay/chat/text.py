@@ -169,6 +169,7 @@ class Reader:
         self._or = frozenset(language["linking_or"])
         self._copulas = frozenset(language["copulas"])
         self._after_negation = frozenset(language["negation"]["after"])
+        self._final = frozenset(language["negation"].get("final", ()))
         self._ended = frozenset(language["negation"].get("ended", ()))
         self._free = frozenset(language["negation"].get("compounds", ()))
         self._denials = tuple(language["negation"]["endings"])
@@ -194,6 +195,10 @@ class Reader:
             reading.places = self._places(reading)
         return reading
 
+    def ends_clause(self, token: Token) -> bool:
+        """Whether a token separates clauses: a comma, a colon, 'but'."""
+        return token.text in _CLAUSE_MARKS or token.text in self._clause_words
+
     # --- tokens -----------------------------------------------------------------------------------------------------
 
     def _tokenise(self, text: str) -> Reading:
@@ -209,7 +214,7 @@ class Reader:
                 kind = match.lastgroup
                 assert kind is not None
                 token = self._token(raw, kind)
-            if token.kind == "format":
+            if token.kind == "format" or (token.kind == "newline" and _is_soft_wrap(text, match.end())):
                 continue
             if token.raw in _STOPS and _ends_sentence(text, match.end(), token.raw):
                 stops.append(len(tokens))
@@ -325,7 +330,7 @@ class Reader:
             return True  # rain has stopped
         if at < len(tokens) and at in denials[bisect_left(denials, at) : bisect_right(denials, at)]:
             following = tokens[at + 1].text if at + 1 < len(tokens) else ""
-            return following in self._after_negation or (tokens[at].text not in ("no", "not") and not tokens[at].denies)
+            return following in self._after_negation or tokens[at].text in self._final
         next_zero = bisect_left(zeros, last + 1)
         if next_zero < len(zeros) and zeros[next_zero] <= last + 4:
             between = reading.tokens[last + 1 : zeros[next_zero]]
@@ -456,6 +461,11 @@ def _ends_sentence(text: str, end: int, mark: str) -> bool:
     if not text[end].isspace() and text[end] not in "\"'”’)]*_<":
         return False
     return end + 1 >= len(text) or not text[end + 1].islower()
+
+
+def _is_soft_wrap(text: str, end: int) -> bool:
+    """Whether a line break is mere white space: the next line goes on with a small letter."""
+    return text[end : end + 8].lstrip(" \t")[:1].islower()
 
 
 def known_name(name: str) -> tuple[str, ...]:

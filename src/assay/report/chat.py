@@ -117,7 +117,8 @@ def _evidence(entries: dict[str, Entry], lines: Sequence[tuple[str, Evidence]]) 
     number = 0
     for name, entry in entries.items():
         score = f"{entry.score:.2f}" if entry.measured else "not measured"
-        rows.append([f"<strong>{escape(name)}</strong>", "", escape(entry.details), score])
+        base = f"base {entry.base:g}" if entry.measured else ""
+        rows.append([f"<strong>{escape(name)}</strong>", base, escape(entry.details), score])
         for line in entry.evidence:
             number += 1
             kind = "good" if line.points > 0 else "bad"

@@ -22,6 +22,8 @@ _PLACE = ("city", "name", "location", "place", "city_name")
 _DATE = ("date", "day", "dt_txt", "datetime", "dt")
 _DAYS = ("forecast", "daily", "days", "list", "forecasts")
 _KELVIN_ABOVE = 150.0
+# How deep a list of days may lie: {"forecast": {"daily": [...]}}.
+_DEEPEST = 3
 
 
 def read_truth(data: Any) -> Truth:
@@ -38,6 +40,8 @@ def read_truth(data: Any) -> Truth:
     where = f"{field}.{nested}" if nested else field
     main = current.get("main")
     inner = main if isinstance(main, Mapping) else current
+    if isinstance(inner.get("temperature"), Mapping):  # {"temperature": {"current": 15, "feels_like": 13}}
+        inner = {**inner["temperature"], **inner}
     for names, role in ((_TEMPERATURE, "actual"), (_FEELS, "feels_like")):
         value = reader.temperature(inner, names, where)
         if value is not None:
@@ -61,12 +65,16 @@ class _Reader:
 
     def temperature(self, table: Mapping[str, Any], names: Sequence[str], where: str) -> float | None:
         name, raw = first_of(table, names)
-        if isinstance(raw, Mapping):  # one call: {"temp": {"day": …, "min": …, "max": …}}
+        if isinstance(raw, Mapping):  # {"temp": {"day": …, "min": …, "max": …}}
             name, raw = first_of(raw, ("day", "value", "current", "celsius"))
+        fahrenheit = self.imperial or name.endswith("_f")
+        if isinstance(raw, str):  # "15 °C"
+            fahrenheit = fahrenheit or raw.rstrip().upper().endswith("F")
+            raw = raw.replace("−", "-").rstrip("°CcFf \t") or None
         value = number(raw, f"{where}.{name}")
         if value is None:
             return None
-        if self.imperial or name.endswith("_f"):
+        if fahrenheit:
             return (value - 32) * 5 / 9
         return value - 273.15 if value > _KELVIN_ABOVE else value
 
@@ -99,8 +107,9 @@ class _Reader:
     def days(self, root: Mapping[str, Any], field: str) -> list[tuple[str, float | None, float | None, str | None]]:
         """Date, high, low and condition of each day; the steps of a finer forecast are gathered by day."""
         name, value = first_of(root, _DAYS)
-        while isinstance(value, Mapping):
-            field, (name, value) = f"{field}.{name}", first_of(value, _DAYS)
+        for _ in range(_DEEPEST):
+            if isinstance(value, Mapping):
+                field, (name, value) = f"{field}.{name}", first_of(value, _DAYS)
         if not isinstance(value, Sequence) or isinstance(value, str):
             return []
         gathered: dict[str, tuple[list[float], list[float], list[str]]] = {}
