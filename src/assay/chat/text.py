@@ -330,7 +330,8 @@ class Reader:
             return True  # rain has stopped
         if at < len(tokens) and at in denials[bisect_left(denials, at) : bisect_right(denials, at)]:
             following = tokens[at + 1].text if at + 1 < len(tokens) else ""
-            return following in self._after_negation or tokens[at].text in self._final
+            if following in self._after_negation or tokens[at].text in self._final:
+                return True
         next_zero = bisect_left(zeros, last + 1)
         if next_zero < len(zeros) and zeros[next_zero] <= last + 4:
             between = reading.tokens[last + 1 : zeros[next_zero]]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from assay.chat.case import Case
+from assay.chat.figures import Quantity
 from assay.chat.metric import Finding, Metric, Rule
 from assay.chat.sources import Sources
 
 
+def _figures(case: Case) -> list[Quantity]:
+    """Figures that a source can have; by how much something has changed is nowhere in it."""
+    return [figure for figure in case.figures if figure.role != "change"]
+
+
 def _nothing_to_support(case: Case) -> str | None:
-    if not case.figures:
+    if not _figures(case):
         return "the answer has no figure with a unit"
     if case.tool_calls is None and case.truth.source is None:
         return "there is neither a tool result nor a ground truth"
@@ -18,8 +24,8 @@ def _nothing_to_support(case: Case) -> str | None:
 def _unsupported(case: Case) -> list[Finding]:
     results = [call.result for call in case.tool_calls or () if call.error is None]
     sources = Sources([*results, case.truth.source], case.reader)
-    share = 1 / len(case.figures)
-    return [Finding([figure], points=-share) for figure in case.figures if not sources.support(figure)]
+    figures = _figures(case)
+    return [Finding([figure], points=-1 / len(figures)) for figure in figures if not sources.support(figure)]
 
 
 METRIC = Metric(
@@ -29,5 +35,5 @@ METRIC = Metric(
     asks="Is every figure supported by a source?",
     unmeasured=_nothing_to_support,
     rules=(Rule("unsupported", -1.0, "no source has this figure", when=_unsupported),),
-    remark=lambda case: f"{len(case.figures)} figures with a unit.",
+    remark=lambda case: f"Figures with a unit: {len(_figures(case))}.",
 )
