@@ -174,3 +174,11 @@ def test_a_phrase_crosses_white_space_and_typographic_apostrophes() -> None:
     )
     assert words("Based\ton this", "flow") == ["Based\ton"]
     assert words("Based, on this", "flow") == []
+
+
+def test_the_suites_own_names_are_places_in_any_case() -> None:
+    history = [{"user": "I live in Xanaduville.", "assistant": "Noted."}]
+    for names, measured in (([], False), (["Xanaduville"], True)):
+        evaluator = ChatbotEvaluator(names=names)
+        entry = evaluator.evaluate_response("Hm?", "xanaduville is cold.", "agent", None, history)["context_retention"]
+        assert entry["measured"] is measured

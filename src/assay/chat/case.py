@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from assay.chat.domain import Domain, Fact, Truth, leaves
 from assay.chat.figures import Quantity
 from assay.chat.lexicon import Kind
-from assay.chat.text import Mention, Place, Reader, Reading, known_name
+from assay.chat.places import words_of
+from assay.chat.text import Mention, Place, Reader, Reading
 from assay.chat.trajectory import Call, Trajectory
 
 Said = TypeVar("Said", Mention, Quantity)
@@ -59,8 +60,8 @@ class Case:
     tool_calls: Sequence[Call] | None = None
     expected_calls: Sequence[Call] | None = None
     characteristics: Mapping[str, Any] | None = None
-    names: Sequence[str] = ()
-    """Subjects that the suite knows: cities or products besides the gazetteer's."""
+    names: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
+    """Subjects that the suite knows, cities or products besides the gazetteer's: folded words by the first of them."""
     derived: dict[str, object] = field(default_factory=dict)
     """What metrics have worked out for several of their rules."""
     _places: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -189,7 +190,7 @@ class Case:
         return known
 
     def _named(self, reading: Reading) -> list[Place]:
-        known = [place for name in self._subjects for place in reading.find(name)]
+        known = reading.find(self._subjects) if self._subjects else []
         if not known:
             return reading.places
         taken = {at for place in known for at in range(place.first, place.last + 1)}
@@ -197,9 +198,18 @@ class Case:
         return sorted([*known, *others], key=lambda place: place.first)
 
     @cached_property
-    def _subjects(self) -> list[tuple[str, ...]]:
-        names = [*self.names, *([self.truth.subject] if self.truth.subject else [])]
-        return list(dict.fromkeys(known_name(name.split(",")[0]) for name in names))
+    def _subjects(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        """Known names by their first word: those of the suite, and the truth's."""
+        subject = self._truth_subject
+        if not subject:
+            return self.names
+        known = self.names.get(subject[0], ())
+        return self.names if subject in known else {**self.names, subject[0]: [*known, subject]}
+
+    @cached_property
+    def _truth_subject(self) -> tuple[str, ...]:
+        """The folded words of what the truth is about; what follows a comma ('Helsinki, FI') is left out."""
+        return words_of(self.truth.subject.split(",")[0]) if self.truth.subject else ()
 
     @cached_property
     def _response_places(self) -> tuple[list[Place], list[int]]:
@@ -234,7 +244,7 @@ class Case:
             return True
         around = places[max(0, nearest - 1) : nearest + 2]
         joined = [place for place in around if place is places[nearest] or self._is_one_place(place, places[nearest])]
-        return any(_same_name(place.name.split(), self._subjects[-1]) for place in joined)
+        return any(_same_name(place.name.split(), self._truth_subject) for place in joined)
 
     def _follows(self, index: int, place: Place) -> bool:
         """Whether a place stands directly behind what begins at token `index`, with a preposition between."""

@@ -15,6 +15,7 @@ from assay.chat.domain import DOMAINS, Domain, Truth
 from assay.chat.lexicon import compile_lexicon
 from assay.chat.metric import METRICS, Entry, Metric
 from assay.chat.metrics._characteristics import check
+from assay.chat.places import words_of
 from assay.chat.text import Reader
 from assay.chat.trajectory import Call
 from assay.errors import UsageError
@@ -62,7 +63,11 @@ class ChatbotEvaluator:
         self.language = language
         chosen = _in_order(METRICS.names()) if metrics is None else metrics
         self.metrics = tuple(METRICS.get(metric) if isinstance(metric, str) else metric for metric in chosen)
-        self.names = tuple(_text(name, "names") for name in names)
+        self.names: dict[str, list[tuple[str, ...]]] = {}
+        for name in names:
+            words = words_of(_text(name, "names"))
+            if words:
+                self.names.setdefault(words[0], []).append(words)
         own_words = {key: words for metric in self.metrics for key, words in metric.own_words().items()}
         lexicon = compile_lexicon(language, self.domain.folder, own_words)
         self.reader = Reader(lexicon, use_places=self.domain.uses_places)

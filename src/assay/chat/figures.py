@@ -122,7 +122,7 @@ class _Parser:
         if first is second and self.kinds[high_unit.kind].checked:
             for words in self.after:  # five degrees below zero
                 stretch = tuple(token.text for token in tokens[last + 1 : last + 1 + len(words)])
-                if len(words) > 1 and stretch == words:
+                if stretch == words:
                     first.value, last = -abs(first.value), last + len(words)
                     break
         low, high = low_unit.convert(first.value), high_unit.convert(second.value)

@@ -110,8 +110,6 @@ class Lexicon:
     units: dict[str, list[Unit]] = field(default_factory=dict)
     """By first token, the longest first."""
     kinds: dict[str, Kind] = field(default_factory=dict)
-    size: int = 0
-    """How many entries there are."""
 
     def add(self, key: str, entries: Iterable[str]) -> None:
         """Add the entries of the list `key`."""
@@ -126,7 +124,6 @@ class Lexicon:
             table = self.by_form if exact else self.by_stem
             table.setdefault(first.lower() if exact else first, []).append(phrase)
             self.openings.update(form[:2] for form, is_form in parts if not is_form)
-            self.size += 1
 
     def stem(self, word: str) -> str:
         """The stem of a normal word, or the word itself where no entry could have its stem."""

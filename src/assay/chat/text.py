@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from assay.chat.figures import Quantity, read_figures
 from assay.chat.lexicon import TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.moments import Moment, read_moments
-from assay.chat.places import Names, fold, gazetteer, words_of
+from assay.chat.places import Names, fold, gazetteer
 
 # How many tokens a negation or an "if" reaches ahead inside its clause.
 _REACH = 8
 # Texts longer than this are not kept: they are rare, and would crowd out the turns of a conversation.
-_LONGEST_KEPT = 20_000
+_LONGEST_KEPT = 4_000
 # A lower-case word after "in" or "for" is a place only where at least this many people live there.
 _LARGE_CITY = 100_000
 # From this many words without a function word on, a run of list words is no sentence.
@@ -135,16 +135,14 @@ class Reading:
             return False
         return self.tokens[self.sentence(index)[1]].text == "?"
 
-    def find(self, words: tuple[str, ...]) -> list[Place]:
-        """Where the folded `words` of a name occur, in any case."""
-        if not words:
-            return []
-        first, rest = words[0], words[1:]
+    def find(self, names: Mapping[str, Sequence[tuple[str, ...]]]) -> list[Place]:
+        """Where names occur, in any case and in the order of the text; `names` has their folded words by the first."""
         found = []
-        for at in [n for n, token in enumerate(self.tokens) if token.folded == first]:
-            last = at + len(rest)
-            if tuple(token.folded for token in self.tokens[at + 1 : last + 1]) == rest:
-                found.append(Place(self.starts[at], self.ends[last], at, last, " ".join(words)))
+        for at in [n for n, token in enumerate(self.tokens) if token.folded in names]:
+            for words in names[self.tokens[at].folded]:
+                last = at + len(words) - 1
+                if tuple(token.folded for token in self.tokens[at : last + 1]) == words:
+                    found.append(Place(self.starts[at], self.ends[last], at, last, " ".join(words)))
         return found
 
     def plain(self) -> str:
@@ -178,7 +176,7 @@ class Reader:
         self._numbers: Mapping[str, float] = language["numbers"]
         self._heaps = frozenset(language["heap_lists"])
         self._known: dict[str, Token] = {}
-        self._kept = functools.lru_cache(maxsize=4096)(self._read)
+        self._kept = functools.lru_cache(maxsize=1024)(self._read)
 
     def read(self, text: str) -> Reading:
         """The reading of `text`; that of a short text is remembered."""
@@ -467,8 +465,3 @@ def _ends_sentence(text: str, end: int, mark: str) -> bool:
 def _is_soft_wrap(text: str, end: int) -> bool:
     """Whether a line break is mere white space: the next line goes on with a small letter."""
     return text[end : end + 8].lstrip(" \t")[:1].islower()
-
-
-def known_name(name: str) -> tuple[str, ...]:
-    """A name as `Reading.find` wants it."""
-    return words_of(name)

@@ -101,12 +101,6 @@ def parse(data: object, where: str) -> Transcript:
         raise SourceError(f"{field}: {first['msg']}", where=where, hint="See the guide on conversations") from None
 
 
-def read_jsonl(path: Path) -> Iterator[Transcript]:
-    """The transcripts of a file in assay's own form."""
-    for where, data in json_lines(path):
-        yield parse(data, where)
-
-
 def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     """Each line's place and data; blank lines are passed over."""
     try:

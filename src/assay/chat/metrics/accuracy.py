@@ -9,6 +9,7 @@ from assay.chat.case import Case
 from assay.chat.domain import Fact
 from assay.chat.figures import Quantity
 from assay.chat.metric import Finding, Metric, Rule, Span
+from assay.chat.places import words_of
 
 # Differences are of decimal fractions: 25.1 − 23.1 must not come out as more than 2.
 _EPSILON = 1e-9
@@ -85,7 +86,8 @@ def _state_missing(case: Case) -> Finding | None:
     wanted: set[str] = set()
     for words in true:
         states = case.states_in(words)
-        if not states and case.response.find(tuple(token.text for token in case.reader.read(words).tokens)):
+        own_words = words_of(words)
+        if not states and own_words and case.response.find({own_words[0]: [own_words]}):
             return None  # a state the domain has no list for, named in the truth's own words
         wanted |= states | {other for state in states for other in case.domain.states[state].get("includes", ())}
     against = {other for state in wanted for other in case.domain.states[state].get("contradicts", ())} - wanted

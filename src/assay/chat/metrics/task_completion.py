@@ -12,7 +12,7 @@ _SUBSTANTIAL = 100
 
 
 def _short_error(case: Case) -> Finding | None:
-    return Finding(case.errors[:1]) if case.errors and len(case.response.text) < _SHORT_ERROR else None
+    return Finding(case.errors[:1]) if case.errors and len(case.response.text.strip()) < _SHORT_ERROR else None
 
 
 def _too_short(case: Case) -> Finding | None:
