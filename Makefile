@@ -21,6 +21,9 @@ check: $(VENV)/.dev           ## style and types
 bench: $(VENV)/.dev           ## speed and memory against peers, in one run
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.dev            ## renew the generated part of the reference
+	$(BIN)/python docs/generate.py
+
 clean:                        ## forget the environment and what was generated
 	rm -rf $(VENV) assay-demo .pytest_cache .mypy_cache .ruff_cache
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,40 +20,50 @@ BLOCKS = 10
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         one, ten = (_write(Path(folder), blocks) for blocks in (1, BLOCKS))
-        show("Memory", [_peak("with episodes", one, ten, []), _peak("without", one, ten, _WITHOUT)])
+        show("Memory", [_peak(kind, one, ten) for kind in ("with episodes", "without episodes")])
 
 
-_WITHOUT = ["--column", "episode=none", "--column", "stratum=none"]
-
-
-def _peak(what: str, one: tuple[Path, Path, int], ten: tuple[Path, Path, int], options: list[str]) -> Result:
+def _peak(kind: str, one: _Files, ten: _Files) -> Result:
     small, large = (
-        peak_memory_of(["assay.cli", "events", "eval", str(p), str(t), "--protocol", "owa", "--json", "-", *options])
-        for p, t, _ in (one, ten)
+        peak_memory_of(["assay.cli", "events", "eval", *files.paths(kind), "--protocol", "owa", "--json", "-"])
+        for files in (one, ten)
     )
-    pairs = f"{ten[2] / 1e6:.1f} M pairs against {one[2] / 1e6:.1f} M"
-    return at_most(
-        f"peak memory, Parquet {what}, {pairs}",
-        f"{large / 2**20:,.0f} MB",
-        f"{small / 2**20:,.0f} MB",
-        large / small,
-        1.3,
-    )
+    what = f"peak memory, Parquet {kind}, {ten.pairs / 1e6:.1f} M pairs against {one.pairs / 1e6:.1f} M"
+    return at_most(what, f"{large / 2**20:,.0f} MB", f"{small / 2**20:,.0f} MB", large / small, 1.3)
 
 
-def _write(folder: Path, blocks: int) -> tuple[Path, Path, int]:
-    """Predictions and truths of `blocks` million events, a row per event; each block has its own episodes."""
+@dataclass(frozen=True)
+class _Files:
+    """Predictions and truths, with the episode of each row and without."""
+
+    folder: Path
+    pairs: int
+
+    def paths(self, kind: str) -> list[str]:
+        return [str(self.folder / f"{side} {kind}.parquet") for side in ("predicted", "truth")]
+
+
+def _write(parent: Path, blocks: int) -> _Files:
+    """`blocks` million events, a row per event; each block has its own episodes."""
+    folder = parent / str(blocks)
+    folder.mkdir()
     truth = synthetic.recording(episodes=BLOCK_EPISODES, seed=5)
-    texts = synthetic.token_text(truth)
-    names = [episode.name for episode in truth.episodes]
-    schema = pa.schema({"episode": pa.string(), "stratum": pa.string(), "text": pa.string()})
-    strata = pa.array([truth.episodes[at].stratum for at in truth.episode.tolist()])
-    paths = folder / f"predicted-{blocks}.parquet", folder / f"truth-{blocks}.parquet"
-    with pq.ParquetWriter(paths[0], schema) as predicted_file, pq.ParquetWriter(paths[1], schema) as truth_file:
+    files = _Files(folder, len(truth) * blocks)
+    texts = pa.array(synthetic.token_text(truth))
+    at = truth.episode.tolist()
+    strata = pa.array([truth.episodes[index].stratum for index in at])
+    named = pa.schema({"episode": pa.string(), "stratum": pa.string(), "text": pa.string()})
+    plain = pa.schema({"text": pa.string()})
+    with ExitStack() as stack:
+        writers = [
+            [stack.enter_context(pq.ParquetWriter(path, schema)) for path in files.paths(kind)]
+            for kind, schema in (("with episodes", named), ("without episodes", plain))
+        ]
         for block in range(blocks):
-            guess = synthetic.token_text(synthetic.prediction(truth, synthetic.GOOD, seed=block))
-            episodes = pa.array([f"{block}-{names[at]}" for at in truth.episode.tolist()])
-            for file, column in ((predicted_file, guess), (truth_file, texts)):
-                table = pa.table({"episode": episodes, "stratum": strata, "text": column}, schema=schema)
-                file.write_table(table, row_group_size=100_000)
-    return (*paths, len(truth) * blocks)
+            guess = pa.array(synthetic.token_text(synthetic.prediction(truth, synthetic.GOOD, seed=block)))
+            episodes = pa.array([f"{block}-{truth.episodes[index].name}" for index in at])
+            for side, column in enumerate((guess, texts)):
+                whole = pa.table({"episode": episodes, "stratum": strata, "text": column}, schema=named)
+                writers[0][side].write_table(whole, row_group_size=100_000)
+                writers[1][side].write_table(whole.select(["text"]), row_group_size=100_000)
+    return files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats as scipy_stats
@@ -29,7 +31,7 @@ def _quantised() -> list[Result]:
     scipy = best(lambda: _scipy(values, FEW), repeats=2) * REPS / FEW
     one = Distribution.of(values)
     ten = Distribution.of(np.concatenate([values, np.rint(rng.standard_t(3, 9_000_000) * 3) * 10]))
-    counted, counted_ten = (best(lambda d=d: stats.bootstrap(d), repeats=9) for d in (one, ten))
+    counted, counted_ten = (best(partial(stats.bootstrap, d), repeats=9) for d in (one, ten))
     what = f"IQM bootstrap, {REPS} resamples of 1 M quantised values"
     return [
         at_least(f"{what}, against plain resampling", _s(ours), _s(plain), plain / ours, 500),

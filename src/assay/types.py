@@ -8,9 +8,9 @@ This module knows NumPy and nothing of events or conversations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,8 @@ class Estimate:
     """How many resampling units there were."""
     n_skipped: int = 0
     """How many cases had nothing to measure and entered no average."""
+    replicates: Floats | None = field(default=None, repr=False, compare=False)
+    """The statistic of every resample, shape (reps,), where a comparison asked to keep them; NaN where undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +125,16 @@ class Distribution:
 
     @classmethod
     def merge(cls, parts: Iterable[Distribution]) -> Distribution:
-        """The distribution of all parts together; one sort, however many there are."""
-        some = [part for part in parts if len(part.values)]
-        if len(some) <= 1:
-            return some[0] if some else cls()
-        return cls.of(np.concatenate([part.values for part in some]), np.concatenate([part.counts for part in some]))
+        """The distribution of all parts together."""
+        return _cascade((part for part in parts if len(part)), cls._merge_all) or cls()
+
+    @classmethod
+    def _merge_all(cls, parts: Sequence[Distribution]) -> Distribution:
+        return cls.of(np.concatenate([part.values for part in parts]), np.concatenate([part.counts for part in parts]))
+
+    def __len__(self) -> int:
+        """How many distinct values there are."""
+        return len(self.values)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -190,12 +197,13 @@ class Joint:
 
     @classmethod
     def merge(cls, parts: Iterable[Joint]) -> Joint:
-        """The joint distribution of all parts together; one sort, however many there are."""
-        some = [part for part in parts if len(part)]
-        if len(some) <= 1:
-            return some[0] if some else cls()
-        columns = [np.concatenate(column) for column in zip(*(part.columns for part in some), strict=True)]
-        return cls.of(*columns, counts=np.concatenate([part.counts for part in some]))
+        """The joint distribution of all parts together."""
+        return _cascade((part for part in parts if len(part)), cls._merge_all) or cls()
+
+    @classmethod
+    def _merge_all(cls, parts: Sequence[Joint]) -> Joint:
+        columns = [np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)]
+        return cls.of(*columns, counts=np.concatenate([part.counts for part in parts]))
 
     def where(self, chosen: NDArray[np.bool_]) -> Joint:
         """The rows for which `chosen`, shape (k,), is true."""
@@ -226,6 +234,30 @@ class Joint:
     def column(self, index: int) -> Ints:
         """Column `index` of the distinct rows, shape (k,), int64."""
         return self.columns[index].astype(np.int64) if self.columns else np.empty(0, np.int64)
+
+
+_Sorted = TypeVar("_Sorted", Distribution, Joint)
+
+# Entries that are merged in one go: sorting takes several times their memory.
+_MERGED_AT_ONCE = 500_000
+
+
+def _cascade(parts: Iterable[_Sorted], merge_all: Callable[[Sequence[_Sorted]], _Sorted]) -> _Sorted | None:
+    """All parts as one, or None where there are none, without holding them all in a sort at once.
+
+    What waits is merged when it is larger than what has been merged already, so each entry is sorted a few times only.
+    """
+    waiting: list[_Sorted] = []
+    size = 0
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if len(waiting) > 1 and size > max(_MERGED_AT_ONCE, 2 * len(waiting[0])):
+            waiting = [merge_all(waiting)]
+            size = len(waiting[0])
+    if len(waiting) > 1:
+        return merge_all(waiting)
+    return waiting[0] if waiting else None
 
 
 def _smallest(values: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
@@ -290,3 +322,41 @@ class InOrder:
 
 
 State = Ratio | Moments | Distribution | Joint | InOrder
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Case:
+    """The unit that is resampled and paired: an episode, or a scenario."""
+
+    name: str
+    stratum: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One evaluation as it is kept: what is needed to repeat it, and what scoring left behind.
+
+    Estimates are not part of it. They are recomputed from the tallies, so they cannot go stale.
+    """
+
+    id: str
+    """Unique, and in the order of creation when sorted."""
+    kind: str
+    """'events' or 'chat'."""
+    name: str
+    """What its owner calls it; empty where nobody named it."""
+    created: str
+    """UTC, ISO 8601."""
+    command: str
+    """The command line, without secrets."""
+    settings: Mapping[str, Any]
+    seed: int
+    versions: Mapping[str, int]
+    """Versions of the protocols or metrics that scored it, by name."""
+    inputs: Mapping[str, Any]
+    """What was read, with digests."""
+    environment: Mapping[str, str]
+    """Package versions, machine, revision."""
+    tallies: Mapping[str, Mapping[Case, Mapping[str, State]]]
+    """Events: states by protocol and episode. Conversations: distributions of scores by agent, scenario and metric."""
+    tags: tuple[str, ...] = ()

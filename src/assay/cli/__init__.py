@@ -20,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # drawing boxes would triple the time until help appears
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(events.app, name="events")

@@ -69,9 +69,7 @@ class Tally:
 
 
 def _size(state: State) -> int:
-    if isinstance(state, Distribution):
-        return len(state.values)
-    return len(state) if isinstance(state, Joint) else 1
+    return len(state) if isinstance(state, Distribution | Joint) else 1
 
 
 def _of_kind(pile: list[State], kind: type[AnyState]) -> AnyState:

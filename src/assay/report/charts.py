@@ -527,7 +527,8 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "Time errors by category",
                 "The higher and narrower around the line at zero, the better the timing; mass to the right is late, to "
-                "the left early. Each panel has its own vertical scale.",
+                "the left early. The outermost bars hold all that lies further out. Each panel has its own vertical "
+                "scale.",
                 "no comparable events",
                 time_error_distribution,
             ),
@@ -541,7 +542,8 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "Direction of mouse movements",
                 "Up is the true direction, right is a quarter turn clockwise, down is the opposite; the area of a "
-                "wedge is the share of movements that went that way.",
+                "wedge is the share of movements that went that way. Predicted standstills have no direction and are "
+                "left out.",
                 "no mouse movements with a true direction",
                 direction_errors,
                 panel="medium",
@@ -549,7 +551,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "Mouse displacement",
                 "A perfect model lies on the dashed diagonal; a flatter cloud moves too little, a steeper one too "
-                "much, a level band along zero not at all.",
+                "much, a level band along zero not at all. Cells at the edge hold all that lies further out.",
                 "no comparable mouse events",
                 displacement,
                 panel="narrow",

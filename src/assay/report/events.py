@@ -46,12 +46,12 @@ def render(reports: Reports) -> str:
     named = {name or "prediction": report for name, report in reports.items()}
     one = next(iter(named.values()))
     figures = Figures()
-    sections = [
-        _warnings(named),
-        *(_numbers(named, name) for name in one.protocols),
-        _charts(named, figures) if "owa" in one.protocols else "",
-        _inputs(named),
-    ]
+    sections = [_warnings(named)]
+    for name in one.protocols:
+        sections.append(_numbers(named, name))
+        if name == "owa":
+            sections.append(_charts(named, figures))
+    sections.append(_inputs(named))
     labels = ", ".join(result.label for result in one.protocols.values())
     lead = (
         f"{one.truth.events:,} true events from {escape(one.truth.source)}, "
@@ -273,14 +273,19 @@ def _over_position(times: Mapping[str, Joint]) -> list[Row]:
                 {
                     "model": model,
                     "from_position": int(POSITIONS[bucket]),
-                    # The last bucket has no end; draw it as wide as the one before.
-                    "to_position": int(min(POSITIONS[bucket + 1], 2 * max(POSITIONS[bucket], 5)) - 1),
+                    "to_position": _last_position(bucket),
                     "p50_ms": percentile(errors, 50),
                     "p95_ms": percentile(errors, 95),
                     "n": errors.n,
                 }
             )
     return rows
+
+
+def _last_position(bucket: int) -> int:
+    # The last bucket has no end; it is drawn to twice its beginning.
+    open_ended = bucket + 2 == len(POSITIONS)
+    return int(2 * POSITIONS[bucket] if open_ended else POSITIONS[bucket + 1]) - 1
 
 
 def _directions(moves: Mapping[str, Joint]) -> list[Row]:

@@ -16,8 +16,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,8 +33,10 @@ UNITS = ("reference", "event", "episode")
 _BINOMIAL_COST = 12
 # Counts of this many cells at most are held at once (32 MB of float64).
 _CELLS_AT_ONCE = 4_000_000
-# Blocks of neighbouring values that an episode's counts are first summed in.
+# Blocks of neighbouring values that an episode's counts are first summed in: at most this many, and at most this many
+# for all episodes together (16 MB).
 _BLOCKS = 2048
+_BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,9 @@ class Resampling:
     """Confidence level."""
     seed: int = 42
     """Seed of the generator; every interval starts from it anew."""
+    keep: bool = False
+    """Keep the replicates in the estimate. With the same units, strata and seed, two estimates rest on the same
+    resamples, so the difference of their replicates is a paired one."""
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -98,7 +104,7 @@ def bootstrap(
 
 
 def value_intervals(
-    parts: Sequence[Distribution],
+    parts: Iterable[Distribution],
     statistics: Sequence[str],
     plan: Resampling,
     *,
@@ -108,16 +114,19 @@ def value_intervals(
 ) -> dict[str, Estimate]:
     """Each of `statistics` over all `parts` (one per episode) with its interval, from the same resamples.
 
-    `in_order` holds the single values and is needed by the `reference` unit only; `whole` is the sum of the parts
-    where the caller has it already.
+    `in_order` holds the single values and is needed by the `reference` unit only. Where the caller has the sum of the
+    parts, as `whole`, and one stratum for each, the parts are read once and need not all exist at a time.
     """
+    if whole is None or strata is None:
+        parts = list(parts)
+        strata = [""] * len(parts) if strata is None else strata
     total = Distribution.merge(parts) if whole is None else whole
     points = {name: statistic_of(total, name) for name in statistics}
-    n_units = len(parts) if plan.unit == "episode" else total.n
+    n_units = len(strata) if plan.unit == "episode" else total.n
     blank = Estimate(None, level=plan.level, method=plan.method, unit=plan.unit, n=total.n, n_units=n_units)
     if not len(total.values):
         return dict.fromkeys(statistics, blank)
-    if plan.unit == "episode" and len(parts) < 2:
+    if plan.unit == "episode" and n_units < 2:
         # One episode says nothing about others: resampling it would give an interval of no width.
         return {name: replace(blank, value=points[name]) for name in statistics}
     if plan.unit == "reference":
@@ -128,7 +137,7 @@ def value_intervals(
         replicates = {name: _event(total, name, plan) for name in statistics}
     else:
         replicates = _episode(parts, total, statistics, plan, strata)
-    return {name: _with_ends(replace(blank, value=points[name]), replicates[name]) for name in statistics}
+    return {name: _with_ends(replace(blank, value=points[name]), replicates[name], plan) for name in statistics}
 
 
 def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence[str] | None = None) -> Estimate:
@@ -148,7 +157,7 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
         totals = weights @ np.array([part.total for part in parts], np.float64)
         with np.errstate(invalid="ignore"):
             shares = hits / totals
-    return _with_ends(blank, shares)
+    return _with_ends(blank, shares, plan)
 
 
 def sum_interval(
@@ -170,7 +179,7 @@ def sum_interval(
     if plan.unit != "episode" or len(parts) < 2 or estimate.value is None:
         return estimate
     weights = resample_weights(len(parts), strata, plan.reps, np.random.default_rng(plan.seed))
-    return _with_ends(replace(estimate, method=plan.method, unit="episode"), function(weights @ table))
+    return _with_ends(replace(estimate, method=plan.method, unit="episode"), function(weights @ table), plan)
 
 
 def resample_weights(
@@ -205,8 +214,10 @@ def _percent(name: str) -> float:
     return float(match[1])
 
 
-def _with_ends(estimate: Estimate, replicates: Floats) -> Estimate:
+def _with_ends(estimate: Estimate, replicates: Floats, plan: Resampling) -> Estimate:
     """The estimate with its interval's two ends. Resamples in which nothing could be measured are left out."""
+    if plan.keep:
+        estimate = replace(estimate, replicates=replicates)
     usable = replicates[~np.isnan(replicates)]
     if not len(usable):
         return estimate
@@ -357,15 +368,15 @@ def _reduce_counts(values: Floats, counts: NDArray[np.int64] | Floats, name: str
 
 
 def _episode(
-    parts: Sequence[Distribution],
+    parts: Iterable[Distribution],
     total: Distribution,
     statistics: Sequence[str],
     plan: Resampling,
-    strata: Sequence[str] | None,
+    strata: Sequence[str],
 ) -> dict[str, Floats]:
     rng = np.random.default_rng(plan.seed)
-    weights = resample_weights(len(parts), strata, plan.reps, rng)
-    cells = _Cells.of(parts, total)
+    weights = resample_weights(len(strata), strata, plan.reps, rng)
+    cells = _Cells.of(parts, len(strata), total)
     out: dict[str, list[Floats]] = {name: [] for name in statistics}
     step = max(1, min(plan.reps, _CELLS_AT_ONCE // cells.blocks))
     for start in range(0, plan.reps, step):
@@ -391,11 +402,11 @@ class _Cells:
     """Counts, shape (episodes, blocks)."""
     block_sums: Floats
     """Sums of values, shape (episodes, blocks)."""
-    unit: Ints
+    unit: NDArray[np.int32]
     """Episode of each cell; cells are sorted by value."""
-    index: Ints
+    index: NDArray[np.int32]
     """Value of each cell, as an index into `values`."""
-    count: Floats
+    count: NDArray[np.int32]
     """Count of each cell."""
     cell_edges: Ints
     """Cells of block b are cell_edges[b] … cell_edges[b+1]-1."""
@@ -405,17 +416,24 @@ class _Cells:
         return len(self.edges) - 1
 
     @classmethod
-    def of(cls, parts: Sequence[Distribution], total: Distribution) -> _Cells:
-        unit = np.repeat(np.arange(len(parts)), [len(part.values) for part in parts])
-        index = np.searchsorted(total.values, np.concatenate([part.values for part in parts]))
-        count = np.concatenate([part.counts for part in parts]).astype(np.float64)
+    def of(cls, parts: Iterable[Distribution], n_units: int, total: Distribution) -> _Cells:
+        # 32 bits suffice for everything here, and with thousands of episodes they are what takes the memory.
+        indices, counts = [], []
+        for part in parts:
+            indices.append(np.searchsorted(total.values, part.values).astype(np.int32))
+            counts.append(part.counts.astype(np.int32))
+        unit = np.repeat(np.arange(n_units, dtype=np.int32), [len(index) for index in indices])
+        index, count = np.concatenate(indices), np.concatenate(counts)
+        del indices, counts
         order = np.argsort(index, kind="stable")
         unit, index, count = unit[order], index[order], count[order]
+        del order
         k = len(total.values)
-        edges = np.arange(k + 1) if k <= _BLOCKS else _equal_mass_edges(total.counts, _BLOCKS)
+        most = min(_BLOCKS, max(64, _BLOCK_CELLS // n_units))
+        edges = np.arange(k + 1) if k <= most else _equal_mass_edges(total.counts, most)
         blocks = len(edges) - 1
-        flat = unit * blocks + np.searchsorted(edges, index, "right") - 1
-        shape, size = (len(parts), blocks), len(parts) * blocks
+        flat = unit * np.int64(blocks) + np.searchsorted(edges, index, "right") - 1
+        shape, size = (n_units, blocks), n_units * blocks
         return cls(
             values=total.values,
             edges=edges.astype(np.int64),
@@ -485,7 +503,7 @@ class _WeighedRow:
         return self.opened[block]
 
 
-def _weighed(index: Ints, weights: Floats, size: int) -> Floats:
+def _weighed(index: NDArray[np.integer[Any]], weights: NDArray[Any], size: int) -> Floats:
     """Sum of the weights at each index, shape (size,)."""
     return np.asarray(np.bincount(index, weights, size), np.float64)
 

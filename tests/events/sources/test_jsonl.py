@@ -310,3 +310,13 @@ def test_how_a_file_is_cut_into_pieces_and_batches_makes_no_difference(
     assert len(found) == 1 + sum(bool(line.strip()) for line in lines)
     assert found.to_events() == expected.to_events()
     assert found.notes == expected.notes
+
+
+def test_a_torn_row_and_two_rows_on_a_line_never_make_up_for_each_other(tmp_path: Path) -> None:
+    # Torn between two lines, and joined on another: the number of JSON values is right, the rows are not.
+    path = tmp_path / "torn.jsonl"
+    text = "<EVENT_START><SCREEN><0><0><0><fake_image_placeholder><EVENT_END>"
+    row = json.dumps({"text": text})
+    path.write_text("\n".join([row, '{"text": ["a"', '"b"]}', f"{row},{row}", row]) + "\n")
+    (stream,) = read(path, Reading(codec("hierarchical")))
+    assert stream.valid.tolist() == [True, False, False, False, True]

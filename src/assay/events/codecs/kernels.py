@@ -175,6 +175,8 @@ _CLOSE_1, _CLOSE_SIZE = _packed("</img>"), 6
 _EDGE_1, _EDGE_2, _EDGE_3, _EDGE_4 = (_packed(part) for part in ("<fake_to", "ken_arou", "nd_image", "d_image>"))
 _EDGE_SIZE = 25
 _MASK_4, _MASK_5, _MASK_6, _MASK_7 = _mask(4), _mask(5), _mask(6), _mask(7)
+# Most of a text is digits of one letter, so two of them are read at once.
+_TWO_DIGITS, _TWO_DIGITS_MASK = _packed("<\0><\0>"), 0xFF00FFFF00FF
 _LESS, _GREATER, _ZERO, _NINE = ord("<"), ord(">"), ord("0"), ord("9")
 
 
@@ -311,6 +313,15 @@ def _scan(text, at, stop, image, image_size, codes):
     p = at
     while p < stop:
         word = _word(text, p, stop)
+        if word & _TWO_DIGITS_MASK == _TWO_DIGITS and m + 1 < _KEPT:
+            first, second = (word >> 8 & 255) - _ZERO, (word >> 32 & 255) - _ZERO
+            if 0 <= first <= 9 and 0 <= second <= 9:
+                _set(codes, m, first)
+                _set(codes, m + 1, second)
+                m += 2
+                last = second
+                p += 6
+                continue
         if word & 255 != _LESS:
             code = OTHER
             while p < stop and _byte(text, p) != _LESS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,9 +132,17 @@ class _Figures:
         return ratio_interval(parts, self.plan, strata=self.strata)
 
     def values(
-        self, parts: Sequence[Distribution], statistics: Sequence[str], *, in_order: str | None = None
+        self,
+        joints: Sequence[Joint],
+        derive: Callable[[Joint], Distribution],
+        statistics: Sequence[str],
+        *,
+        in_order: str | None = None,
     ) -> dict[str, Estimate]:
-        """Each statistic with its interval. Only what has been kept in order can have a `reference` interval."""
+        """Each statistic of what is derived from the joints, with its interval.
+
+        Only what has been kept in order can have a `reference` interval.
+        """
         plan, kept = self.plan, None
         if plan.unit == "reference":
             if in_order is None:
@@ -141,7 +150,9 @@ class _Figures:
             else:
                 kept = self.tally.total(f"in_order/{in_order}", InOrder).values
         ends = {"p0", "p100"} & set(statistics)  # resampling says nothing about the extremes
-        found = value_intervals(parts, statistics, plan, strata=self.strata, in_order=kept)
+        parts = (derive(joint) for joint in joints)
+        whole = derive(Joint.merge(joints))
+        found = value_intervals(parts, statistics, plan, strata=self.strata, in_order=kept, whole=whole)
         return {name: replace(e, low=None, high=None) if name in ends else e for name, e in found.items()}
 
     def comparability(self) -> dict[str, Estimate]:
@@ -160,11 +171,9 @@ class _Figures:
         out: dict[str, Estimate] = {}
         for prefix, code in [("", None), *((f"{name}_", code) for code, name in enumerate(CATEGORIES))]:
             chosen = [part if code is None else part.where(part.column(0) == code) for part in parts]
-            late = [Distribution.of(part.column(2) / 1e6, part.counts) for part in chosen]
-            absolute = self.values([part.map(np.abs) for part in late], PERCENTILES)
-            for name, estimate in absolute.items():
+            for name, estimate in self.values(chosen, _absolute_ms, PERCENTILES).items():
                 out[f"{prefix}timestamp_abs_error_{name}_ms"] = estimate
-            signed = self.values(late, ["iqm"], in_order=f"{prefix}timestamp")
+            signed = self.values(chosen, _signed_ms, ["iqm"], in_order=f"{prefix}timestamp")
             out[f"{prefix}timestamp_signed_error_iqm_ms"] = signed["iqm"]
         return out | {"timestamp_r2": self._timestamp_r2()}
 
@@ -176,14 +185,13 @@ class _Figures:
     def movement(self) -> dict[str, Estimate]:
         parts = self.joints("moves")
         out = {}
-        for name, estimate in self.values([_distribution(part, euclidean_pe) for part in parts], PERCENTILES).items():
+        for name, estimate in self.values(parts, partial(_derived, euclidean_pe), PERCENTILES).items():
             out[f"mouse_move_pe_euclidean_{name}"] = estimate
-        directions = [_distribution(part, direction_error) for part in parts]
-        for name, estimate in self.values(directions, ["p50", "p95"]).items():
+        for name, estimate in self.values(parts, partial(_derived, direction_error), ["p50", "p95"]).items():
             out[f"mouse_move_direction_error_{name}"] = estimate
         for axis, error in (("x", _signed_pe_x), ("y", _signed_pe_y)):
-            late = self.values([_distribution(part, error) for part in parts], ["iqm"], in_order=axis)
-            out[f"mouse_move_signed_pe_{axis}_iqm"] = late["iqm"]
+            signed = self.values(parts, partial(_derived, error), ["iqm"], in_order=axis)
+            out[f"mouse_move_signed_pe_{axis}_iqm"] = signed["iqm"]
         return out | {"mouse_move_r2": _move_r2(self.tally.total("moves", Joint))}
 
     def accuracy(self) -> dict[str, Estimate]:
@@ -200,7 +208,15 @@ def _comparable(kinds: Joint) -> Ratio:
     return Ratio(int(kinds.counts[same].sum()), kinds.n)
 
 
-def _distribution(moves: Joint, error: Callable[[Ints, Ints, Ints, Ints], Floats]) -> Distribution:
+def _signed_ms(times: Joint) -> Distribution:
+    return Distribution.of(times.column(2) / 1e6, times.counts)
+
+
+def _absolute_ms(times: Joint) -> Distribution:
+    return Distribution.of(np.abs(times.column(2)) / 1e6, times.counts)
+
+
+def _derived(error: Callable[[Ints, Ints, Ints, Ints], Floats], moves: Joint) -> Distribution:
     """The distribution of an error over compared movements; NaN, where it is not defined, is left out."""
     values = error(*(moves.column(index) for index in range(4)))
     defined = ~np.isnan(values)

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any, BinaryIO, cast
+from uuid import uuid4
 
 from pydantic_core import from_json
 
@@ -179,14 +180,17 @@ def _parsed(lines: list[Line]) -> list[Content]:
     there = [line for line in lines if line is not None]
     # Long lines are few, and joining them would double the memory they take.
     if len(there) == len(lines) and sum(map(len, there)) <= 2 * BATCH_BYTES:
+        # A mark that no line can hold stands between them: a row torn in two, or two rows on a line, would move it.
+        mark = uuid4().hex
         try:
-            contents = from_json(b"[" + b",".join(there) + b"]")
+            contents = from_json(b"[" + f',"{mark}",'.encode().join(there) + b"]")
         except ValueError:
             pass
         else:
-            # Two halves of a row, or two rows on a line, would make the numbers differ.
-            if len(contents) == len(lines) and all(type(content) is dict for content in contents):
-                return list(contents)
+            rows, marks = contents[::2], contents[1::2]
+            whole = len(rows) == len(lines) and marks == [mark] * len(marks)
+            if whole and all(type(row) is dict for row in rows):
+                return list(rows)
     return [_parsed_line(line) for line in lines]
 
 
