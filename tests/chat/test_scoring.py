@@ -147,6 +147,13 @@ def test_json_on_standard_output_is_nothing_but_json(tmp_path: Path) -> None:
     assert set(json.loads(result.stdout)["metrics"]) == {"accuracy", "task_completion"}
 
 
+def test_a_file_without_answers_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    file.write_text('{"agent": "a", "scenario": "s", "turns": [{"user": "Hello?"}]}', "utf-8")
+    result = CliRunner().invoke(app, ["score", str(file)])
+    assert "no answers to score" in str(result.exception)
+
+
 def test_an_error_of_use_exits_2_without_a_traceback(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", "from assay.cli import main; main()", "chat", "score", str(tmp_path / "none")],

@@ -123,7 +123,7 @@ def test_rain_is_stated(text: str) -> None:
     ("text", "places"),
     [
         ("in Helsinki", ["helsinki"]),
-        ("weather in new york today", ["new york"]),
+        ("weather in new york today", ["new york city"]),
         ("São Paulo and Malmö", ["sao paulo", "malmo"]),
         ("Have a nice day in Nice", ["nice"]),
         ("Reading about Mobile phones, Of course", []),

@@ -239,3 +239,13 @@ def test_an_absent_file_and_an_unknown_form(tmp_path: Path) -> None:
         read_transcripts(tmp_path / "latin.jsonl")
     with pytest.raises(UsageError, match="openai"):
         read_transcripts(tmp_path / "none.jsonl", form="openia")
+
+
+def test_half_a_surrogate_pair_is_scored(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    said = "15\\u00b0C \\ud83c in \\ud83c\\udf27 Oslo"
+    line = f'{{"agent": "a", "scenario": "s", "turns": [{{"user": "Hi", "assistant": "{said}"}}]}}'
+    path.write_text(line, "utf-8")
+    (answer,) = score(read_transcripts(path)).answers
+    assert answer.response == "15°C \ufffd in \U0001f327 Oslo"
+    assert answer.entries["task_completion"].score == 0.7

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from assay.chat.domain import Domain, Fact, Truth, leaves
 from assay.chat.figures import Quantity
 from assay.chat.lexicon import Kind
-from assay.chat.places import words_of
+from assay.chat.places import main_name, words_of
 from assay.chat.text import Mention, Place, Reader, Reading
 from assay.chat.trajectory import Call, Trajectory
 
@@ -193,6 +193,8 @@ class Case:
         known = reading.find(self._subjects) if self._subjects else []
         if not known:
             return reading.places
+        if self.domain.uses_places:
+            known = [replace(place, name=main_name(tuple(place.name.split()))) for place in known]
         taken = {at for place in known for at in range(place.first, place.last + 1)}
         others = [place for place in reading.places if place.first not in taken]
         return sorted([*known, *others], key=lambda place: place.first)
@@ -244,7 +246,9 @@ class Case:
             return True
         around = places[max(0, nearest - 1) : nearest + 2]
         joined = [place for place in around if place is places[nearest] or self._is_one_place(place, places[nearest])]
-        return any(_same_name(place.name.split(), self._truth_subject) for place in joined)
+        words = self._truth_subject
+        subject = main_name(words) if self.domain.uses_places else " ".join(words)
+        return any(_same_name(place.name, subject) for place in joined)
 
     def _follows(self, index: int, place: Place) -> bool:
         """Whether a place stands directly behind what begins at token `index`, with a preposition between."""
@@ -472,10 +476,9 @@ class Case:
         return bool(named) and len(set(words) - named) <= 1
 
 
-def _same_name(words: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two names are one, or one begins the other: New York, New York City."""
-    shorter, longer = sorted((list(words), list(other)), key=len)
-    return bool(shorter) and longer[: len(shorter)] == shorter
+def _same_name(name: str, other: str) -> bool:
+    """Whether two names are one, or one begins the other: Trail Runner, Trail Runner 2."""
+    return f"{name} ".startswith(f"{other} ") or f"{other} ".startswith(f"{name} ")
 
 
 def read_preferences(data: Mapping[str, Any], domain: Domain, reader: Reader) -> frozenset[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ METRIC_NAMES = (
 )
 """The fifteen, in the order in which they are shown; metrics of other packages follow by name."""
 
-_USER_SIDES = ("user", "query", "user_query", "human", "question", "message")
-_ASSISTANT_SIDES = ("assistant", "response", "agent", "ai", "bot", "answer")
+_USER_SIDES = ("user", "query", "user_query", "user_message", "human", "question", "message")
+_ASSISTANT_SIDES = ("assistant", "response", "assistant_response", "bot_response", "agent", "ai", "bot", "answer")
 
 
 class ChatbotEvaluator:
@@ -199,9 +200,9 @@ def _seconds(value: object) -> float | None:
 def _count(value: object) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise UsageError(f"tool_call_count is {value!r:.60}, not a number of calls", hint="Give an integer, 0 or more")
-    return value
+    return int(value)
 
 
 def _calls(value: Any, field: str) -> tuple[Call, ...] | None:
@@ -226,7 +227,7 @@ def _call(value: Any, field: str) -> Call:
         name=_text(value.get("name"), f"{field}.name"),
         arguments=dict(arguments or {}),
         result=value.get("result"),
-        error=None if error is None or error is False else str(error),
+        error=str(error) if error else None,
         duration=duration,
     )
 

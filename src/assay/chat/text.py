@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from assay.chat.figures import Quantity, read_figures
 from assay.chat.lexicon import TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.moments import Moment, read_moments
-from assay.chat.places import Names, fold, gazetteer
+from assay.chat.places import City, Names, fold, gazetteer
 
 # How many tokens a negation or an "if" reaches ahead inside its clause.
 _REACH = 8
@@ -81,7 +81,7 @@ class Place:
     first: int
     last: int
     name: str
-    """Its folded words, by which two mentions are compared."""
+    """The folded words of its main name, by which two mentions are compared."""
 
 
 @dataclass(slots=True, eq=False)
@@ -398,32 +398,32 @@ class Reader:
                     casual = not any(other.capital for other in tokens)
                 if previous not in self.prepositions and not casual:
                     continue
-            city = self._city_at(reading, at, previous)
-            if city is not None:
-                taken_to = at + len(city) - 1
-                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, " ".join(city)))
+            found = self._city_at(reading, at, previous)
+            if found is not None:
+                city, taken_to = found
+                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, city.name))
         return places
 
-    def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[str, ...] | None:
-        """The words of the city that is named from token `at` on, if it is one and the sentence supports it."""
+    def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[City, int] | None:
+        """The city that is named from token `at` on and its last token, if the sentence supports that it is one."""
         tokens = reading.tokens
         token = tokens[at]
         assert token.cities is not None
         for length in token.cities.lengths:
             words = tuple([other.folded for other in tokens[at : at + length]])
-            people = token.cities.people.get(words)
-            if people is None:
+            city = token.cities.cities.get(words)
+            if city is None:
                 continue
-            large = people >= _LARGE_CITY
-            if length > 1:
+            large = city.people >= _LARGE_CITY
+            if len(words) > 1:
                 if token.capital or large:
-                    return words
+                    return city, at + len(words) - 1
                 continue
             ordinary = token.text in self._ordinary or bool(token.phrases) or token.text in self.function_words
             if token.capital and (not ordinary or (previous in self.prepositions and not _is_time(token))):
-                return words
+                return city, at + len(words) - 1
             if not token.capital and not ordinary and large and len(token.text) >= 4:
-                return words
+                return city, at + len(words) - 1
         return None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.chat.metric import Entry
 from assay.errors import SourceError
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
@@ -107,13 +110,29 @@ def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield f"{path}:{number}", json.loads(line)
+                    yield f"{path}:{number}", load_json(line)
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
     except UnicodeDecodeError as error:
         raise SourceError("is not UTF-8 text", where=str(path), hint="Save it as UTF-8") from error
     except (json.JSONDecodeError, RecursionError) as error:
         raise SourceError(f"is no JSON: {error}", where=f"{path}:{number}", hint="One JSON object to a line") from error
+
+
+def load_json(text: str) -> Any:
+    """Parsed JSON; halves of a surrogate pair, which JSON can escape and no text can hold, become U+FFFD."""
+    data = json.loads(text)
+    return _whole(data) if _SURROGATE.search(text) else data
+
+
+def _whole(data: Any) -> Any:
+    if isinstance(data, str):
+        return data.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(data, list):
+        return [_whole(item) for item in data]
+    if isinstance(data, dict):
+        return {_whole(key): _whole(value) for key, value in data.items()}
+    return data
 
 
 def write_jsonl(transcripts: Iterable[Transcript], path: Path) -> None:

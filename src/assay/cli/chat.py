@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.errors import UsageError
+from assay.errors import SourceError, UsageError
 
 app = typer.Typer(
     help="Score conversations: fifteen metrics, each explained by the words that moved it.", no_args_is_help=True
@@ -54,6 +54,8 @@ def score(
 
         chosen = [*(chosen or METRICS.names()), Judge(judge_url, judge_model, samples=judge_samples).metric()]
     scores = score_transcripts(read_transcripts(file, form=form, agent=agent), metrics=chosen, seed=seed)
+    if not scores.answers:
+        raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
     if json_out is not None:
         _write_json(scores.as_dict(), json_out)
     if html_out is not None:
@@ -71,11 +73,12 @@ def score(
 def _write_json(data: dict[str, Any], out: str) -> None:
     import json
 
-    text = json.dumps(data, ensure_ascii=False, indent=1)
+    # Half a surrogate pair has no bytes; its escape is what JSON would write anyway.
+    text = (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
     if out == "-":
-        typer.echo(text)
+        typer.echo(text, nl=False)
         return
     try:
-        Path(out).write_text(text + "\n", encoding="utf-8")
+        Path(out).write_bytes(text)
     except OSError as error:
         raise UsageError(f"the scores cannot be written: {error.strerror}", where=out) from error

@@ -39,7 +39,7 @@ def write(scores: Scores, path: str | Path) -> Path:
     """Write the page."""
     target = Path(path)
     try:
-        target.write_text(render(scores), encoding="utf-8")
+        target.write_bytes(render(scores).encode("utf-8", "replace"))
     except OSError as error:
         raise UsageError(f"the report cannot be written: {error.strerror}", where=str(target)) from error
     return target
