@@ -229,8 +229,11 @@ def _write_json(content: object, target: str) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if target == "-":
         print(text)
-    else:
+        return
+    try:
         Path(target).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"the JSON cannot be written: {error.strerror}", where=target) from error
 
 
 @contextmanager

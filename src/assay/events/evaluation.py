@@ -26,6 +26,9 @@ from assay.types import Estimate
 
 Progress = Callable[[str, int, int | None], None]
 
+# Fewer spoiled events of a kind than this may be chance, even if no other of their kind is there.
+_A_WHOLE_KIND = 5
+
 _QUANTISED = "events as recorded, put through the other side's encoding so that like is compared with like"
 
 
@@ -64,6 +67,9 @@ class Input:
     """Its path or address, or what kind of object it was."""
     events: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
+    """Valid events by kind."""
+    spoiled_kinds: Counter[str] = field(default_factory=Counter)
+    """Invalid events by kind, where it could be read."""
     problems: Counter[str] = field(default_factory=Counter)
     """Invalid events by reason."""
     episodes: set[str] = field(default_factory=set)
@@ -73,8 +79,9 @@ class Input:
         self.events += len(batch)
         self.notes.update(batch.notes)
         self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode))
-        kinds = np.bincount(batch.kind[batch.valid] + 1, minlength=4)
-        self.kinds.update({kind.name.lower(): int(kinds[kind + 1]) for kind in Kind if kinds[kind + 1]})
+        for chosen, counter in ((batch.valid, self.kinds), (~batch.valid, self.spoiled_kinds)):
+            counts = np.bincount(batch.kind[chosen] + 1, minlength=4)
+            counter.update({kind.name.lower(): int(counts[kind + 1]) for kind in Kind if counts[kind + 1]})
         self.problems.update({problem.sentence: n for problem, n in batch.problems().items()})
 
     @property
@@ -271,17 +278,27 @@ def _check(predicted: Input, truth: Input) -> None:
     """Refuse what would give numbers about nothing."""
     if not truth.events:
         raise SourceError("no true events were found", where=truth.source, hint="Is it the right file and encoding?")
-    if truth.invalid == truth.events:
+    if spoiled := _hopeless(truth):
         reason = truth.problems.most_common(1)[0][0]
         raise TruthError(
-            f"none of the {truth.events:,} true events decodes: {reason}",
+            f"{spoiled} do not decode, mostly because of: {reason}",
             where=truth.source,
-            hint="Check --encoding; spoiled truths are an error in the data and cannot be scored",
+            hint="Check --encoding; a truth that does not decode is an error in the data and cannot be scored",
         )
     if not predicted.events:
         raise SourceError(
             "no predicted events were found", where=predicted.source, hint="Is it the right file and encoding?"
         )
+
+
+def _hopeless(truth: Input) -> str | None:
+    """What of the truth is so spoiled that it must have been read wrongly: most of it, or a kind as a whole."""
+    if 2 * truth.invalid > truth.events:
+        return f"{truth.invalid:,} of {truth.events:,} true events"
+    for kind, n in truth.spoiled_kinds.items():
+        if kind != "unknown" and not truth.kinds[kind] and n >= _A_WHOLE_KIND:
+            return f"all {n:,} true {kind} events"
+    return None
 
 
 def _warnings(predicted: Input, truth: Input, unit: str, episodes: int) -> list[str]:
