@@ -248,4 +248,4 @@ def test_half_a_surrogate_pair_is_scored(tmp_path: Path) -> None:
     path.write_text(line, "utf-8")
     (answer,) = score(read_transcripts(path)).answers
     assert answer.response == "15°C \ufffd in \U0001f327 Oslo"
-    assert answer.entries["task_completion"].score == 0.7
+    assert answer.entries["task_completion"].score == 0.1  # under 20 characters

@@ -102,6 +102,8 @@ class Reading:
     """Dates and clock times written with numbers."""
     numbers: list[int] = field(default_factory=list)
     """Indices of numbers in digits that are no list markers, dates or clock times."""
+    vocabulary: frozenset[str] | None = None
+    """Its folded words; made when a name is first looked for."""
     memory: dict[str, object] = field(default_factory=dict)
     """What others have derived from this reading alone, kept with it."""
 
@@ -137,6 +139,10 @@ class Reading:
 
     def find(self, names: Mapping[str, Sequence[tuple[str, ...]]]) -> list[Place]:
         """Where names occur, in any case and in the order of the text; `names` has their folded words by the first."""
+        if self.vocabulary is None:
+            self.vocabulary = frozenset([token.folded for token in self.tokens])
+        if self.vocabulary.isdisjoint(names):
+            return []
         found = []
         for at in [n for n, token in enumerate(self.tokens) if token.folded in names]:
             for words in names[self.tokens[at].folded]:
