@@ -113,10 +113,11 @@ class EventReport:
 
     def flat(self, protocol: str = "owa") -> dict[str, float | None]:
         """Every figure of one protocol by its key of SPEC.md; None where undefined."""
-        name = protocol.split("@")[0]
-        if name not in self.protocols:
-            raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {', '.join(self.protocols)}")
-        return self.protocols[name].flat()
+        for result in self.protocols.values():
+            if protocol in (result.name, result.label):
+                return result.flat()
+        known = ", ".join(result.label for result in self.protocols.values())
+        raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {known}")
 
     def to_json(self) -> dict[str, Any]:
         """What `assay events eval --json` prints."""
@@ -168,6 +169,8 @@ def evaluate(
     encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
     chosen = _configured(protocols, encoder, settings or {})
     Resampling(interval or "event", reps, level, seed)  # wrong settings are told before anything is read
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads cannot score anything", hint="Give 1 or more, or leave it out")
     inputs = Input(_described(predicted)), Input(_described(truth))
     readings = [
         Reading(encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
@@ -193,7 +196,7 @@ def evaluate(
     }
     stated = {
         "encoding": encoder.name,
-        "strict": strict,
+        "strict": getattr(encoder, "strict", False),
         "interval": plan.unit,
         "reps": reps,
         "level": level,
@@ -214,12 +217,14 @@ def decode(
 
 
 def _configured(names: Sequence[str], encoder: Codec, settings: Mapping[str, Any]) -> list[EventProtocol]:
-    found = [PROTOCOLS.get(name.split("@")[0]) for name in dict.fromkeys(names)]
-    for name, protocol in zip(dict.fromkeys(names), found, strict=True):
-        version = name.partition("@")[2]
+    found: dict[str, EventProtocol] = {}  # a protocol asked for twice, by name and by version, is scored once
+    for name in names:
+        bare, _, version = name.partition("@")
+        protocol = PROTOCOLS.get(bare)
         if version and version != str(protocol.version):
             raise UsageError(f"there is no {name}", hint=f"This assay has {protocol.name}@{protocol.version}")
-    return [protocol.configured(encoder, settings) for protocol in found]
+        found[bare] = protocol
+    return [protocol.configured(encoder, settings) for protocol in found.values()]
 
 
 def _described(source: object) -> str:

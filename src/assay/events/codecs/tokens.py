@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,10 @@ _COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "prob
 _SHORTEST = len("<EVENT_START>")
 # Text is decoded in pieces of about this many letters: one that is encoded first is still in cache when it is read.
 _PIECE = 1_000_000
-_RESERVED = ("<EVENT_START>", "<EVENT_END>", "<KEYBOARD>", "<MOUSE>", "<SCREEN>", "<press>", "<release>")
+# What no image token may be: every token that has a meaning of its own.
+_RESERVED = re.compile(
+    r"<(EVENT_START|EVENT_END|KEYBOARD|MOUSE|SCREEN|press|release|SIGN_PLUS|SIGN_MINUS|(VK_|MB_)?\d+)>"
+)
 
 
 class Tokenizer(Protocol):
@@ -81,17 +85,17 @@ class TokenCodec:
         for bases in (self.time_bases, self.delta_bases, self.scroll_bases):
             if (
                 not bases
-                or any(base < 1 for base in bases)
+                or not all(1 <= base <= kernels.MAX_BASE for base in bases)
                 or math.prod(bases) >= 2**31
                 or len(bases) > kernels.MAX_DIGITS_A_NUMBER
             ):
-                raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers, 1 or more each")
+                raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers from 1 to a million")
         if not 0 < self.unit_ns <= 3600 * 10**9:
             raise UsageError(f"a time unit of {self.unit_ns} ns makes no sense", hint="Give nanoseconds, e.g. 10000000")
         inner = self.image[1:-1]
         if not (self.image.startswith("<") and self.image.endswith(">") and inner and not set("<>") & set(inner)):
             raise UsageError(f"'{self.image}' is not one token", hint="An image token looks like <image>")
-        if self.image in _RESERVED or inner.isdigit():
+        if _RESERVED.fullmatch(self.image):
             raise UsageError(f"'{self.image}' has another meaning in this encoding", hint="Choose another image token")
 
     @property
@@ -177,6 +181,8 @@ class TokenCodec:
         """
         table = self.codes_of(tokenizer)
         array = np.atleast_2d(np.asarray(ids))
+        if not array.size:
+            array = array.astype(np.int64)  # NumPy takes an empty list for numbers with a fraction
         if not np.issubdtype(array.dtype, np.integer) or array.ndim != 2:
             raise UsageError("token ids must be whole numbers of shape (tokens,) or (sequences, tokens)")
         mask = array if labels is None else np.atleast_2d(np.asarray(labels))
