@@ -21,6 +21,8 @@ _CONDITION = ("main_condition", "condition", "conditions", "description", "weath
 _PLACE = ("city", "name", "location", "place", "city_name")
 _DATE = ("date", "day", "dt_txt", "datetime", "dt")
 _DAYS = ("forecast", "daily", "days", "list", "forecasts")
+_CURRENT = ("current", "current_weather", "now")
+_ENVELOPES = ("data", "result", "weather", "report", "weather_data")
 _KELVIN_ABOVE = 150.0
 # How deep a list of days may lie: {"forecast": {"daily": [...]}}.
 _DEEPEST = 3
@@ -30,9 +32,9 @@ def read_truth(data: Any) -> Truth:
     """Current temperature, feels-like and condition, and for each day of a forecast its high, low and condition."""
     field = "weather_data_used"
     is_list = isinstance(data, Sequence) and not isinstance(data, str)
-    root = {"forecast": data} if is_list else mapping(data, field)
+    root = {"forecast": data} if is_list else _unwrapped(mapping(data, field))
     imperial = str(root.get("units", "")).lower() in ("imperial", "fahrenheit", "f", "us")
-    nested = next((name for name in ("current", "current_weather", "now") if name in root), None)
+    nested = next((name for name in _CURRENT if name in root), None)
     current = mapping(root.get(nested), f"{field}.{nested}") if nested else root
     reader = _Reader(imperial)
     facts: list[Fact] = []
@@ -57,6 +59,14 @@ def read_truth(data: Any) -> Truth:
         if state:
             states[day] = state
     return Truth(_place(root, current, field), tuple(facts), states, today=today, source=data)
+
+
+def _unwrapped(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The table itself, or the one inside an envelope: `{"status": "success", "data": {...}}`."""
+    if any(name in table for name in (*_CURRENT, *_TEMPERATURE, *_DAYS, "main")):
+        return table
+    inner = next((table[name] for name in _ENVELOPES if isinstance(table.get(name), Mapping)), None)
+    return table if inner is None else inner
 
 
 class _Reader:
