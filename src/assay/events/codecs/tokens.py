@@ -31,6 +31,8 @@ CLAMPED = "deltas or scrolls out of the encoding's range, clamped"
 
 # The columns in the order that the kernels take them in.
 _COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+# Eight digits of nine letters each, as they may stand in a spoiled text, then still add up to less than 2**63.
+_MAX_SPAN = 10**9
 # Shortest possible event in a text: an <EVENT_START> that the next one cuts short.
 _SHORTEST = len("<EVENT_START>")
 # Text is decoded in pieces of about this many letters: one that is encoded first is still in cache when it is read.
@@ -86,7 +88,7 @@ class TokenCodec:
             if (
                 not bases
                 or not all(1 <= base <= kernels.MAX_BASE for base in bases)
-                or math.prod(bases) >= 2**31
+                or math.prod(bases) > _MAX_SPAN
                 or len(bases) > kernels.MAX_DIGITS_A_NUMBER
             ):
                 raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers from 1 to a million")
