@@ -12,12 +12,12 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from assay.chat.demo import demo
+from assay.chat import samples
 from assay.chat.scoring import Scores, score
-from assay.chat.table import table
 from assay.chat.transcript import Transcript
 from assay.cli.chat import app
 from assay.report.chat import highlight, render
+from assay.report.terminal_chat import conversations
 
 RAIN = {"current": {"city": "Helsinki", "temperature": 15, "main_condition": "rain"}}
 RIGHT = "It's 15°C with rain in Helsinki; take an umbrella."
@@ -119,7 +119,7 @@ def test_overlapping_marks_keep_the_text_whole() -> None:
 
 def test_the_table_names_the_unit_of_its_intervals(scores: Scores) -> None:
     console = Console(file=io.StringIO(), width=100)
-    console.print(table(scores))
+    console.print(conversations(scores))
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "resampled by scenario" in shown
     assert "accuracy" in shown
@@ -166,9 +166,8 @@ def test_an_error_of_use_exits_2_without_a_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in run.stderr
 
 
-def test_the_demo_shows_that_the_careful_assistant_is_better(tmp_path: Path) -> None:
-    console = Console(file=io.StringIO(), width=100)
-    scores = demo(tmp_path, console)
+def test_the_bundled_conversations_show_that_the_careful_assistant_is_better() -> None:
+    scores = score(samples.transcripts())
     assert scores.agents == ["careful", "hasty"]
     means = {(line.agent, line.metric): line.estimate.value for line in scores.lines()}
     for metric in (
@@ -183,5 +182,6 @@ def test_the_demo_shows_that_the_careful_assistant_is_better(tmp_path: Path) -> 
         assert careful is not None
         assert hasty is not None
         assert careful > hasty, metric
-    assert (tmp_path / "conversations.jsonl").exists()
-    assert json.loads((tmp_path / "conversations.json").read_text("utf-8"))["answers"]
+    passes = {agent: scores.passes(agent)["pass^k"][1].value for agent in scores.agents}
+    assert passes["careful"] == 1.0
+    assert (passes["hasty"] or 0) < 0.2

@@ -131,7 +131,7 @@ def _write(path: Path, *records: Any) -> Path:
 
 
 def test_our_own_form_survives_a_round_trip(tmp_path: Path) -> None:
-    from assay.chat.demo import transcripts
+    from assay.chat.samples import transcripts
 
     samples = transcripts()
     write_jsonl(samples, tmp_path / "out.jsonl")

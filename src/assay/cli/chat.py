@@ -65,9 +65,9 @@ def score(
     if json_out != "-":
         from rich.console import Console
 
-        from assay.chat.table import table
+        from assay.report.terminal_chat import conversations
 
-        Console().print(table(scores))
+        Console().print(conversations(scores))
 
 
 def _write_json(data: dict[str, Any], out: str) -> None:

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.events.stream import EventStream
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up recordings.")] = 7,
 ) -> None:
-    """Make up recordings and two models' predictions of them, score both, and write a report."""
+    """Score two made-up models and two made-up assistants, and write a report about each pair."""
     from rich.console import Console
 
     if out.exists() and not out.is_dir():
         raise UsageError(f"'{out}' is a file", hint="Name a folder with --out")
     out.mkdir(parents=True, exist_ok=True)
-    _events(out, seed, Console())
+    console = Console()
+    _events(out, seed, console)
+    _conversations(out, console)
 
 
-def _events(out: Path, seed: int, console: object) -> None:
-    from rich.console import Console
-
+def _events(out: Path, seed: int, console: Console) -> None:
     from assay.events import synthetic
     from assay.events.evaluation import evaluate
     from assay.events.protocols import every_protocol
     from assay.report import events as page
     from assay.report import terminal
 
-    assert isinstance(console, Console)
     truth = synthetic.recording(seed=seed)
     files = {"truth": out / "truth.jsonl", "good": out / "good.jsonl", "poor": out / "poor.jsonl"}
     models = {"good": synthetic.GOOD, "poor": synthetic.POOR}
@@ -56,14 +60,34 @@ def _events(out: Path, seed: int, console: object) -> None:
     console.print(f"  assay events decode {files['poor']}", highlight=False)
 
 
-def _write(path: Path, stream: object) -> None:
+def _conversations(out: Path, console: Console) -> None:
+    from assay.chat import samples
+    from assay.chat.scoring import score
+    from assay.chat.transcript import write_jsonl
+    from assay.report import chat as page
+    from assay.report.terminal_chat import conversations
+
+    transcripts = samples.transcripts()
+    file = out / "conversations.jsonl"
+    write_jsonl(transcripts, file)
+    scores = score(transcripts)
+    console.print(
+        f"\n[bold]Conversations.[/bold] {len(scores.answers)} answers of two made-up assistants, [bold]careful[/bold] "
+        f"and [bold]hasty[/bold], in {len({transcript.scenario for transcript in transcripts})} scenarios.\n"
+    )
+    console.print(conversations(scores))
+    report = page.write(scores, out / "conversations.html")
+    console.print("\nLook next at:")
+    console.print(f"  {report}  for the words that moved each score", highlight=False, soft_wrap=True)
+    console.print(f"  assay chat score {file} --json -", highlight=False, soft_wrap=True)
+
+
+def _write(path: Path, stream: EventStream) -> None:
     """One row per event, with its episode and stratum."""
     import json
 
     from assay.events import synthetic
-    from assay.events.stream import EventStream
 
-    assert isinstance(stream, EventStream)
     texts = synthetic.token_text(stream)
     with path.open("w", encoding="utf-8") as file:
         for text, at in zip(texts, stream.episode.tolist(), strict=True):

@@ -13,6 +13,7 @@ from assay.chat.metric import Entry, Evidence, signed
 from assay.chat.scoring import KS, Answer, Scores
 from assay.errors import UsageError
 from assay.report.page import document, escape, table
+from assay.types import Estimate
 
 # A page of more answers would be too large to open on a phone; the JSON has them all.
 MOST_ANSWERS = 500
@@ -60,6 +61,8 @@ def render(scores: Scores) -> str:
         "<h2>Metrics</h2>",
         _summary(scores),
         "<h2>Repetitions</h2>",
+        "<p>pass^k: all of k repetitions of a scenario pass. pass@k: at least one does. Over the scenarios with "
+        "at least k repetitions.</p>",
         _passes(scores),
         "<h2>Answers</h2>",
         "<p>Words that moved a score are highlighted; the number beside them is the line of evidence below.</p>",
@@ -70,23 +73,25 @@ def render(scores: Scores) -> str:
 
 
 def _summary(scores: Scores) -> str:
-    rows = []
-    for metric in scores.metrics:
-        cells = [f"<code>{escape(metric.name)}</code> <span class=muted>{escape(metric.asks)}</span>"]
-        for agent in scores.agents:
-            line = next(line for line in scores.lines() if line.agent == agent and line.metric == metric.name)
-            estimate = line.estimate
-            if estimate.value is None:
-                cells += ["–", "nothing measured"]
-            else:
-                ends = "" if estimate.low is None else f"{estimate.low:.2f} … {estimate.high:.2f}"
-                cells += [f"{estimate.value:.2f}", ends]
-            cells.append(f"{estimate.n} / {estimate.n_skipped}")
-        rows.append(cells)
-    header = ["metric"]
-    for agent in scores.agents:
-        header += [escape(agent), "interval", "measured / not"]
-    return table(header, rows)
+    """Intervals and counts stand below their value, so that it fits on a phone."""
+    lines = {(line.agent, line.metric): line.estimate for line in scores.lines()}
+    rows = [
+        [
+            f"<code>{escape(metric.name)}</code><small>{escape(metric.asks)}</small>",
+            *(_cell(lines[agent, metric.name]) for agent in scores.agents),
+        ]
+        for metric in scores.metrics
+    ]
+    return table(["metric", *map(escape, scores.agents)], rows)
+
+
+def _cell(estimate: Estimate) -> str:
+    counts = f"{estimate.n} measured, {estimate.n_skipped} not"
+    if estimate.value is None:
+        return f"–<small>{counts}</small>"
+    one = estimate.low is None or estimate.high is None
+    ends = "one scenario" if one else f"[{estimate.low:.2f}, {estimate.high:.2f}]"
+    return f"{estimate.value:.2f}<small>{ends}</small><small>{counts}</small>"
 
 
 def _passes(scores: Scores) -> str:
