@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.errors import UsageError, unknown_name
+from assay.errors import AssayWarning, UsageError, unknown_name
 from assay.events.codecs import kernels
 from assay.events.stream import IGNORED_BYTES, EventStream, Kind, blank_columns, concatenate
 
@@ -255,7 +256,7 @@ class TokenCodec:
     # --- encoding ---------------------------------------------------------------------------------------------------
 
     def encode_each(self, stream: EventStream) -> list[str]:
-        """One text per event. Deltas and scrolls out of range are clamped; `quantise` counts how many."""
+        """One text per event. Deltas and scrolls out of range are clamped, with a warning that counts them."""
         text, offsets = self.encode_slices(stream)
         return [text[a:b].decode() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
 
@@ -267,6 +268,8 @@ class TokenCodec:
         if ((stream.flags < 0) | (stream.flags > 0xFFF)).any():
             raise UsageError("button flags above 0xFFF cannot be encoded")
         whole = self.quantise(stream)
+        if clamped := whole.notes[CLAMPED] - stream.notes[CLAMPED]:
+            warnings.warn(f"{clamped:,} {CLAMPED}", AssayWarning, stacklevel=3)
         offsets = np.empty(len(stream) + 1, np.int64)
         digits = len(self.time_bases) + 2 * len(self.delta_bases) + len(self.scroll_bases)
         room = len("<EVENT_START><KEYBOARD><EVENT_END>") + 3 * len("<SIGN_MINUS>") + 3 * len("<MB_15>")
