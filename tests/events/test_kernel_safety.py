@@ -100,6 +100,7 @@ def test_any_bytes_at_all_decode_to_something(encoding: str) -> None:
 bases = st.lists(st.integers(1, 60), min_size=1, max_size=5).map(tuple)
 
 
+@pytest.mark.filterwarnings("ignore::assay.errors.AssayWarning")  # clamping is not the point here
 @given(bases, bases, bases, st.booleans(), st.integers(1, 200), st.integers(0, 2**32))
 def test_the_longest_events_fit_into_the_room_made_for_them(
     time: tuple[int, ...], delta: tuple[int, ...], scroll: tuple[int, ...], signed: bool, image: int, seed: int
