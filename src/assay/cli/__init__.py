@@ -11,7 +11,7 @@ import sys
 import typer
 
 from assay import __version__
-from assay.cli import demo, events
+from assay.cli import demo, events, runs
 from assay.errors import AssayError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(events.app, name="events")
+app.add_typer(runs.app, name="runs")
 app.command("demo")(demo.demo)
 
 

@@ -150,11 +150,11 @@ def _write_ahead(connection: Connection) -> None:
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            raw.execute("PRAGMA journal_mode = WAL").fetchall()  # type: ignore[attr-defined]
+            raw.execute("PRAGMA journal_mode = WAL").fetchall()
             return
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
-                # Unable, as on some network disks: SQLite works without it. What is truly wrong shows at the first write.
+                # Some network disks cannot: SQLite works without it. What is truly wrong shows at the first write.
                 return
             time.sleep(0.01)
 

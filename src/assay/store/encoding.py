@@ -31,7 +31,12 @@ _SHORTEST_PACKED = 200  # below this, the dictionary that zlib would need to sav
 _LARGEST = 1 << 30
 _SMALL = 64  # states up to this many bytes are looked up before they are made: scores repeat all the time
 
-_INTEGERS = {b"b": np.dtype("<i1"), b"h": np.dtype("<i2"), b"i": np.dtype("<i4"), b"q": np.dtype("<i8")}
+_INTEGERS: dict[bytes, np.dtype[Any]] = {
+    b"b": np.dtype("<i1"),
+    b"h": np.dtype("<i2"),
+    b"i": np.dtype("<i4"),
+    b"q": np.dtype("<i8"),
+}
 _LETTERS = {kind: letter for letter, kind in _INTEGERS.items()}
 _FLOATS = np.dtype("<f8")
 
@@ -170,7 +175,7 @@ def _array(payload: bytes, at: int, kind: np.dtype[Any]) -> tuple[NDArray[Any], 
 def _smallest(counts: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
     """Counts in as few bytes as hold them all."""
     top = int(counts.max()) if len(counts) else 0
-    return counts.astype(next(kind for kind in _INTEGERS.values() if top <= np.iinfo(kind).max), copy=False)
+    return counts.astype(next(kind for kind in _INTEGERS.values() if top < 2 ** (8 * kind.itemsize - 1)), copy=False)
 
 
 def _write_distribution(state: Distribution) -> bytes:

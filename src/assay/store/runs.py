@@ -257,9 +257,7 @@ class Store:
                     entries.get(turn.number, {}),
                     turn.passed,
                 )
-                for turn in connection.execute(
-                    select(turns).where(turns.c.run == row.number).order_by(turns.c.number)
-                )
+                for turn in connection.execute(select(turns).where(turns.c.run == row.number).order_by(turns.c.number))
             ]
 
     def artefacts(self, ref: str) -> dict[str, bytes]:
@@ -267,8 +265,8 @@ class Store:
         with self._database.reading() as connection:
             files = schema.artefacts.c
             number = _resolved(connection, ref).number
-            found = connection.execute(select(files.name, files.content).where(files.run == number).order_by(files.name))
-            return {name: bytes(content) for name, content in found}
+            found = select(files.name, files.content).where(files.run == number).order_by(files.name)
+            return {name: bytes(content) for name, content in connection.execute(found)}
 
     def list(
         self,
@@ -459,9 +457,7 @@ def _add(connection: Connection, run: AnyRow, tallies: Tallies, answers: Iterabl
     _add_answers(connection, run, said, groups, numbers)
     count = select(func.count()).select_from(schema.cases).where(schema.cases.c.run == run.number).scalar_subquery()
     connection.execute(
-        update(schema.runs)
-        .where(schema.runs.c.number == run.number)
-        .values(group_names=list(groups), case_count=count)
+        update(schema.runs).where(schema.runs.c.number == run.number).values(group_names=list(groups), case_count=count)
     )
     return new
 
@@ -591,7 +587,8 @@ def _load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, d
     )
     loaded: dict[str, dict[Case, dict[str, State]]] = {}
     cache: Cache = {}
-    for group, case, states in _in_pieces(rows):
+    for row in (row for piece in rows.partitions(1000) for row in piece):
+        group, case, states = row
         loaded.setdefault(run.group_names[group], {})[known[case]] = decode(bytes(states), cache)
     return loaded
 
@@ -600,8 +597,3 @@ def _batches(things: Iterable[Thing], size: int) -> Iterator[list[Thing]]:
     remaining = iter(things)
     while batch := list(islice(remaining, size)):
         yield batch
-
-
-def _in_pieces(rows: Any) -> Iterator[AnyRow]:
-    for piece in rows.partitions(1000):
-        yield from piece
