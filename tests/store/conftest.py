@@ -33,7 +33,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "runs.db")
     running: postgres.Server = request.getfixturevalue("server")
-    return running.new_database()
+    return running.new_schema()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -37,14 +38,17 @@ class Server:
     def address(self, database: str = "postgres") -> str:
         return f"postgresql://assay@/{database}?host={quote(str(self.folder))}"
 
-    def new_database(self) -> str:
-        """The address of an empty database."""
+    def new_schema(self) -> str:
+        """The address of an empty schema: as good as a database of its own, and made in a tenth of the time."""
+        name = f"assay_{next(self._numbers)}"
+        self.execute(f"CREATE SCHEMA {name}")
+        return f"{self.address()}&options={quote(f'-csearch_path={name}')}"
+
+    def execute(self, statement: str) -> None:
         import psycopg
 
-        name = f"assay_{next(self._numbers)}"
         with psycopg.connect(self.address(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type,unused-ignore]
-        return self.address(name)
+            connection.execute(statement.encode())
 
 
 @contextmanager
@@ -76,12 +80,9 @@ def running(*, durable: bool = False) -> Iterator[Server]:
         yield Server(folder)
     finally:
         if server is not None:
-            server.terminate()
-            try:
-                server.wait(5)
-            except subprocess.TimeoutExpired:
-                server.send_signal(3)  # SIGQUIT: at once, without waiting for clients
-                server.wait(10)
+            # At once, without waiting for clients or writing back what is thrown away next.
+            server.send_signal(signal.SIGQUIT)
+            server.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
 
 

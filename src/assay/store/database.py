@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,8 +81,13 @@ class Database:
         """A transaction that writes all or nothing. In SQLite it waits for its turn at the start, not in the middle."""
         with self._in_words(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: True})
-            with connection.begin():
-                yield connection
+            try:
+                with connection.begin():
+                    yield connection
+            except DBAPIError as error:
+                if self.path is not None and re.search(r"full|disk i/o", str(error.orig).lower()):
+                    _shorten_log(connection, self.path)
+                raise
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -157,6 +163,29 @@ def _write_ahead(connection: Connection) -> None:
                 # Some network disks cannot: SQLite works without it. What is truly wrong shows at the first write.
                 return
             time.sleep(0.01)
+
+
+def _shorten_log(connection: Connection, path: Path) -> None:
+    """Give back the room that a transaction took which found the disk full.
+
+    What it had written lies behind the last commit in the write-ahead log, which SQLite only ever shortens once its
+    commits are in the file itself, and for that there is no room. Nobody reads beyond the last frame that the log's index
+    names, and nobody else appends while we hold the lock for writing, so what lies there can be cut off.
+    """
+    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    try:
+        with connection.begin():
+            # Format of the index: https://www.sqlite.org/walformat.html, 2.1: size of a page, and number of the last frame.
+            with index.open("rb") as file:
+                page, last = struct.unpack_from("=H I", file.read(20), 14)
+            frames = last * (24 + (65536 if page == 1 else page))
+            if log.stat().st_size > 32 + frames:
+                os.truncate(log, 32 + frames)
+        raw = connection.connection.dbapi_connection
+        if raw is not None:
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except (OSError, struct.error, SQLAlchemyError, sqlite3.Error):
+        return  # an attempt to be of service; the error itself is told in any case
 
 
 def _postgresql(address: str) -> Engine:

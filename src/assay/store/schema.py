@@ -70,10 +70,10 @@ runs = Table(
     "runs",
     _metadata,
     Column("number", Integer, primary_key=True),
-    Column("id", Text),
-    Column("kind", Text),
+    Column("id", AnyText),
+    Column("kind", AnyText),
     Column("name", AnyText),
-    Column("created", Text),
+    Column("created", AnyText),
     Column("status", Text),
     Column("command", AnyText),
     Column("settings", Json),
@@ -128,7 +128,7 @@ artefacts = Table(
     _metadata,
     Column("run", Integer, primary_key=True),
     Column("name", AnyText, primary_key=True),
-    Column("media_type", Text),
+    Column("media_type", AnyText),
     Column("content", LargeBinary),
 )
 tags = Table(
