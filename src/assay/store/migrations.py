@@ -53,6 +53,7 @@ _FIRST = (
         query TEXT NOT NULL,
         response TEXT NOT NULL,
         passed BOOLEAN NOT NULL,
+        entries TEXT NOT NULL,
         PRIMARY KEY (run, number),
         UNIQUE (run, case_number, group_number, repetition, turn),
         FOREIGN KEY (run, case_number) REFERENCES cases (run, number) ON DELETE CASCADE
@@ -63,7 +64,6 @@ _FIRST = (
         metric TEXT NOT NULL,
         score DOUBLE PRECISION NOT NULL,
         measured BOOLEAN NOT NULL,
-        entry TEXT NOT NULL,
         PRIMARY KEY (run, turn_number, metric),
         FOREIGN KEY (run, turn_number) REFERENCES turns (run, number) ON DELETE CASCADE
     )""",
