@@ -18,6 +18,7 @@ from assay.report.events import render
 from assay.store import open_store
 from assay.store.recording import digest, environment, events_run
 from assay.store.runs import Store
+from assay.types import Distribution
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +66,29 @@ def test_episodes_that_only_one_side_has_are_remembered(tmp_path: Path, truth: E
         report, again = kept(store, truth[truth.episode != 1], truth, reps=20)
     assert (len(again.predicted.episodes), len(again.truth.episodes)) == (2, 3)
     assert again.to_json() == report.to_json()
+
+
+def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: Path) -> None:
+    from assay.chat import samples
+    from assay.chat.scoring import rebuilt as rebuilt_scores
+    from assay.chat.scoring import score
+    from assay.chat.transcript import write_jsonl
+    from assay.report import chat
+    from assay.store.recording import chat_run
+
+    transcripts = samples.transcripts()
+    file = tmp_path / "said.jsonl"
+    write_jsonl(transcripts, file)
+    scores = score(transcripts)
+    run = store.load(store.save(chat_run(scores, file), answers=scores.answers))
+    again = rebuilt_scores(run, store.answers(run.id))
+    assert again.as_dict() == scores.as_dict()
+    assert chat.render(again) == chat.render(scores)
+    assert list(run.tallies) == scores.agents
+    assert set(run.versions.values()) == {1}
+    line = scores.lines()[0]
+    kept_states = [states[line.metric] for states in run.tallies[line.agent].values()]
+    assert sum(state.n for state in kept_states if isinstance(state, Distribution)) == line.estimate.n
 
 
 def test_a_run_of_a_protocol_that_changed_is_not_recomputed(predicted: EventStream, truth: EventStream) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -213,6 +214,8 @@ def _codec(
         if given is not None:
             settings[name] = _bases(name, given)
     if unit_ms is not None:
+        if not math.isfinite(unit_ms):
+            raise UsageError(f"a time unit of {unit_ms} ms makes no sense", hint="Give milliseconds, e.g. 10")
         settings["unit_ns"] = round(unit_ms * 1_000_000)
     if image_token is not None:
         settings["image"] = image_token
@@ -246,8 +249,11 @@ def _write_json(content: object, target: str) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if target == "-":
         print(text)
-    else:
+        return
+    try:
         Path(target).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"the JSON cannot be written: {error.strerror}", where=target) from error
 
 
 @contextmanager

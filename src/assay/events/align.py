@@ -113,8 +113,14 @@ def _leftovers(ours: _Side, theirs: _Side) -> Iterator[Pair]:
 def _pair(ours: _Side, theirs: _Side, name: str, other: str, n: int, m: int) -> Pair:
     start = theirs.paired.get(other, 0)
     episode = theirs.episodes.get(other) or ours.episodes[name]
+    predicted, truth = ours.take(name, n), theirs.take(other, m)
     size = max(n, m)
-    return Pair(episode, ours.take(name, n).padded(size), theirs.take(other, m).padded(size), start)
+    # A side that has nothing left has no encoding of its own either.
+    predicted, truth = (
+        replace(side, quantised=side.quantised or beside.quantised)
+        for side, beside in ((predicted, truth), (truth, predicted))
+    )
+    return Pair(episode, predicted.padded(size), truth.padded(size), start)
 
 
 def _some(names: list[str]) -> str:

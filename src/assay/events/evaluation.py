@@ -27,6 +27,9 @@ from assay.types import Estimate, Run
 
 Progress = Callable[[str, int, int | None], None]
 
+# Fewer spoiled events of a kind than this may be chance, even if no other of their kind is there.
+_A_WHOLE_KIND = 5
+
 _QUANTISED = "events as recorded, put through the other side's encoding so that like is compared with like"
 
 
@@ -65,6 +68,9 @@ class Input:
     """Its path or address, or what kind of object it was."""
     events: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
+    """Valid events by kind."""
+    spoiled_kinds: Counter[str] = field(default_factory=Counter)
+    """Invalid events by kind, where it could be read."""
     problems: Counter[str] = field(default_factory=Counter)
     """Invalid events by reason."""
     episodes: set[str] = field(default_factory=set)
@@ -74,8 +80,9 @@ class Input:
         self.events += len(batch)
         self.notes.update(batch.notes)
         self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode))
-        kinds = np.bincount(batch.kind[batch.valid] + 1, minlength=4)
-        self.kinds.update({kind.name.lower(): int(kinds[kind + 1]) for kind in Kind if kinds[kind + 1]})
+        for chosen, counter in ((batch.valid, self.kinds), (~batch.valid, self.spoiled_kinds)):
+            counts = np.bincount(batch.kind[chosen] + 1, minlength=4)
+            counter.update({kind.name.lower(): int(counts[kind + 1]) for kind in Kind if counts[kind + 1]})
         self.problems.update({problem.sentence: n for problem, n in batch.problems().items()})
 
     @property
@@ -94,10 +101,16 @@ class Input:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any], episodes: set[str]) -> Input:
-        """What `to_json` gave, with the names of the episodes, of which it keeps the number only."""
-        counts = (Counter(kept.get(key, {})) for key in ("kinds", "invalid", "notes"))
-        kinds, problems, notes = counts
-        return cls(str(kept.get("source", "")), int(kept.get("events", 0)), kinds, problems, episodes, notes)
+        """What `to_json` gave, and what a stored run keeps beside it."""
+        return cls(
+            source=str(kept.get("source", "")),
+            events=int(kept.get("events", 0)),
+            kinds=Counter(kept.get("kinds", {})),
+            spoiled_kinds=Counter(kept.get("spoiled_kinds", {})),
+            problems=Counter(kept.get("invalid", {})),
+            episodes=episodes,
+            notes=Counter(kept.get("notes", {})),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +127,11 @@ class EventReport:
 
     def flat(self, protocol: str = "owa") -> dict[str, float | None]:
         """Every figure of one protocol by its key of SPEC.md; None where undefined."""
-        name = protocol.split("@")[0]
-        if name not in self.protocols:
-            raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {', '.join(self.protocols)}")
-        return self.protocols[name].flat()
+        for result in self.protocols.values():
+            if protocol in (result.name, result.label):
+                return result.flat()
+        known = ", ".join(result.label for result in self.protocols.values())
+        raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {known}")
 
     def to_json(self) -> dict[str, Any]:
         """What `assay events eval --json` prints."""
@@ -169,6 +183,8 @@ def evaluate(
     encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
     chosen = _configured(protocols, encoder, settings or {})
     Resampling(interval or "event", reps, level, seed)  # wrong settings are told before anything is read
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads cannot score anything", hint="Give 1 or more, or leave it out")
     inputs = Input(_described(predicted)), Input(_described(truth))
     readings = [
         Reading(encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
@@ -185,7 +201,7 @@ def evaluate(
     stated = {
         "encoding": encoder.name,
         **{f"encoding.{key}": value for key, value in _unusual(encoder).items()},
-        "strict": bool(getattr(encoder, "strict", strict)),
+        "strict": getattr(encoder, "strict", False),
         "interval": plan.unit,
         "reps": reps,
         "level": level,
@@ -255,12 +271,14 @@ def decode(
 
 
 def _configured(names: Sequence[str], encoder: Codec, settings: Mapping[str, Any]) -> list[EventProtocol]:
-    found = [PROTOCOLS.get(name.split("@")[0]) for name in dict.fromkeys(names)]
-    for name, protocol in zip(dict.fromkeys(names), found, strict=True):
-        version = name.partition("@")[2]
+    found: dict[str, EventProtocol] = {}  # a protocol asked for twice, by name and by version, is scored once
+    for name in names:
+        bare, _, version = name.partition("@")
+        protocol = PROTOCOLS.get(bare)
         if version and version != str(protocol.version):
             raise UsageError(f"there is no {name}", hint=f"This assay has {protocol.name}@{protocol.version}")
-    return [protocol.configured(encoder, settings) for protocol in found]
+        found[bare] = protocol
+    return [protocol.configured(encoder, settings) for protocol in found.values()]
 
 
 def _described(source: object) -> str:
@@ -319,17 +337,27 @@ def _check(predicted: Input, truth: Input) -> None:
     """Refuse what would give numbers about nothing."""
     if not truth.events:
         raise SourceError("no true events were found", where=truth.source, hint="Is it the right file and encoding?")
-    if truth.invalid == truth.events:
+    if spoiled := _hopeless(truth):
         reason = truth.problems.most_common(1)[0][0]
         raise TruthError(
-            f"none of the {truth.events:,} true events decodes: {reason}",
+            f"{spoiled} do not decode, mostly because of: {reason}",
             where=truth.source,
-            hint="Check --encoding; spoiled truths are an error in the data and cannot be scored",
+            hint="Check --encoding; a truth that does not decode is an error in the data and cannot be scored",
         )
     if not predicted.events:
         raise SourceError(
             "no predicted events were found", where=predicted.source, hint="Is it the right file and encoding?"
         )
+
+
+def _hopeless(truth: Input) -> str | None:
+    """What of the truth is so spoiled that it must have been read wrongly: most of it, or a kind as a whole."""
+    if 2 * truth.invalid > truth.events:
+        return f"{truth.invalid:,} of {truth.events:,} true events"
+    for kind, n in truth.spoiled_kinds.items():
+        if kind != "unknown" and not truth.kinds[kind] and n >= _A_WHOLE_KIND:
+            return f"all {n:,} true {kind} events"
+    return None
 
 
 def _warnings(predicted: Input, truth: Input, unit: str, episodes: int) -> list[str]:

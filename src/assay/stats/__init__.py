@@ -4,6 +4,7 @@ Knows NumPy and `assay.types`, and nothing of events or conversations.
 """
 
 from assay.stats.bootstrap import UNITS, Resampling, bootstrap, ratio_interval, sum_interval, value_intervals
+from assay.stats.passk import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 from assay.stats.quantiles import iqm, iqmpe, percentile
 
 __all__ = [
@@ -12,6 +13,10 @@ __all__ = [
     "bootstrap",
     "iqm",
     "iqmpe",
+    "mean_pass_at_k",
+    "mean_pass_hat_k",
+    "pass_at_k",
+    "pass_hat_k",
     "percentile",
     "ratio_interval",
     "sum_interval",
