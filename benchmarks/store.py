@@ -18,7 +18,7 @@ from assay.types import Case, Distribution, Run, State
 from benchmarks.measuring import Result, at_least, at_most, show
 
 WANTED = 1000  # scored cases a second
-CASES, AT_ONCE, SINGLE = 20_000, 100, 1_000
+CASES, AT_ONCE, SINGLE = 10_000, 100, 500
 LOADED, LOAD_SECONDS = 100_000, 5.0
 METRICS = tuple(f"metric_{n}" for n in range(15))
 
@@ -47,7 +47,7 @@ def _measured(name: str, address: str) -> list[Result]:
         results = []
         for n, at_once in ((CASES, AT_ONCE), (SINGLE, 1)):
             run = _run()
-            tallies, answers = _scored(n)
+            tallies, answers = _tallies(n), _answers(n)
             start = time.perf_counter()
             store.begin(run)
             cases = list(tallies)
@@ -69,7 +69,7 @@ def _measured(name: str, address: str) -> list[Result]:
                     f"{name}: {size / n:,.0f} bytes for a scored case with query, answer, and evidence of each metric"
                 )
         before = store.size()
-        whole = replace(_run(), tallies={"agent": _scored(LOADED)[0]})
+        whole = replace(_run(), tallies={"agent": _tallies(LOADED)})
         start = time.perf_counter()
         store.save(whole)
         saved = time.perf_counter() - start
@@ -89,25 +89,35 @@ def _run() -> Run:
     return Run(new_id(), "chat", "", "2026-01-01T00:00:00+00:00", "", {}, 42, {}, {}, {}, {})
 
 
-def _scored(n: int) -> tuple[dict[Case, dict[str, State]], list[StoredAnswer]]:
-    """Cases with scores of two places, as the metrics give them."""
-    tallies: dict[Case, dict[str, State]] = {}
-    answers = []
-    for at in range(n):
-        name = f"scenario-{at:06d}"
-        scores = {metric: (at * 7 + number * 13) % 101 / 100 for number, metric in enumerate(METRICS)}
-        tallies[Case(name)] = {metric: Distribution.of([score]) for metric, score in scores.items()}
-        entries = {
-            metric: {
-                "score": score,
-                "measured": True,
-                "band": "good",
-                "details": "Named the temperature and the condition.",
-                "base": 0.5,
-                "evidence": [{"id": "temperature", "points": 0.2, "words": "21 °C", "start": 14, "end": 19}],
-            }
-            for metric, score in scores.items()
-        }
-        said = "It is 21 °C in Paris with light rain; take an umbrella if you go out in the afternoon."
-        answers.append(StoredAnswer("agent", name, 0, 0, "What is the weather in Paris?", said, entries, True))
-    return tallies, answers
+def _scores(at: int) -> dict[str, float]:
+    """Scores of two places, as the metrics give them."""
+    return {metric: (at * 7 + number * 13) % 101 / 100 for number, metric in enumerate(METRICS)}
+
+
+def _tallies(n: int) -> dict[Case, dict[str, State]]:
+    single = {step / 100: Distribution.of([step / 100]) for step in range(101)}
+    return {
+        Case(f"scenario-{at:06d}"): {metric: single[score] for metric, score in _scores(at).items()} for at in range(n)
+    }
+
+
+def _answers(n: int) -> list[StoredAnswer]:
+    query = "What is the weather in Paris?"
+    said = "It is 21 °C in Paris with light rain; take an umbrella if you go out in the afternoon."
+    return [
+        StoredAnswer(
+            "agent", f"scenario-{at:06d}", 0, 0, query, said, {m: _entry(s) for m, s in _scores(at).items()}, True
+        )
+        for at in range(n)
+    ]
+
+
+def _entry(score: float) -> dict[str, object]:
+    return {
+        "score": score,
+        "measured": True,
+        "band": "good",
+        "details": "Named the temperature and the condition.",
+        "base": 0.5,
+        "evidence": [{"id": "temperature", "points": 0.2, "words": "21 °C", "start": 14, "end": 19}],
+    }

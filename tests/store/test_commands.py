@@ -145,7 +145,7 @@ def test_the_demo_keeps_its_runs_in_its_own_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "assay-demo/assay.db" in done.stdout
     with open_store(tmp_path / "assay-demo" / "assay.db") as store:
-        assert [entry.run.name for entry in store.list(tag="demo")] == ["poor", "good"]
+        assert [entry.run.name for entry in store.list(tag="demo")] == ["conversations", "poor", "good"]
     assert not (tmp_path / "mine.db").exists()
 
 

@@ -22,9 +22,9 @@ from sqlalchemy.sql import Select
 
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import schema
-from assay.store.database import Database, file_size, insert_rows
+from assay.store.database import Database, file_size, insert_rows, select_rows
 from assay.store.encoding import Decoder, encode
-from assay.store.schema import json_text, plain_text
+from assay.store.schema import json_text, kept_text, plain_text
 from assay.types import Case, Run, State
 
 Tallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
@@ -171,7 +171,9 @@ class Store:
     def delete(self, ref: str) -> str:
         """Forget a run, complete or not, with everything that belongs to it. Gives its id."""
         with self._database.writing() as connection:
-            row = _resolved(connection, ref)
+            row = _held(connection, _resolved(connection, ref))
+            for table in (schema.scores, schema.turns, schema.tallies, schema.cases, schema.artefacts, schema.tags):
+                connection.execute(delete(table).where(table.c.run == row.number))
             connection.execute(delete(schema.runs).where(schema.runs.c.number == row.number))
             return str(row.id)
 
@@ -337,6 +339,14 @@ def _find(connection: Connection, run_id: str, *, lock: bool = False) -> AnyRow 
     return connection.execute(query.with_for_update() if lock else query).one_or_none()
 
 
+def _held(connection: Connection, row: AnyRow) -> AnyRow:
+    """The same row, locked: nobody adds to the run until the transaction ends."""
+    held = _find(connection, row.id, lock=True)
+    if held is None:
+        raise UnknownRunError(f"run {row.id} was deleted meanwhile")
+    return held
+
+
 def _open_run(connection: Connection, run_id: str) -> AnyRow:
     row = _find(connection, run_id, lock=True)
     if row is None:
@@ -490,11 +500,12 @@ def _add_tallies(
     table = schema.tallies
     held: set[tuple[int, int]] = set()
     if run.group_names:
-        wanted = sorted({numbers[case] for by_case in tallies.values() for case in by_case})
-        for some in _batches(wanted, _LOOKED_UP_AT_ONCE):
-            query = select(table.c.group_number, table.c.case_number)
-            rows = connection.execute(query.where(table.c.run == run.number, table.c.case_number.in_(some)))
-            held |= {(group, case) for group, case in rows}
+        for group, by_case in tallies.items():
+            of_group = (table.c.run == run.number) & (table.c.group_number == groups[group])
+            for some in _batches(by_case, _LOOKED_UP_AT_ONCE):
+                among = table.c.case_number.in_([numbers[case] for case in some])
+                rows = connection.execute(select(table.c.case_number).where(of_group, among))
+                held |= {(groups[group], case) for (case,) in rows}
     new = 0
     rows_to_add = (
         (run.number, groups[group], numbers[case], encode(states))
@@ -547,24 +558,18 @@ def _add_answers(
 
 
 def _cases(connection: Connection, number: int) -> dict[int, Case]:
-    cases = schema.cases.c
-    rows = connection.execute(select(cases.number, cases.name, cases.stratum).where(cases.run == number))
-    return {at: Case(name, stratum) for at, name, stratum in rows}
+    columns = ("number", "name", "stratum")
+    rows = select_rows(connection, schema.cases, columns, run=number)
+    return {at: Case(kept_text(name), kept_text(stratum)) for at, name, stratum in rows}
 
 
 def _load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, dict[str, State]]]:
     known = _cases(connection, run.number)
-    tallies = schema.tallies.c
-    rows = connection.execute(
-        select(tallies.group_number, tallies.case_number, tallies.states)
-        .where(tallies.run == run.number)
-        .order_by(tallies.group_number, tallies.case_number)
-    )
+    columns = ("group_number", "case_number", "states")
     loaded: dict[str, dict[Case, dict[str, State]]] = {}
     decoder = Decoder()
-    for row in (row for piece in rows.partitions(1000) for row in piece):
-        group, case, states = row
-        loaded.setdefault(run.group_names[group], {})[known[case]] = decoder.decode(bytes(states))
+    for group, case, states in select_rows(connection, schema.tallies, columns, run=run.number):
+        loaded.setdefault(run.group_names[group], {})[known[case]] = decoder.decode(states)
     return loaded
 
 

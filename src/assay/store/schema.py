@@ -28,12 +28,17 @@ class AnyText(TypeDecorator[str]):
         return None if value is None else plain_text(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
-        return json.loads(value[1:]) if value is not None and value.startswith(_ESCAPE) else value
+        return None if value is None else kept_text(value)
 
 
 def plain_text(text: str) -> str:
     """Text as both databases take it."""
     return text if _is_plain(text) else _ESCAPE + json.dumps(text)
+
+
+def kept_text(text: str) -> str:
+    """What `plain_text` was given."""
+    return str(json.loads(text[1:])) if text.startswith(_ESCAPE) else text
 
 
 def json_text(value: Any) -> str:
