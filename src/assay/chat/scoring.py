@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.metric import PROTOCOL, Entry, Metric
+from assay.chat.metric import METRICS, PROTOCOL, Entry, Metric
 from assay.chat.transcript import Transcript, Turn
 from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
-from assay.types import Estimate
+from assay.types import Estimate, Run
 
 # SPEC 2.3: where a scenario has no checks of its own, these must reach this where they are measured.
 _PASSING = ("accuracy", "task_completion")
@@ -152,6 +152,51 @@ def score(
         if progress is not None:
             progress(number)
     return Scores(tuple(answers), used, seed)
+
+
+class KeptAnswer(Protocol):
+    """An answer as it comes out of a store."""
+
+    @property
+    def agent(self) -> str: ...
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def repetition(self) -> int: ...
+    @property
+    def turn(self) -> int: ...
+    @property
+    def query(self) -> str: ...
+    @property
+    def response(self) -> str: ...
+    @property
+    def entries(self) -> dict[str, dict[str, Any]]: ...
+    @property
+    def passed(self) -> bool: ...
+
+
+def rebuilt(run: Run, answers: Iterable[KeptAnswer]) -> Scores:
+    """The scores of a stored run: kept as they were given, with means and intervals computed anew."""
+    known = METRICS.names()
+    metrics = []
+    for name, stated in run.settings["metrics"].items():
+        # A metric that is not installed here, such as a model's judgement, still has its scores and its place.
+        blank = Metric(name, stated["group"], 0.0, (), "")
+        metrics.append(replace(METRICS.get(name) if name in known else blank, version=stated["version"]))
+    found = (
+        Answer(
+            answer.agent,
+            answer.scenario,
+            answer.repetition,
+            answer.turn,
+            answer.query,
+            answer.response,
+            {name: Entry(entry) for name, entry in answer.entries.items()},
+            answer.passed,
+        )
+        for answer in answers
+    )
+    return Scores(tuple(found), tuple(metrics), run.seed)
 
 
 def _answers(transcript: Transcript, evaluator: ChatbotEvaluator) -> list[Answer]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from assay.chat.scoring import Scores
+    from assay.types import Run
 
 app = typer.Typer(
     help="Score conversations: fifteen metrics, each explained by the words that moved it.", no_args_is_help=True
@@ -37,6 +42,10 @@ def score(
     judge_model: Annotated[str | None, typer.Option(help="The model that judges.")] = None,
     judge_samples: Annotated[int, typer.Option(min=1, help="How often each answer is judged.")] = 3,
     seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
+    name: RunName = "",
+    tag: Tags = None,
+    store: StoreAddress = None,
+    no_store: NoStore = False,
 ) -> None:
     """Score the answers in FILE and print a table for each agent.
 
@@ -56,6 +65,8 @@ def score(
     scores = score_transcripts(read_transcripts(file, form=form, agent=agent), metrics=chosen, seed=seed)
     if not scores.answers:
         raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
+    if not no_store:
+        keep(lambda: _run(scores, file, name, tag or []), store, answers=scores.answers)
     if json_out is not None:
         _write_json(scores.as_dict(), json_out)
     if html_out is not None:
@@ -68,6 +79,12 @@ def score(
         from assay.report.terminal_chat import conversations
 
         Console().print(conversations(scores))
+
+
+def _run(scores: Scores, file: Path, name: str, tags: list[str]) -> Run:
+    from assay.store.recording import chat_run, command_line
+
+    return chat_run(scores, file, command=command_line(), name=name, tags=tags)
 
 
 def _write_json(data: dict[str, Any], out: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,8 @@ from assay.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.chat.scoring import Scores
+    from assay.events.evaluation import EventReport
     from assay.events.stream import EventStream
 
 
@@ -53,11 +56,29 @@ def _events(out: Path, seed: int, console: Console) -> None:
     }
     console.print(terminal.events(reports))
     report = page.write(reports, out / "report.html")
-    console.print(f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, and [bold]{report}[/bold].")
+    store = _keep_events(out / "assay.db", reports, files)
+    console.print(
+        f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, [bold]{report}[/bold], and both runs in the "
+        f"demo's own store, [bold]{store}[/bold]."
+    )
     console.print("Look next at:")
     console.print(f"  {report}  in a browser; it needs no network", highlight=False)
     console.print(f"  assay events eval {files['good']} {files['truth']} --full", highlight=False, soft_wrap=True)
     console.print(f"  assay events decode {files['poor']}", highlight=False)
+    console.print(f"  assay runs list --store {store}", highlight=False, soft_wrap=True)
+    console.print(f"  assay runs show poor --store {store}", highlight=False, soft_wrap=True)
+
+
+def _keep_events(path: Path, reports: Mapping[str, EventReport], files: Mapping[str, Path]) -> Path:
+    """Each model's evaluation as a run of its own, named after it."""
+    from assay.store import open_store
+    from assay.store.recording import command_line, events_run
+
+    with open_store(path) as store:
+        for name, report in reports.items():
+            run = events_run(report, files[name], files["truth"], command=command_line(), name=name, tags=["demo"])
+            store.save(run)
+    return path
 
 
 def _conversations(out: Path, console: Console) -> None:
@@ -77,9 +98,22 @@ def _conversations(out: Path, console: Console) -> None:
     )
     console.print(conversations(scores))
     report = page.write(scores, out / "conversations.html")
-    console.print("\nLook next at:")
+    store = _keep_conversations(out / "assay.db", scores, file)
+    console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]conversations[/bold] in {store}.")
+    console.print("Look next at:")
     console.print(f"  {report}  for the words that moved each score", highlight=False, soft_wrap=True)
     console.print(f"  assay chat score {file} --json -", highlight=False, soft_wrap=True)
+    console.print(f"  assay runs show conversations --store {store}", highlight=False, soft_wrap=True)
+
+
+def _keep_conversations(path: Path, scores: Scores, file: Path) -> Path:
+    from assay.store import open_store
+    from assay.store.recording import chat_run, command_line
+
+    with open_store(path) as store:
+        run = chat_run(scores, file, command=command_line(), name="conversations", tags=["demo"])
+        store.save(run, answers=scores.answers)
+    return path
 
 
 def _write(path: Path, stream: EventStream) -> None:
