@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from typing import NoReturn
 
 import typer
 
@@ -49,11 +51,19 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        if os.environ.get("ASSAY_DEBUG"):
-            raise
-        print(f"assay: {error}", file=sys.stderr)
-        sys.exit(2)
+        _refuse(str(error))
     except BrokenPipeError:
         # The reader of our output has seen enough. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except OSError as error:
+        # What cannot be written or opened is no fault of the program: a full disk, a folder that is not there.
+        _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _refuse(sentence: str) -> NoReturn:
+    """One sentence and exit code 2; 1 is for verdicts. With --debug, the traceback too."""
+    if os.environ.get("ASSAY_DEBUG"):
+        traceback.print_exc()
+    print(f"assay: {sentence}", file=sys.stderr)
+    sys.exit(2)

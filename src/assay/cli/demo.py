@@ -12,7 +12,7 @@ from assay.errors import UsageError
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
-    seed: Annotated[int, typer.Option(help="Seed of the made-up recordings.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up recordings.")] = 7,
 ) -> None:
     """Make up recordings and two models' predictions of them, score both, and write a report."""
     from rich.console import Console

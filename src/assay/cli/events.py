@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -196,6 +197,8 @@ def _codec(
         if given is not None:
             settings[name] = _bases(name, given)
     if unit_ms is not None:
+        if not math.isfinite(unit_ms):
+            raise UsageError(f"a time unit of {unit_ms} ms makes no sense", hint="Give milliseconds, e.g. 10")
         settings["unit_ns"] = round(unit_ms * 1_000_000)
     if image_token is not None:
         settings["image"] = image_token

@@ -168,6 +168,8 @@ def evaluate(
     encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
     chosen = _configured(protocols, encoder, settings or {})
     Resampling(interval or "event", reps, level, seed)  # wrong settings are told before anything is read
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads cannot score anything", hint="Give 1 or more, or leave it out")
     inputs = Input(_described(predicted)), Input(_described(truth))
     readings = [
         Reading(encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]

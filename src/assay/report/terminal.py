@@ -103,8 +103,9 @@ def _unit(result: ProtocolResult) -> str:
     units = {e.unit: e for e in result.estimates.values() if e.low is not None}
     if not units:
         return "no intervals"
-    unit, estimate = next(iter(units.items()))
-    return f"{estimate.level:.0%} intervals, resampled by {unit}"
+    level = next(iter(units.values())).level
+    # Shares have no order, so that beside `reference` some intervals are always by event.
+    return f"{100 * level:g}% intervals, resampled by {' and '.join(sorted(units))}"
 
 
 def _rows(table: Table, result: ProtocolResult, full: bool) -> Iterator[Metric]:

@@ -63,6 +63,8 @@ class Resampling:
                 f"cannot make an interval from {self.reps} resamples at level {self.level}",
                 hint="Use at least 1 resample and a level between 0 and 1",
             )
+        if not 0 <= self.seed < 2**32:  # the legacy generator of `reference` takes 32 bits
+            raise UsageError(f"{self.seed} is no seed", hint="Give a whole number from 0 to 4294967295")
 
     @property
     def method(self) -> str:
@@ -137,7 +139,10 @@ def value_intervals(
         replicates = {name: _event(total, name, plan) for name in statistics}
     else:
         replicates = _episode(parts, total, statistics, plan, strata)
-    return {name: _with_ends(replace(blank, value=points[name]), replicates[name], plan) for name in statistics}
+    return {
+        name: blank if points[name] is None else _with_ends(replace(blank, value=points[name]), replicates[name], plan)
+        for name in statistics
+    }
 
 
 def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence[str] | None = None) -> Estimate:
@@ -173,8 +178,10 @@ def sum_interval(
     `function` takes sums of shape (…, k) and gives values of shape (…), NaN where undefined. Sums do not say what
     single events were, so only the `episode` unit has an interval here.
     """
-    table = np.array(list(parts), np.float64).reshape(len(parts), -1)
-    value = float(function(table.sum(axis=0))) if len(parts) else math.nan
+    if not len(parts):
+        return Estimate(None, level=plan.level, n=n)
+    table = np.array(list(parts), np.float64)
+    value = float(function(table.sum(axis=0)))
     estimate = Estimate(None if math.isnan(value) else value, level=plan.level, n=n, n_units=len(parts))
     if plan.unit != "episode" or len(parts) < 2 or estimate.value is None:
         return estimate
@@ -243,7 +250,8 @@ def _plain_statistic(values: Floats, name: str) -> float:
     if name != "iqm":
         return float(np.percentile(values, _percent(name)))
     q25, q75 = np.percentile(values, [25, 75])
-    return float(values[(values >= q25) & (values <= q75)].mean())
+    inside = values[(values >= q25) & (values <= q75)]
+    return float(inside.mean()) if len(inside) else math.nan
 
 
 # --- event: one multinomial draw over the distinct values ----------------------------------------------------------
@@ -481,7 +489,7 @@ class _WeighedRow:
             counts = self.open(block)[inside]
             total += float((self.cells.values[low:high][inside] * counts).sum())
             size += float(counts.sum())
-        return total / size
+        return total / size if size else math.nan
 
     def quantile(self, q: float) -> float:
         below, share = split_rank(q, self.n)

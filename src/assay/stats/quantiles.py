@@ -26,13 +26,14 @@ def percentile(x: ArrayLike | Distribution, q: float) -> float | None:
 
 
 def iqm(x: ArrayLike | Distribution) -> float | None:
-    """The interquartile mean of x, or None where x is empty."""
+    """The interquartile mean of x, or None where nothing lies between the quartiles: no values, or two that differ."""
     d = _distribution(x)
     q25, q75 = percentile(d, 25), percentile(d, 75)
     if q25 is None or q75 is None:
         return None
     inside = slice(np.searchsorted(d.values, q25, "left"), np.searchsorted(d.values, q75, "right"))
-    return float(mean_of_counts(d.values[inside], d.counts[inside]))
+    mean = mean_of_counts(d.values[inside], d.counts[inside])
+    return None if math.isnan(mean) else mean
 
 
 def iqmpe(predicted: ArrayLike, truth: ArrayLike) -> float | None:

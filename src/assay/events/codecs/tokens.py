@@ -177,6 +177,8 @@ class TokenCodec:
         """
         table = self.codes_of(tokenizer)
         array = np.atleast_2d(np.asarray(ids))
+        if not array.size:
+            array = array.astype(np.int64)  # NumPy takes an empty list for numbers with a fraction
         if not np.issubdtype(array.dtype, np.integer) or array.ndim != 2:
             raise UsageError("token ids must be whole numbers of shape (tokens,) or (sequences, tokens)")
         mask = array if labels is None else np.atleast_2d(np.asarray(labels))

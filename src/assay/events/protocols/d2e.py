@@ -36,10 +36,11 @@ def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     sides = [(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)]
     (predicted, at), (truth, true_at) = ((side[where >= 0], where[where >= 0]) for side, where in sides)
     states: dict[str, State] = {"bins": Ratio(bins.count, 1)}
+    # Only bins in which something moves are ever laid out: a stray time far away makes many more, all of them empty.
+    moved = np.unique(np.concatenate([at[_plain_moves(predicted)], true_at[_plain_moves(truth)]]))
     for axis in "xy":
-        guess, right = (_summed(*side, axis, bins.count) for side in ((predicted, at), (truth, true_at)))
-        moved = _has_moves(predicted, at, bins.count) | _has_moves(truth, true_at, bins.count)
-        states[f"moved_{axis}"] = Joint.of(right[moved], guess[moved])
+        guess, right = (_summed(*side, axis, moved) for side in ((predicted, at), (truth, true_at)))
+        states[f"moved_{axis}"] = Joint.of(right, guess)
         states[f"scale_{axis}"] = Ratio(int(np.abs(right).sum()), int(np.abs(guess).sum()))
     states["keys"] = _equal_counts(_key_labels(predicted, at), _key_labels(truth, true_at))
     states["buttons"] = _equal_counts(_button_labels(predicted, at), _button_labels(truth, true_at))
@@ -86,16 +87,13 @@ def _plain_moves(stream: EventStream) -> NDArray[np.bool_]:
     return np.asarray((stream.kind == Kind.MOUSE) & (stream.flags == 0))
 
 
-def _summed(stream: EventStream, at: Ints, axis: str, bins: int) -> Ints:
-    """Sum of the deltas of mouse_nop events in each bin, shape (bins,)."""
+def _summed(stream: EventStream, at: Ints, axis: str, moved: Ints) -> Ints:
+    """Sum of the deltas of mouse_nop events in each of the bins `moved`, shape (bins that moved,)."""
     plain = _plain_moves(stream)
     delta = stream.dx if axis == "x" else stream.dy
     # Exact: float64 holds every sum of 32-bit integers below 2**53.
-    return np.bincount(at[plain], weights=delta[plain], minlength=bins).astype(np.int64)
-
-
-def _has_moves(stream: EventStream, at: Ints, bins: int) -> NDArray[np.bool_]:
-    return np.bincount(at[_plain_moves(stream)], minlength=bins) > 0
+    sums = np.bincount(np.searchsorted(moved, at[plain]), weights=delta[plain], minlength=len(moved))
+    return sums.astype(np.int64)
 
 
 def _key_labels(stream: EventStream, at: Ints) -> Joint:
@@ -194,7 +192,7 @@ class D2e:
     metrics: Sequence[Metric] = _METRICS
 
     def __post_init__(self) -> None:
-        if not self.bin_ms > 0:
+        if not 1e-6 <= self.bin_ms <= 1e9:  # a nanosecond, eleven days
             raise UsageError(f"a bin of {self.bin_ms} ms makes no sense", hint="Give milliseconds above 0, e.g. 50")
         if self.clock not in CLOCKS:
             raise UsageError(f"there is no clock '{self.clock}'", hint=f"Use one of: {', '.join(CLOCKS)}")

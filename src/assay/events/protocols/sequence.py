@@ -102,9 +102,13 @@ def _digits(value: Ints, bases: tuple[int, ...]) -> Ints:
 
 
 def _levels(predicted: Ints, truth: Ints) -> NDArray[np.bool_]:
-    """p1, p2, p3: whether all digits up to the third, second and last from the end agree, shape (n, 3)."""
+    """p1, p2, p3: whether all digits up to the third, second and last from the end agree, shape (n, 3).
+
+    A number of fewer digits, which custom bases allow, has its first digits as p1 and on, and all of them as p3.
+    """
     agree = np.logical_and.accumulate(predicted == truth, axis=1)
-    return agree[:, -len(LEVELS) :]
+    steps = np.arange(len(LEVELS)) + max(0, agree.shape[1] - len(LEVELS))
+    return agree[:, np.minimum(steps, agree.shape[1] - 1)]
 
 
 def _percent_error(predicted: Floats, truth: Floats) -> Floats:

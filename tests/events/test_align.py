@@ -1,0 +1,117 @@
+"""Pairing by position, bins of time, and clocks that start anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import events
+from assay.errors import SourceError
+from assay.events.align import Bins, Pair, by_position, unwrapped
+from assay.events.stream import Episode, EventStream, Kind, Problem, concatenate
+
+
+def numbered(name: str, *times: int) -> EventStream:
+    """Frames of one episode; their times tell them apart."""
+    return EventStream.from_events([{"kind": "screen", "ts": ts} for ts in times]).of_episode(Episode(name))
+
+
+def shown(pairs: list[Pair]) -> list[tuple[str, int, list[int | None], list[int | None]]]:
+    def side(stream: EventStream) -> list[int | None]:
+        return [event["ts"] if event else None for event in stream.to_events()]
+
+    return [(pair.episode.name, pair.start, side(pair.predicted), side(pair.truth)) for pair in pairs]
+
+
+def test_positions_within_an_episode() -> None:
+    predicted, truth = (
+        concatenate([numbered("a", 1, 2), numbered("b", 3)]),
+        concatenate([numbered("a", 10, 20), numbered("b", 30)]),
+    )
+    assert shown(list(by_position([predicted], [truth]))) == [("a", 0, [1, 2], [10, 20]), ("b", 0, [3], [30])]
+
+
+def test_what_one_side_lacks_is_missing() -> None:
+    found = list(by_position([numbered("a", 1)], [numbered("a", 10, 20, 30)]))
+    assert shown(found) == [("a", 0, [1], [10]), ("a", 1, [None, None], [20, 30])]
+    assert set(found[1].predicted.problem) == {Problem.MISSING}
+    (first, extra) = by_position([numbered("a", 1, 2)], [numbered("a", 10)])
+    assert set(extra.truth.problem) == {Problem.MISSING}
+    assert len(first.truth) == 1
+
+
+def test_an_episode_that_only_one_side_has_is_all_missing() -> None:
+    sides = concatenate([numbered("a", 1), numbered("b", 2)]), numbered("a", 10)
+    assert shown(list(by_position([sides[0]], [sides[1]]))) == [("a", 0, [1], [10]), ("b", 0, [2], [None])]
+    assert shown(list(by_position([sides[1]], [sides[0]]))) == [("a", 0, [10], [1]), ("b", 0, [None], [2])]
+
+
+def test_the_truths_episode_is_the_pairs() -> None:
+    truth = numbered("a", 10).of_episode(Episode("a", "game", 5, 7))
+    (pair,) = by_position([numbered("a", 1)], [truth])
+    assert pair.episode == Episode("a", "game", 5, 7)
+
+
+def test_names_that_nobody_shares_are_told() -> None:
+    predicted = concatenate([numbered(name, 1) for name in "abcde"])
+    with pytest.raises(SourceError, match=r"'a', 'b', 'c' and 2 more against 'x', 'y'"):
+        list(by_position([predicted], [concatenate([numbered("x", 1), numbered("y", 1)])]))
+
+
+def test_no_batches_are_no_pairs() -> None:
+    assert list(by_position([], [])) == []
+    assert shown(list(by_position([], [numbered("a", 1)]))) == [("a", 0, [None], [1])]
+
+
+# --- bins ------------------------------------------------------------------------------------------------------------
+
+
+def test_bins_by_hand() -> None:
+    # 100 … 230 in bins of 50: 100, 150, 200 (short). The end itself is outside.
+    bins = Bins(100, 230, 50)
+    assert bins.count == 3
+    assert bins.of(np.array([99, 100, 149, 150, 229, 230])).tolist() == [-1, 0, 0, 1, 2, -1]
+    assert Bins(100, 100, 50).count == 0
+    assert Bins(200, 100, 50).count == 0
+
+
+@given(st.integers(-1000, 1000), st.integers(0, 1000), st.integers(1, 300), st.integers(-2000, 2000))
+def test_every_time_inside_has_a_bin_that_holds_it(start: int, length: int, width: int, time: int) -> None:
+    bins = Bins(start, start + length, width)
+    (at,) = bins.of(np.array([time])).tolist()
+    assert (at >= 0) == (start <= time < start + length)
+    if at >= 0:
+        assert at < bins.count
+        assert start + at * width <= time < start + (at + 1) * width
+
+
+# --- clocks that start anew ------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 7_900), min_size=1, max_size=40), st.integers(0, 100_000))
+def test_a_wrapped_clock_is_unwrapped(steps_ms: list[int], start_ms: int) -> None:
+    """Events less than half a wrap apart come back as they were, up to whole rounds at the start."""
+    unit = 10_000_000
+    times = [ms // 10 * unit for ms in np.cumsum([start_ms, *steps_ms]).tolist()]
+    recorded = EventStream.from_events([{"kind": "screen", "ts": ts} for ts in times])
+    codec = events.codec("hierarchical")
+    found = unwrapped(codec.quantise(recorded)).time_ns
+    assert (found - found[0]).tolist() == [ts - times[0] for ts in times]
+
+
+def test_slightly_out_of_order_across_the_wrap() -> None:
+    # 15.99 s, 0 s, 15.98 s, 0.01 s on a clock of 16 s: two devices that disagree by a little.
+    stream = EventStream.allocate(4, quantised=events.codec("hierarchical"))
+    stream.kind.fill(Kind.SCREEN)
+    stream.time_ns[:] = np.array([1599, 0, 1598, 1]) * 10_000_000
+    assert (unwrapped(stream).time_ns // 10_000_000).tolist() == [1599, 1600, 1598, 1601]
+
+
+def test_a_clock_that_does_not_wrap_is_left_alone() -> None:
+    stream = numbered("a", 5, 1, 10**15)
+    assert unwrapped(stream) is stream
+    assert unwrapped(replace(numbered("a", 3), quantised=events.codec("hierarchical"))).time_ns.tolist() == [3]

@@ -1,0 +1,226 @@
+"""`d2e@1`: two streams with their own lengths, on one clock, compared bin by bin (SPEC 1.7)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay import events
+from assay.errors import UsageError
+from assay.events import Episode, EventStream, synthetic
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "binned.json").read_text(encoding="utf-8"))
+MS = 1_000_000
+
+Event = dict[str, Any]
+
+
+def key(ts_ms: float, vk: int = 65, press: bool = True) -> Event:
+    return {"kind": "keyboard", "ts": round(ts_ms * MS), "vk": vk, "press": press}
+
+
+def move(ts_ms: float, dx: int = 0, dy: int = 0, flags: int = 0) -> Event:
+    return {"kind": "mouse", "ts": round(ts_ms * MS), "dx": dx, "dy": dy, "flags": flags, "data": 0}
+
+
+def screen(ts_ms: float) -> Event:
+    return {"kind": "screen", "ts": round(ts_ms * MS)}
+
+
+def figures(
+    predicted: EventStream | list[Event], truth: EventStream | list[Event], **settings: Any
+) -> dict[str, float | None]:
+    sides = [side if isinstance(side, EventStream) else EventStream.from_events(side) for side in (predicted, truth)]
+    return events.evaluate(*sides, protocols=["d2e"], settings=settings).flat("d2e")
+
+
+def test_every_golden_figure_is_met_to_a_billionth() -> None:
+    found = figures(GOLDEN["predicted"], GOLDEN["truth"], bin_ms=GOLDEN["bin_ns"] / 1e6)
+    assert found == pytest.approx(GOLDEN["metrics"], abs=1e-9, rel=0)
+    assert set(GOLDEN["metrics"]) == set(found)
+
+
+def test_movement_by_hand() -> None:
+    # Two bins. Truth sums 10 and −5, prediction 20 and −10: correlation 1, truth ÷ prediction ½, turned over: 2.
+    truth = [screen(0), move(0, 7), move(49, 3), move(50, -5), screen(100)]
+    found = figures([screen(0), move(10, 20), move(90, -10), screen(100)], truth)
+    assert found["bins"] == 2
+    assert found["pearson_x"] == pytest.approx(1.0)
+    assert found["scale_ratio_x"] == pytest.approx(2.0)
+    # Nobody moved along y.
+    assert found["pearson_y"] is None
+    assert found["scale_ratio_y"] is None
+
+
+def test_the_scale_ratio_is_at_least_one_either_way() -> None:
+    sides = [[screen(0), move(10, size), screen(100)] for size in (3, 12)]
+    assert figures(sides[0], sides[1])["scale_ratio_x"] == pytest.approx(4)
+    assert figures(sides[1], sides[0])["scale_ratio_x"] == pytest.approx(4)
+
+
+def test_scale_is_of_sums_not_of_events() -> None:
+    # Within a bin, 10 and −10 cancel: the sum is 0.
+    found = figures(
+        [screen(0), move(1, 10), move(2, -10), move(60, 4), screen(100)], [screen(0), move(60, 8), screen(100)]
+    )
+    assert found["scale_ratio_x"] == pytest.approx(2)
+
+
+def test_correlation_is_over_bins_where_either_side_moves() -> None:
+    # Bins 0 (10, 0), 2 (0, 10); bin 1 is still on both sides and is left out: perfectly opposed.
+    found = figures([screen(0), move(110, 10), screen(150)], [screen(0), move(10, 10), screen(150)])
+    assert found["pearson_x"] == pytest.approx(-1.0)
+
+
+def test_clicks_are_no_movement() -> None:
+    found = figures([screen(0), move(10, 50, flags=1), screen(100)], [screen(0), move(10, 50, flags=1), screen(100)])
+    assert found["pearson_x"] is None
+    assert found["scale_ratio_x"] is None
+    assert found["button_accuracy"] == 1.0
+
+
+def test_keys_by_hand() -> None:
+    # Bin 0: A pressed once against twice: wrong; B pressed once on both: right.
+    # Bin 1: A released by the truth only: wrong; C pressed by the prediction only: wrong. One of four.
+    truth = [screen(0), key(1), key(2, 66), key(60, 65, False), screen(100)]
+    found = figures([screen(0), key(1), key(9), key(3, 66), key(60, 67), screen(100)], truth)
+    assert found["key_accuracy"] == 0.25
+    assert found["key_samples"] == 4
+    assert found["button_accuracy"] is None
+    assert found["button_samples"] == 0
+
+
+def test_buttons_by_hand() -> None:
+    # 0x5 is left and right down at once: two transitions. The wheel and the fourth button are none.
+    truth = [screen(0), move(10, flags=0x5), move(60, flags=0x400), move(60, flags=0x40), screen(100)]
+    found = figures([screen(0), move(10, flags=0x1), move(60, flags=0x20), screen(100)], truth)
+    # Left down right; right down missing; middle up invented.
+    assert found["button_accuracy"] == pytest.approx(1 / 3)
+    assert found["button_samples"] == 3
+
+
+def test_an_event_at_the_very_end_is_left_out() -> None:
+    truth = [screen(0), key(99.9), key(100)]
+    found = figures([screen(0), key(99.9), screen(100)], truth)
+    assert (found["bins"], found["key_samples"], found["key_accuracy"]) == (2, 1, 1.0)
+
+
+def test_the_range_is_what_both_sides_cover() -> None:
+    # Truth 0 … 200, prediction 100 … 300: 100 … 200 is common, and bins start there.
+    truth = [screen(0), key(10), key(149), screen(200)]
+    found = figures([screen(100), key(101), key(250), screen(300)], truth)
+    assert found["bins"] == 2
+    # 101 and 149 lie in the same bin, 100 … 150; 10 and 250 lie outside.
+    assert (found["key_samples"], found["key_accuracy"]) == (1, 1.0)
+
+
+def test_a_range_that_is_no_whole_number_of_bins_ends_in_a_short_one() -> None:
+    assert figures([screen(0), screen(101)], [screen(0), screen(101)])["bins"] == 3
+
+
+def test_streams_that_share_no_time_measure_nothing() -> None:
+    found = figures([key(0), key(10)], [key(500), key(600)])
+    assert found["bins"] == 0
+    assert {value for name, value in found.items() if name not in ("bins", "key_samples", "button_samples")} == {None}
+
+
+def test_a_stray_time_far_away_costs_no_memory() -> None:
+    # 10¹⁸ ns is 31 years, or twenty billion bins.
+    sides = [[move(0, 1), move(10, 1), key(20), screen(10**12)] for _ in range(2)]
+    found = figures(*sides)
+    assert found["bins"] == 10**12 / 50
+    assert found["key_accuracy"] == 1.0
+
+
+# --- clocks ----------------------------------------------------------------------------------------------------------
+
+
+def recorded(shift_ms: float, first_frame_ms: float, pts_ms: float, rows: list[Event]) -> EventStream:
+    """A recording whose clock began `shift_ms` ago, and whose first frame stands at `pts_ms` in its video."""
+    episode = Episode("a", first_frame_ns=round((first_frame_ms + shift_ms) * MS), first_pts_ns=round(pts_ms * MS))
+    stream = EventStream.from_events([row | {"ts": row["ts"] + round(shift_ms * MS)} for row in rows])
+    return stream.of_episode(episode)
+
+
+ROWS = [key(5), screen(20), key(30), move(80, 4, 4), move(130, -3, 2), key(170, 65, False), screen(220)]
+
+
+def test_recordings_meet_at_their_first_frames() -> None:
+    # The same doings, recorded on clocks that differ by a day: the videos agree about when.
+    truth, predicted = recorded(0, 20, 0, ROWS), recorded(86_400_000, 20, 0, ROWS)
+    found = figures(predicted, truth)
+    assert found["bins"] == 4  # 20 … 220: what came before the first frame is outside
+    assert found["key_samples"] == 2
+    assert found["key_accuracy"] == 1.0
+    assert found["pearson_x"] == pytest.approx(1.0)
+    assert figures(predicted, truth, clock="frames") == found
+    assert figures(predicted, truth, clock="shared")["bins"] == 0
+
+
+def test_a_frame_later_in_the_video_is_later_on_the_clock() -> None:
+    # The prediction's first frame is the video's at 100 ms: it lags the truth by 100 ms, two bins.
+    truth, predicted = recorded(0, 20, 0, ROWS), recorded(0, 20, 100, ROWS)
+    # Truth on the video's clock: −20+5 … 200; prediction: 85 … 300; common 100 … 200.
+    assert figures(predicted, truth)["bins"] == 2
+
+
+def test_the_clock_start_lets_each_side_begin_at_zero() -> None:
+    truth = [screen(0), key(10), screen(100)]
+    predicted = [screen(7000), key(7010), screen(7100)]
+    assert figures(predicted, truth, clock="shared")["bins"] == 0
+    found = figures(predicted, truth, clock="start")
+    assert (found["bins"], found["key_accuracy"]) == (2, 1.0)
+
+
+def test_the_clock_frames_needs_frames() -> None:
+    with pytest.raises(UsageError, match=r"'frames' needs recordings with screen events.*--clock shared"):
+        figures([key(0)], [key(0)], clock="frames")
+
+
+def test_a_wrapped_clock_is_unwrapped() -> None:
+    # 40 s in tokens whose clock starts anew after 16 s: every event lies where it lay before.
+    truth = synthetic.recording(episodes=1, seconds=40, seed=5)
+    truth = truth.of_episode(Episode())
+    text = events.encode(truth)
+    floored = replace(events.codec("hierarchical", time_bases=(100, 10, 10)).quantise(truth), quantised=None)
+    by_tokens = events.evaluate(text, text, protocols=["d2e"]).flat("d2e")
+    assert by_tokens == figures(floored, floored)
+    assert by_tokens["bins"] == pytest.approx(40_000 / 50, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"bin_ms": 0}, "a bin of 0 ms"),
+        ({"bin_ms": -5}, "a bin of -5 ms"),
+        ({"bin_ms": float("nan")}, "a bin of nan ms"),
+        ({"bin_ms": float("inf")}, "a bin of inf ms"),
+        ({"bin_ms": 1e-9}, "a bin of 1e-09 ms"),
+        ({"clock": "sundial"}, "no clock 'sundial'"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        figures([key(0)], [key(0)], **settings)
+
+
+def test_wider_bins_forgive_more() -> None:
+    truth = synthetic.recording(episodes=2, seconds=10, seed=5)
+    predicted = synthetic.prediction(truth, synthetic.POOR)
+    shares = [figures(predicted, truth, bin_ms=width)["key_accuracy"] for width in (20, 200)]
+    assert shares[0] is not None
+    assert shares[1] is not None
+    assert shares[0] < shares[1]
+
+
+def test_settings_are_reported_beside_the_numbers() -> None:
+    report = events.evaluate(
+        *(EventStream.from_events([key(0), key(9)]) for _ in range(2)), protocols=["d2e"], settings={"bin_ms": 25.0}
+    )
+    assert (report.settings["d2e.bin_ms"], report.settings["d2e.clock"]) == (25.0, "auto")
+    assert np.isfinite(report.settings["level"])

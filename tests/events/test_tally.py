@@ -1,0 +1,70 @@
+"""Tallies: states per episode that add up, whatever the size and number of the parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.events.stream import Episode
+from assay.events.tally import Tally
+from assay.types import Distribution, InOrder, Joint, Moments, Ratio
+
+A, B = Episode("a", "s"), Episode("b", "r")
+
+
+def test_states_are_kept_by_episode() -> None:
+    tally = Tally()
+    tally.add(A, {"hits": Ratio(1, 2)})
+    tally.add(B, {"hits": Ratio(3, 4), "more": Ratio(1, 1)})
+    tally.add(A, {"hits": Ratio(1, 1)})
+    assert tally.total("hits", Ratio) == Ratio(5, 7)
+    assert tally.episodes == [B, A]  # by stratum, then by name
+    assert tally.parts("hits", Ratio) == [Ratio(3, 4), Ratio(2, 3)]
+    assert tally.parts("more", Ratio) == [Ratio(1, 1), Ratio()]
+
+
+def test_what_was_never_counted_is_empty() -> None:
+    assert Tally().total("nothing", Joint) == Joint()
+    assert Tally().parts("nothing", Ratio) == []
+    assert Tally().episodes == []
+
+
+def test_many_large_parts_add_up() -> None:
+    # More than are kept apart: parts are merged along the way, and nothing is lost.
+    rng = np.random.default_rng(1)
+    parts = [rng.integers(0, 10**6, 30_000) for _ in range(8)]
+    tally = Tally()
+    for part in parts:
+        tally.add(A, {"d": Distribution.of(part), "j": Joint.of(part, part % 7), "m": Moments.of(part)})
+    whole = np.concatenate(parts)
+    assert tally.total("d", Distribution) == Distribution.of(whole)
+    assert tally.total("j", Joint) == Joint.of(whole, whole % 7)
+    assert tally.total("m", Moments) == Moments.of(whole)
+
+
+def test_adding_tallies_leaves_both_as_they_were() -> None:
+    first, second = Tally(), Tally()
+    first.add(A, {"hits": Ratio(1, 2)})
+    second.add(A, {"hits": Ratio(1, 2)})
+    both = first + second
+    assert both.total("hits", Ratio) == Ratio(2, 4)
+    assert first.total("hits", Ratio) == second.total("hits", Ratio) == Ratio(1, 2)
+    both.add(A, {"hits": Ratio(5, 5)})
+    assert first.total("hits", Ratio) == Ratio(1, 2)
+
+
+def test_order_is_kept_where_it_matters() -> None:
+    tally = Tally()
+    for value in (3.0, 1.0, 2.0):
+        tally.add(A, {"x": InOrder(np.array([value]))})
+    assert tally.total("x", InOrder).values.tolist() == [3.0, 1.0, 2.0]
+
+
+def test_equality_is_of_content() -> None:
+    first, second = Tally(), Tally()
+    first.add(A, {"hits": Ratio(1, 2)})
+    first.add(A, {"hits": Ratio(1, 2)})
+    second.add(A, {"hits": Ratio(2, 4)})
+    assert first == second
+    second.add(B, {"hits": Ratio()})
+    assert first != second
+    assert first != "a tally"

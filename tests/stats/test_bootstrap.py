@@ -1,0 +1,414 @@
+"""Intervals: each unit of resampling gives what its definition gives, computed the slow way."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assay import stats
+from assay.errors import UsageError
+from assay.stats import Resampling, ratio_interval, sum_interval, value_intervals
+from assay.stats.bootstrap import _event, resample_weights
+from assay.types import Distribution, Estimate, Floats, Ratio
+
+
+def iqm_of(x: Floats) -> float:
+    low, high = np.percentile(x, [25, 75])
+    return float(x[(x >= low) & (x <= high)].mean())
+
+
+def percentile_of(q: float) -> Callable[[Floats], float]:
+    return lambda x: float(np.percentile(x, q))
+
+
+PLAIN: dict[str, Callable[[Floats], float]] = {
+    "iqm": iqm_of,
+    "mean": lambda x: float(x.mean()),
+    "median": percentile_of(50),
+    "p95": percentile_of(95),
+    "p25": percentile_of(25),
+}
+
+
+def ends(replicates: Floats | list[float], level: float = 0.95) -> tuple[float, float]:
+    tail = (1 - level) / 2 * 100
+    low, high = np.percentile(replicates, [tail, 100 - tail])
+    return float(low), float(high)
+
+
+# --- reference -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statistic", ["iqm", "mean", "p95"])
+def test_reference_is_a_plain_loop_over_the_legacy_generator(statistic: str) -> None:
+    x = np.random.default_rng(3).normal(size=173).round(1)
+    legacy = np.random.RandomState(42)
+    replicates = [PLAIN[statistic](legacy.choice(x, size=len(x), replace=True)) for _ in range(1000)]
+    found = stats.bootstrap(x, statistic=statistic, interval="reference")
+    assert (found.low, found.high) == ends(replicates)
+    assert found.unit == "reference"
+    assert found.n == 173
+
+
+def test_reference_depends_on_the_order_of_the_values() -> None:
+    x = np.random.default_rng(3).normal(size=50)
+    forth, back = (stats.bootstrap(side, interval="reference") for side in (x, x[::-1]))
+    assert forth.value == pytest.approx(back.value, rel=1e-12)
+    assert (forth.low, forth.high) != (back.low, back.high)
+
+
+def test_reference_needs_the_values_themselves() -> None:
+    with pytest.raises(UsageError, match="in order"):
+        stats.bootstrap(Distribution.of([1, 2, 3]), interval="reference")
+
+
+# --- event -----------------------------------------------------------------------------------------------------------
+
+SAMPLES: dict[str, Floats] = {
+    # 25 distinct values: one multinomial draw for each replicate.
+    "few distinct": np.random.default_rng(5).normal(0, 4, 4000).round(),
+    # 290 distinct values with a large count each: drawn block by block, with the tails in lumps.
+    "blockwise": np.random.default_rng(6).normal(0, 40, 6000).round(),
+    # All distinct: ranks are drawn and counted.
+    "continuous": np.random.default_rng(7).exponential(size=900),
+    # Skewed, ties at the quartiles.
+    "ties": np.repeat([0.0, 1.0, 2.0, 50.0], [300, 290, 5, 205]),
+}
+
+
+def test_the_samples_cover_every_way_of_drawing() -> None:
+    sizes = {name: (len(np.unique(x)), len(x)) for name, x in SAMPLES.items()}
+    assert sizes["few distinct"][0] <= 64
+    assert sizes["blockwise"][0] > 64
+    assert sizes["blockwise"][0] * 12 <= sizes["blockwise"][1]
+    assert sizes["continuous"][0] == sizes["continuous"][1]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("statistic", ["iqm", "mean", "p25", "median", "p95"])
+def test_event_has_the_distribution_of_resampling(name: str, statistic: str) -> None:
+    x, reps = SAMPLES[name], 1500
+    rng = np.random.default_rng(11)
+    slow = np.array([PLAIN[statistic](x[rng.integers(0, len(x), len(x))]) for _ in range(reps)])
+    fast = replicates_of(x, statistic, reps)
+    # Two-sample Kolmogorov-Smirnov distance: above 1.95 · √(2/reps) once in a thousand if both are alike.
+    grid = np.unique(np.concatenate([slow, fast]).round(9))
+    gap = np.abs(share_up_to(slow, grid) - share_up_to(fast, grid)).max()
+    assert gap < 1.95 * np.sqrt(2 / reps)
+    assert np.mean(fast) == pytest.approx(np.mean(slow), abs=5 * np.std(slow) / np.sqrt(reps) + 1e-12)
+
+
+@pytest.mark.parametrize("statistic", PLAIN)
+@pytest.mark.parametrize("sample", [[1.0, 2.0, 4.0, 8.0, 16.0], [0.0, 0.0, 1.0, 5.0], [3.0, 7.0, 7.0]], ids=str)
+def test_event_has_the_exact_distribution_of_small_samples(sample: list[float], statistic: str) -> None:
+    """All nⁿ resamples of a small sample, against many replicates: a rank that is off by one shows here."""
+    every = [PLAIN[statistic](np.array(chosen)) for chosen in itertools.product(sample, repeat=len(sample))]
+    exact, reps = np.array(every), 20_000
+    fast = replicates_of(np.array(sample), statistic, reps)
+    grid = np.unique(exact.round(9))
+    gap = np.abs(share_up_to(exact, grid) - share_up_to(fast, grid)).max()
+    assert gap < 1.95 / np.sqrt(reps)  # one-sample Kolmogorov-Smirnov, once in a thousand
+    assert set(fast.round(6)) <= set(exact.round(6))
+
+
+def replicates_of(x: Floats, statistic: str, reps: int) -> Floats:
+    """The replicates themselves: an interval shows only two numbers of them."""
+    return _event(Distribution.of(x), statistic, Resampling("event", reps, seed=99))
+
+
+def share_up_to(sample: Floats, grid: Floats) -> Floats:
+    return np.searchsorted(np.sort(sample), grid + 1e-9, "right") / len(sample)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_event_from_counts_equals_event_from_values(name: str) -> None:
+    x = SAMPLES[name]
+    assert stats.bootstrap(Distribution.of(x)) == stats.bootstrap(x)
+    assert stats.bootstrap(x[::-1]) == stats.bootstrap(x)
+
+
+def test_event_agrees_with_reference_about_the_ends() -> None:
+    x = SAMPLES["few distinct"][:500]
+    event, reference = (stats.bootstrap(x, interval=unit, reps=4000) for unit in ("event", "reference"))
+    width = span(reference)
+    assert event.value == reference.value
+    assert event.low == pytest.approx(reference.low, abs=0.15 * width)
+    assert event.high == pytest.approx(reference.high, abs=0.15 * width)
+
+
+def span(estimate: Estimate) -> float:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return estimate.high - estimate.low
+
+
+# --- episode ---------------------------------------------------------------------------------------------------------
+
+
+def slow_episodes(
+    parts: list[Floats], statistic: str, reps: int, seed: int, strata: list[str] | None = None
+) -> tuple[float, float]:
+    """Expand every resample of whole episodes into its single values."""
+    weights = resample_weights(len(parts), strata, reps, np.random.default_rng(seed))
+    replicates = [
+        PLAIN[statistic](np.concatenate([np.tile(part, int(w)) for part, w in zip(parts, row, strict=True)]))
+        for row in weights
+    ]
+    return ends(replicates)
+
+
+def episodes_of(kind: str) -> list[Floats]:
+    rng = np.random.default_rng(17)
+    if kind == "dense":
+        return [rng.normal(rng.normal(0, 3), 5, int(rng.integers(30, 200))).round() for _ in range(9)]
+    # More than 2048 distinct values in all: counts are summed in blocks, and only some blocks are looked into.
+    return [rng.normal(rng.normal(0, 3), 5, int(rng.integers(300, 900))) for _ in range(9)]
+
+
+@pytest.mark.parametrize("kind", ["dense", "opened blocks"])
+@pytest.mark.parametrize("statistic", ["iqm", "mean", "median", "p95"])
+def test_episode_is_brute_force_resampling_of_groups(kind: str, statistic: str) -> None:
+    parts = episodes_of(kind)
+    assert (len(np.unique(np.concatenate(parts))) > 2048) == (kind == "opened blocks")
+    plan = Resampling("episode", 200, seed=8)
+    found = value_intervals([Distribution.of(part) for part in parts], [statistic], plan)[statistic]
+    low, high = slow_episodes(parts, statistic, 200, 8)
+    exact = 1e-12 if statistic in ("iqm", "mean") else 0  # sums in another order; percentiles to the last bit
+    assert found.low == pytest.approx(low, rel=exact, abs=exact)
+    assert found.high == pytest.approx(high, rel=exact, abs=exact)
+    assert found.value == pytest.approx(PLAIN[statistic](np.concatenate(parts)), rel=1e-12)
+    assert (found.unit, found.n_units, found.n) == ("episode", 9, sum(map(len, parts)))
+
+
+def test_values_on_the_edges_of_blocks_are_counted_once() -> None:
+    # 3000 distinct values with very unequal counts, so that blocks end in odd places.
+    rng = np.random.default_rng(23)
+    parts = [np.repeat(rng.permutation(3000)[:1500] / 4, rng.integers(1, 6, 1500)) for _ in range(5)]
+    plan = Resampling("episode", 100, seed=3)
+    found = value_intervals([Distribution.of(part) for part in parts], ["p25", "iqm"], plan)
+    assert (found["p25"].low, found["p25"].high) == slow_episodes(parts, "p25", 100, 3)
+    assert (found["iqm"].low, found["iqm"].high) == pytest.approx(slow_episodes(parts, "iqm", 100, 3), rel=1e-12)
+
+
+def test_groups_and_strata_given_by_value() -> None:
+    rng = np.random.default_rng(29)
+    groups = np.repeat([f"g{i}" for i in range(6)], 40)
+    strata = np.repeat(["a", "a", "a", "b", "b", "b"], 40)
+    x = rng.normal(size=240).round(1) + np.where(strata == "b", 100, 0)
+    found = stats.bootstrap(x, statistic="mean", interval="episode", groups=groups, strata=strata, reps=300)
+    parts = [x[groups == f"g{i}"] for i in range(6)]
+    slow = slow_episodes(parts, "mean", 300, 42, ["a", "a", "a", "b", "b", "b"])
+    assert (found.low, found.high) == pytest.approx(slow, rel=1e-12)
+
+
+def test_every_resample_keeps_the_number_of_units_of_each_stratum() -> None:
+    strata = ["x", "y", "x", "y", "y", "z"]
+    weights = resample_weights(6, strata, 500, np.random.default_rng(0))
+    for stratum, size in (("x", 2), ("y", 3), ("z", 1)):
+        members = [at for at, name in enumerate(strata) if name == stratum]
+        assert (weights[:, members].sum(axis=1) == size).all()
+    # Each unit is drawn once on average.
+    assert weights.mean(axis=0) == pytest.approx(np.ones(6), abs=0.15)
+
+
+def test_strata_narrow_the_interval_where_they_explain_the_difference() -> None:
+    parts = [Distribution.of([100.0 * (at % 2) + at]) for at in range(20)]
+    plan = Resampling("episode", 500)
+    alone = value_intervals(parts, ["mean"], plan)["mean"]
+    within = value_intervals(parts, ["mean"], plan, strata=[str(at % 2) for at in range(20)])["mean"]
+    assert span(within) < span(alone) / 3
+
+
+def test_one_episode_says_nothing_about_others() -> None:
+    found = stats.bootstrap([1.0, 2.0, 3.0], interval="episode", groups=["a", "a", "a"])
+    assert found.value == 2.0
+    assert found.low is None
+    assert found.high is None
+    assert found.n_units == 1
+
+
+def test_episodes_without_values_count_as_units_but_measure_nothing() -> None:
+    parts = [Distribution.of([1.0, 2.0]), Distribution(), Distribution.of([3.0])]
+    found = value_intervals(parts, ["mean"], Resampling("episode", 500))["mean"]
+    assert found.value == 2.0
+    assert found.n_units == 3
+    assert (found.low, found.high) == (1.5, 3.0)  # a resample of the empty episode alone is left out
+
+
+# --- ratios and sums -------------------------------------------------------------------------------------------------
+
+
+def test_ratio_of_events_has_the_binomial_interval() -> None:
+    found = ratio_interval([Ratio(30, 100), Ratio(10, 100)], Resampling("event", 20_000))
+    # 40 of 200 is 0.2 with a standard error of √(0.2 · 0.8 ÷ 200) = 0.0283.
+    assert found.value == 0.2
+    assert found.low == pytest.approx(0.2 - 1.96 * 0.0283, abs=0.006)
+    assert found.high == pytest.approx(0.2 + 1.96 * 0.0283, abs=0.006)
+    assert (found.unit, found.n) == ("event", 200)
+
+
+def test_ratio_of_episodes_is_brute_force_resampling() -> None:
+    parts = [Ratio(3, 10), Ratio(0, 4), Ratio(25, 25), Ratio(1, 8)]
+    plan = Resampling("episode", 400, seed=5)
+    weights = resample_weights(4, None, 400, np.random.default_rng(5))
+    shares = [
+        sum(w * part.hits for w, part in zip(row, parts, strict=True))
+        / sum(w * part.total for w, part in zip(row, parts, strict=True))
+        for row in weights
+    ]
+    found = ratio_interval(parts, plan)
+    assert found.value == 29 / 47
+    assert (found.low, found.high) == pytest.approx(ends(shares), rel=1e-12)
+
+
+def test_a_ratio_of_nothing_is_none() -> None:
+    for unit in ("event", "episode"):
+        found = ratio_interval([Ratio(), Ratio()], Resampling(unit))
+        assert (found.value, found.low, found.high) == (None, None, None)
+    assert ratio_interval([], Resampling("event")).value is None
+
+
+def test_resamples_without_anything_to_measure_are_left_out() -> None:
+    # Whenever only the first episode is drawn there is no ratio; the others all give 1.
+    found = ratio_interval([Ratio(0, 0), Ratio(5, 5)], Resampling("episode", 300))
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+def test_sum_interval_is_a_function_of_weighed_sums() -> None:
+    def quotient(sums: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(sums[..., 0] / sums[..., 1])
+
+    parts = [np.array([4.0, 2.0]), np.array([9.0, 3.0]), np.array([2.0, 2.0])]
+    found = sum_interval(parts, quotient, Resampling("episode", 300, seed=1), n=7)
+    weights = resample_weights(3, None, 300, np.random.default_rng(1))
+    slow = [float((row @ np.array(parts))[0] / (row @ np.array(parts))[1]) for row in weights]
+    assert found.value == 15 / 7
+    assert (found.low, found.high) == pytest.approx(ends(slow), rel=1e-12)
+    assert (found.n, found.n_units, found.unit) == (7, 3, "episode")
+    # Sums say nothing about single events, so there is no such interval.
+    assert sum_interval(parts, quotient, Resampling("event"), n=7).low is None
+    assert sum_interval([np.array([0.0, 0.0])], quotient, Resampling("event"), n=0).value is None
+    assert sum_interval([], quotient, Resampling("episode"), n=0).value is None
+
+
+# --- what every interval obeys ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["reference", "event"])
+def test_intervals_shrink_with_the_root_of_n(unit: str) -> None:
+    rng = np.random.default_rng(31)
+    few, many = (stats.bootstrap(rng.normal(size=n), interval=unit, reps=400) for n in (100, 6400))
+    # 64 times the values: an eighth of the width, give or take what resampling leaves to chance.
+    assert span(few) / span(many) == pytest.approx(8, rel=0.35)
+
+
+@pytest.mark.parametrize("unit", stats.UNITS)
+def test_the_same_seed_gives_the_same_interval_and_another_another(unit: str) -> None:
+    x, groups = np.random.default_rng(1).normal(size=120), np.arange(120) // 10
+
+    def interval(seed: int) -> Estimate:
+        return stats.bootstrap(x, interval=unit, seed=seed, groups=groups, reps=50)
+
+    assert interval(1) == interval(1)
+    assert (interval(1).low, interval(1).high) != (interval(2).low, interval(2).high)
+    assert "seed 1" in interval(1).method
+
+
+@pytest.mark.parametrize("unit", stats.UNITS)
+def test_no_global_generator_is_touched(unit: str) -> None:
+    np.random.seed(123)
+    before = np.random.get_state(legacy=False)
+    stats.bootstrap(np.arange(50.0), interval=unit, groups=np.arange(50) // 5, reps=20)
+    after = np.random.get_state(legacy=False)
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    assert before["state"]["pos"] == after["state"]["pos"]
+    assert np.array_equal(before["state"]["key"], after["state"]["key"])
+
+
+@pytest.mark.parametrize("unit", stats.UNITS)
+def test_the_value_does_not_depend_on_the_interval(unit: str) -> None:
+    x = np.random.default_rng(4).normal(size=90)
+    assert stats.bootstrap(x, interval=unit, groups=np.arange(90) // 9, reps=10).value == stats.iqm(x)
+
+
+@pytest.mark.parametrize("unit", stats.UNITS)
+def test_no_values_give_no_estimate(unit: str) -> None:
+    found = stats.bootstrap([], interval=unit, groups=[])
+    assert (found.value, found.low, found.high, found.n) == (None, None, None, 0)
+
+
+@pytest.mark.parametrize("unit", stats.UNITS)
+def test_equal_values_give_an_interval_of_no_width(unit: str) -> None:
+    found = stats.bootstrap([2.5] * 40, interval=unit, groups=np.arange(40) // 4, reps=30)
+    assert (found.value, found.low, found.high) == (2.5, 2.5, 2.5)
+
+
+def test_a_wider_level_gives_a_wider_interval() -> None:
+    x = SAMPLES["continuous"]
+    widths = [span(stats.bootstrap(x, level=level)) for level in (0.5, 0.9, 0.99)]
+    assert widths == sorted(widths)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"interval": "events"}, "no interval 'events'"),
+        ({"reps": 0}, "0 resamples"),
+        ({"level": 1.0}, r"level 1\.0"),
+        ({"level": 0.0}, r"level 0\.0"),
+        ({"statistic": "mode"}, "no statistic 'mode'"),
+        ({"statistic": "p101"}, "no statistic 'p101'"),
+        ({"interval": "episode"}, "needs groups"),
+        ({"interval": "episode", "groups": ["a"]}, "3 values, 1 groups"),
+        ({"interval": "episode", "groups": ["a", "a", "b"], "strata": ["s", "t", "t"]}, "more than one stratum"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, object], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        stats.bootstrap([1.0, 2.0, 3.0], **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unit", stats.UNITS)
+def test_two_values_that_differ_have_no_interquartile_mean(unit: str) -> None:
+    # Q25 and Q75 of 0 and 1 are 0.25 and 0.75, and nothing lies between them: undefined, never NaN.
+    found = stats.bootstrap([0.0, 1.0], interval=unit, groups=["a", "b"])
+    assert (found.value, found.low, found.high, found.n) == (None, None, None, 2)
+
+
+def test_resamples_without_an_interquartile_mean_are_left_out() -> None:
+    # A resample may hold the two lone values and twice the empty episode: it has no interquartile mean.
+    parts = [Distribution.of([0.0]), Distribution.of([9000.0]), Distribution(), Distribution.of(np.arange(3000.0))]
+    found = value_intervals(parts, ["iqm"], Resampling("episode", 500))["iqm"]
+    assert found.value == pytest.approx(1500, abs=1)
+    assert span(found) > 0
+
+
+def test_nan_is_refused() -> None:
+    with pytest.raises(UsageError, match="NaN"):
+        stats.bootstrap([1.0, float("nan")])
+
+
+def test_episodes_cover_where_events_pretend_to_know_more() -> None:
+    """Values of one episode share an offset. The mean of all is 0; how often does the interval hold it?"""
+    rng = np.random.default_rng(37)
+    trials, episodes, size = 120, 20, 50
+    held = {"event": 0, "episode": 0}
+    for _ in range(trials):
+        offsets: NDArray[np.float64] = rng.normal(0, 1, episodes)
+        x = np.repeat(offsets, size) + rng.normal(0, 1.5, episodes * size)
+        for unit in held:
+            found = stats.bootstrap(
+                x, statistic="mean", interval=unit, groups=np.repeat(np.arange(episodes), size), reps=200
+            )
+            assert found.low is not None
+            assert found.high is not None
+            held[unit] += found.low <= 0 <= found.high
+    # Expected: about 0.92 for episodes; for events the true spread is √(1/20) ≈ 0.23 and theirs 0.057, so about 0.37.
+    assert held["episode"] / trials > 0.82
+    assert held["event"] / trials < 0.6

@@ -1,0 +1,243 @@
+"""The command line: results on standard output, one sentence and exit code 2 where the call is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from assay import __version__
+from assay.cli import app
+from assay.events import encode, synthetic
+from assay.events.protocols import PROTOCOLS, every_protocol
+
+NUMBERS = (int, float, type(None))
+
+
+def run(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The real command, in a process of its own, as wide as a terminal of 80 columns."""
+    return subprocess.run(
+        [sys.executable, "-m", "assay.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **environment},
+        timeout=180,
+        check=False,
+    )
+
+
+def refusal(*arguments: str | Path) -> str:
+    """What is said about a wrong call: one line, and nothing else anywhere."""
+    done = run(*arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("assay: ")
+    return line
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A prediction and its truth as files of token text."""
+    folder = tmp_path_factory.mktemp("cli")
+    truth = synthetic.recording(episodes=1, seconds=5, seed=2)
+    paths = folder / "predicted.txt", folder / "truth.txt"
+    for path, stream in zip(paths, (synthetic.prediction(truth, synthetic.GOOD), truth), strict=True):
+        path.write_text("".join(synthetic.token_text(stream)), encoding="utf-8")
+    return paths
+
+
+# --- eval ------------------------------------------------------------------------------------------------------------
+
+
+def test_json_on_standard_output_is_json_and_nothing_else(files: tuple[Path, Path]) -> None:
+    done = run("events", "eval", *files, "--json", "-", "--reps", "50")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["assay"] == __version__
+    assert {"assay", "protocols", "inputs", "settings"} <= set(found)
+    labels = [f"{name}@{PROTOCOLS.get(name).version}" for name in every_protocol()]
+    assert list(found["protocols"]) == labels
+    for flat in found["protocols"].values():
+        assert all(isinstance(value, NUMBERS) for value in flat.values())
+    assert set(found["inputs"]) == {"predicted", "truth"}
+    assert found["inputs"]["truth"]["source"] == str(files[1])
+    assert (found["settings"]["encoding"], found["settings"]["reps"]) == ("hierarchical", 50)
+    assert (found["settings"]["seed"], found["settings"]["level"]) == (42, 0.95)
+
+
+def test_json_into_a_file_leaves_the_table(files: tuple[Path, Path], tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    done = run("events", "eval", *files, "--json", target, "--protocol", "owa", "--reps", "20")
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(target.read_text(encoding="utf-8"))["protocols"]) == ["owa@1"]
+    assert "owa@1" in done.stdout
+
+
+@pytest.mark.parametrize("full", [(), ("--full",)], ids=["headlines", "full"])
+def test_the_table_fits_80_columns(files: tuple[Path, Path], full: tuple[str, ...]) -> None:
+    done = run("events", "eval", *files, "--reps", "20", *full)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    for title in ("owa@1", "sequence@1", "d2e@1", "Keys right", "95% intervals, resampled by event"):
+        assert any(title in line for line in lines), title
+    assert "…" not in done.stdout  # nothing was cut off to fit
+
+
+def test_what_is_undefined_says_why(tmp_path: Path) -> None:
+    only = tmp_path / "frames.txt"
+    only.write_text("<EVENT_START><SCREEN><0><0><5><fake_image_placeholder><EVENT_END>" * 3, encoding="utf-8")
+    done = run("events", "eval", only, only, "--protocol", "owa", "--reps", "20")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if "Keys right" in line]
+    assert "–" in line
+    assert "no comparable keyboard event" in line
+
+
+def test_the_report_is_written_where_asked(files: tuple[Path, Path], tmp_path: Path) -> None:
+    done = run("events", "eval", *files, "--html", tmp_path / "r.html", "--reps", "20", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "r.html") in done.stderr
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
+    json.loads(done.stdout)
+
+
+def test_notes_go_to_standard_error(files: tuple[Path, Path], tmp_path: Path) -> None:
+    longer = tmp_path / "longer.txt"
+    longer.write_text("junk" + files[1].read_text(encoding="utf-8") * 2, encoding="utf-8")
+    done = run("events", "eval", longer, files[1], "--json", "-", "--reps", "5", "--protocol", "owa")
+    assert "note: " in done.stderr
+    assert "4 bytes between events, ignored" in done.stderr
+    assert any("4 bytes between events" in warning for warning in json.loads(done.stdout)["warnings"])
+
+
+def test_settings_reach_the_codec_and_the_protocols(tmp_path: Path) -> None:
+    truth = synthetic.recording(episodes=1, seconds=3, seed=2)
+    text = encode(truth, "factorized", time_bases=(100, 10), unit_ns=20_000_000, image="<pic>")
+    path = tmp_path / "custom.txt"
+    path.write_text(text, encoding="utf-8")
+    options = ["--encoding", "factorized", "--time-bases", "100,10", "--unit-ms", "20", "--image-token", "<pic>"]
+    arguments = ["events", "eval", str(path), str(path), *options, "--bin-ms", "100", "--json", "-", "--reps", "5"]
+    result = CliRunner().invoke(app, [*arguments, "--strict"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["inputs"]["truth"]["invalid"] == {}
+    assert found["protocols"]["owa@1"]["comparable"] == 1.0
+    assert found["settings"]["d2e.bin_ms"] == 100.0
+    assert found["settings"]["strict"] is True
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--protocol", "owaa"], "Did you mean 'owa'?"),
+        (["--encoding", "heirarchical"], "Did you mean 'hierarchical'?"),
+        (["--interval", "events"], "Use one of: reference, event, episode"),
+        (["--seed", "-1"], "-1 is no seed"),
+        (["--unit-ms", "nan"], "a time unit of nan ms"),
+        (["--threads", "-3"], "-3 threads"),
+        (["--time-bases", "16,x"], "--time-bases takes whole numbers"),
+        (["--column", "text"], "OURS=THEIRS"),
+        (["--json", "no/such/folder/out.json"], "no/such/folder/out.json"),
+        (["--html", "no/such/folder/out.html"], "no/such/folder/out.html"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(files: tuple[Path, Path], options: list[str], sentence: str) -> None:
+    assert sentence in refusal(
+        "events", "eval", *files, *options, *([] if "--protocol" in options else ["--protocol", "owa"])
+    )
+
+
+def test_a_missing_file_is_one_sentence(files: tuple[Path, Path]) -> None:
+    assert "nowhere.jsonl" in refusal("events", "eval", "nowhere.jsonl", files[1])
+    assert "nowhere.jsonl" in refusal("events", "decode", "nowhere.jsonl")
+
+
+def test_debug_shows_the_traceback_and_still_exits_2(files: tuple[Path, Path]) -> None:
+    done = run("--debug", "events", "eval", "nowhere.jsonl", files[1])
+    assert done.returncode == 2
+    assert "Traceback (most recent call last)" in done.stderr
+    assert "SourceError" in done.stderr
+
+
+def test_typer_refuses_what_it_can_see_itself() -> None:
+    for arguments in (["events", "eval"], ["events", "nonsense"], ["nonsense"], ["demo", "--seed", "-1"]):
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 2, arguments
+
+
+# --- the rest --------------------------------------------------------------------------------------------------------
+
+
+def test_help_and_version() -> None:
+    runner = CliRunner()
+    assert runner.invoke(app, ["--version"]).stdout.strip() == f"assay {__version__}"
+    shown = runner.invoke(app, ["--help"])
+    assert shown.exit_code == 0
+    for command in ("events", "demo"):
+        assert command in shown.stdout
+    assert runner.invoke(app, ["events", "eval", "-h"]).exit_code == 0
+
+
+def test_decode_says_what_is_in_a_file(files: tuple[Path, Path]) -> None:
+    result = CliRunner().invoke(app, ["events", "decode", str(files[1]), "--json", "-"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    truth = synthetic.recording(episodes=1, seconds=5, seed=2)
+    assert found["events"] == len(truth)
+    shown = CliRunner().invoke(app, ["events", "decode", str(files[0]), "-n", "2"])
+    assert shown.exit_code == 0, shown.output
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(files: tuple[Path, Path]) -> None:
+    command = [sys.executable, "-m", "assay.cli", "events", "eval", *map(str, files), "--json", "-", "--reps", "5"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+        process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    folder = tmp_path_factory.mktemp("demo")
+    return folder, run("demo", cwd=folder)
+
+
+def test_the_demo_runs_end_to_end(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, done = demo
+    assert done.returncode == 0, done.stderr
+    out = folder / "assay-demo"
+    assert {path.name for path in out.iterdir()} >= {"report.html", "truth.jsonl", "good.jsonl", "poor.jsonl"}
+    assert (out / "report.html").stat().st_size > 100_000
+    for name in every_protocol():
+        assert f"{name}@{PROTOCOLS.get(name).version}" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_what_the_demo_says_to_look_at_next_works(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, done = demo
+    commands = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("assay ")]
+    assert len(commands) >= 2
+    for command in commands:
+        again = run(*command[1:], cwd=folder)
+        assert again.returncode == 0, again.stderr
+
+
+def test_the_demo_needs_a_folder_it_can_write_to(files: tuple[Path, Path]) -> None:
+    assert "is a file" in refusal("demo", "--out", files[0])
+    assert "truth.txt" in refusal("demo", "--out", files[1] / "below")

@@ -1,0 +1,129 @@
+"""What README and docs show is true: every Python block runs, and every `assay` command exists with its options."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from assay.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))] if page.exists()]
+
+_BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)(?P<rest>[^\n]*)\n(?P<body>.*?)^(?P=indent)```", re.M | re.S)
+_SHELLS = ("console", "bash", "sh", "shell", "text")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    body: str
+    line: int
+
+
+def blocks(text: str) -> Iterator[Block]:
+    for match in _BLOCK.finditer(text):
+        indent = match["indent"]
+        body = "".join(line.removeprefix(indent) for line in match["body"].splitlines(keepends=True))
+        yield Block(match["language"], body, text.count("\n", 0, match.start()) + 2)
+
+
+def commands(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Every `assay …` line in the shell blocks of a page, as words."""
+    for block in blocks(text):
+        if block.language not in _SHELLS[:-1]:
+            continue
+        joined = block.body.replace("\\\n", " ")
+        for at, line in enumerate(joined.splitlines()):
+            bare = line.strip().removeprefix("$ ").strip()
+            bare = re.split(r"\s(?:\||>|>>|2>|&&|;)\s?", bare)[0]
+            if re.match(r"assay(\s|$)", bare):
+                yield block.line + at, shlex.split(bare, comments=True)
+
+
+def identify(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=identify)
+def test_every_python_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of one page share their names and run in an empty folder, as a reader would type them."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__page__"}
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language == "python":
+            # Empty lines before it, so that a traceback names the page's own line.
+            code = compile("\n" * (block.line - 1) + block.body, str(page), "exec")
+            exec(code, names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=identify)
+def test_every_command_exists(page: Path) -> None:
+    for line, words in commands(page.read_text(encoding="utf-8")):
+        check(words, f"{identify(page)}:{line}")
+
+
+def check(words: list[str], where: str) -> None:
+    """Walk down to the subcommand that the words name, and see that it knows the options that follow."""
+    command: Any = typer.main.get_command(app)
+    rest = words[1:]
+    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
+        assert rest[0] in command.commands, f"{where}: there is no '{' '.join(words[:2])}' with '{rest[0]}'"
+        command, rest = command.commands[rest[0]], rest[1:]
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    known |= {"-h", "--help"}
+    for word in rest:
+        if word.startswith("-") and word != "-":
+            assert word.split("=")[0] in known, f"{where}: '{' '.join(words)}' has no option {word}"
+
+
+# --- the check itself ------------------------------------------------------------------------------------------------
+
+SAMPLE = """
+Words.
+
+```python
+x = 1
+```
+
+1. indented
+
+   ```console
+   $ assay events eval a.jsonl b.jsonl \\
+       --json - | jq .
+   assay demo --out somewhere  # comment
+   $ pip install assay-agents
+   ```
+
+```python
+assert x == 1
+```
+"""
+
+
+def test_blocks_are_found() -> None:
+    assert [block.language for block in blocks(SAMPLE)] == ["python", "console", "python"]
+    assert [words for _, words in commands(SAMPLE)] == [
+        ["assay", "events", "eval", "a.jsonl", "b.jsonl", "--json", "-"],
+        ["assay", "demo", "--out", "somewhere"],
+    ]
+
+
+@pytest.mark.parametrize("line", ["assay evnets eval a b", "assay events eval a b --jsn -", "assay --nonsense"])
+def test_a_wrong_command_would_be_seen(line: str) -> None:
+    with pytest.raises(AssertionError):
+        check(line.split(), "here")
+
+
+@pytest.mark.parametrize("line", ["assay events eval a b --json - --full", "assay demo", "assay --version", "assay -h"])
+def test_a_right_command_passes(line: str) -> None:
+    check(line.split(), "here")

@@ -1,0 +1,145 @@
+"""Imports point one way: cli, web → report → compare, store → events, chat → stats → types (DESIGN)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import assay
+
+SOURCE = Path(assay.__file__).parent
+
+# Height of each part: a module may import from its own part and from lower ones. Parts of one height are strangers.
+HEIGHTS = {
+    "errors": 0,
+    "registry": 1,
+    "types": 1,
+    "stats": 2,
+    "events": 3,
+    "chat": 3,
+    "compare": 4,
+    "store": 4,
+    "report": 5,
+    "cli": 6,
+    "web": 6,
+}
+
+# A convenience for people at a prompt, inside a function: the one place where an import points up.
+EXCEPTIONS = {("assay.events.evaluation", "EventReport.html", "assay.report.events")}
+
+HEAVY_FOR_IMPORT = ("numpy", "pydantic", "numba", "pyarrow", "scipy", "rich")
+HEAVY_FOR_HELP = ("numpy", "numba", "pyarrow", "pydantic", "scipy")
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = ("assay", *path.relative_to(SOURCE).with_suffix("").parts)
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def part(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Every module of ours that a file imports, with the name of the function that does so, or ''."""
+
+    def walk(node: ast.AST, inside: str) -> Iterator[tuple[str, str]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                yield from ((inside, name.name) for name in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                assert child.level == 0, f"{path}: imports are absolute"
+                for name in child.names:
+                    whole = f"{child.module}.{name.name}"
+                    yield inside, whole if whole in MODULES else str(child.module)
+            elif isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from walk(child, f"{inside}.{child.name}".lstrip("."))
+            else:
+                yield from walk(child, inside)
+
+    for inside, name in walk(ast.parse(path.read_text(encoding="utf-8")), ""):
+        if name.split(".")[0] == "assay":
+            yield inside, name
+
+
+MODULES = modules()
+
+
+def test_every_part_has_its_height() -> None:
+    assert {part(module) for module in MODULES} - {""} <= set(HEIGHTS)
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if part(name)])
+def test_imports_point_down(module: str) -> None:
+    ours = part(module)
+    for inside, imported in imports(MODULES[module]):
+        theirs = part(imported)
+        if not theirs or theirs == ours or (module, inside, imported) in EXCEPTIONS:
+            continue
+        assert HEIGHTS[theirs] < HEIGHTS[ours], f"{module} imports {imported} in '{inside or 'the module'}'"
+
+
+def test_every_exception_is_still_needed() -> None:
+    found = {(name, inside, imported) for name, path in MODULES.items() for inside, imported in imports(path)}
+    assert found >= EXCEPTIONS
+
+
+def test_statistics_know_numbers_only() -> None:
+    for module, path in MODULES.items():
+        if part(module) == "stats":
+            assert {part(imported) for _, imported in imports(path)} <= {"stats", "types", "errors", ""}
+
+
+def test_the_rule_would_see_a_wrong_import(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("def f():\n    from assay.report import terminal\nclass A:\n    import assay.cli\n")
+    assert set(imports(wrong)) == {("f", "assay.report.terminal"), ("A", "assay.cli")}
+
+
+def loaded_by(code: str) -> set[str]:
+    """Names of all top-level packages that a fresh interpreter has after running `code`."""
+    run = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print('\\n'.join({{m.split('.')[0] for m in sys.modules}}))"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return set(run.stdout.split())
+
+
+def test_importing_assay_costs_next_to_nothing() -> None:
+    assert loaded_by("import assay").isdisjoint(HEAVY_FOR_IMPORT)
+
+
+def test_help_needs_nothing_heavy() -> None:
+    assert loaded_by("import assay.cli").isdisjoint(HEAVY_FOR_HELP)
+    shown = "import contextlib, io\nimport assay.cli\nwith contextlib.redirect_stdout(io.StringIO()):\n"
+    for arguments in ([], ["events"], ["events", "eval"], ["demo"]):
+        body = f"    assay.cli.app([*{arguments}, '--help'], standalone_mode=False)"
+        # Newer typers themselves load pydantic for the help of a subcommand.
+        heavy = set(HEAVY_FOR_HELP) - ({"pydantic"} if arguments else set())
+        assert loaded_by(shown + body).isdisjoint(heavy)
+
+
+def test_the_probe_would_see_a_heavy_import() -> None:
+    assert "numpy" in loaded_by("import assay; assay.stats")
+
+
+def test_public_names_are_there_and_others_are_not() -> None:
+    assert set(dir(assay)) == set(assay.__all__)
+    assert assay.stats.iqm([1, 2, 3]) == 2.0
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        assay.nonsense  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        assay.events.nonsense  # noqa: B018
+    for name in assay.events.__all__:
+        assert getattr(assay.events, name) is not None
