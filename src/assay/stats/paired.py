@@ -1,0 +1,160 @@
+"""Two measurements of the same cases: the difference, its interval, and how surely it is one.
+
+Both sides rest on the same resamples of cases, so what makes a case hard for both cancels out. The interval is the
+percentile bootstrap of SPEC 1.4. The p-value inverts it, with two corrections without which it would promise too much
+where cases are few; both are measured in `benchmarks/honesty.py`:
+
+- a resample of n cases varies by √((n − 1) / n) too little, and its tails are those of a normal, not of a t
+  distribution (Hesterberg 2015, the expanded percentile interval);
+- where only k cases differ at all, the signs of their differences may agree by chance with probability 2 · ½^k, so no
+  p-value is smaller than that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.types import Floats
+
+_NORMAL = NormalDist()
+# Weights of this many cells at most are held at once (16 MB of float64): they stay in the cache of the processor.
+_CELLS_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference of two estimates on the same resamples."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+    """Two-sided, not corrected for the number of tests."""
+    error: float
+    """Standard error: the spread of the replicates, corrected for the number of cases."""
+
+
+def difference(
+    value: float, replicates: Floats, *, level: float, freedom: int, n: int, n_differing: int | None = None
+) -> Difference | None:
+    """What `replicates`, shape (reps,), of a difference say about its `value`; None where none is defined.
+
+    `n` is the number of cases, `freedom` that number less the number of strata, `n_differing` how many of the cases
+    differ at all, where that is known.
+    """
+    usable = replicates[~np.isnan(replicates)]
+    if not len(usable):
+        return None
+    tail = (1 - level) / 2 * 100
+    low, high = np.percentile(usable, [tail, 100 - tail])
+    p = expanded(inverted(usable), freedom=freedom, n=n)
+    if n_differing is not None:
+        p = max(p, min(1.0, 2.0 ** (1 - n_differing)))
+    spread = float(usable.std()) * math.sqrt(n / max(freedom, 1))
+    return Difference(value, float(low), float(high), p, spread)
+
+
+def inverted(replicates: Floats) -> float:
+    """The largest level at which a percentile interval still holds 0, taken from 1; never 0, as 1 is added to both."""
+    reps = len(replicates)
+    one_sided = min((replicates <= 0).sum(), (replicates >= 0).sum())
+    return float(min(1.0, 2 * (1 + one_sided) / (reps + 1)))
+
+
+def expanded(p: float, *, freedom: int, n: int) -> float:
+    """A p-value of resampling with the tails of a t distribution of `freedom` degrees, and its spread put right."""
+    if p >= 1:
+        return 1.0
+    t = -_NORMAL.inv_cdf(p / 2) * math.sqrt(max(freedom, 1) / n)
+    return 2 * _NORMAL.cdf(-_normal_of_t(t, max(freedom, 1)))
+
+
+def resamples_needed(tests: int, *, freedom: int, n: int, level: float = 0.95) -> int:
+    """How many resamples it takes for a clear difference to stand out among `tests`; whole thousands, 20,000 at most.
+
+    A bootstrap p-value cannot fall below 2 ÷ (resamples + 1). It has to, by some margin, for the smallest of several to
+    survive the correction.
+    """
+    wanted = (1 - level) / max(tests, 1) / 2
+    t = _t_of_normal(-_NORMAL.inv_cdf(wanted / 2), max(freedom, 1))
+    z = t * math.sqrt(n / max(freedom, 1)) if t < 30 else 30.0
+    reps = 2 / max(2 * _NORMAL.cdf(-z), 1e-9)
+    return int(min(max(math.ceil(reps / 1000) * 1000, 1000), 20_000))
+
+
+def cases_needed(
+    difference: float, error: float, n: int, *, margin: float, tests: float = 1.0, level: float = 0.95
+) -> int | None:
+    """How many cases of the same kind would decide, if the difference stayed what it is: either its interval leaves out
+    0 even after the correction (`tests` is the factor that was put on p), or it fits within the margin.
+
+    An interval narrows with the root of the number of cases. None where no number would do.
+    """
+    if not error > 0 or not math.isfinite(error):
+        return None
+    apart = _NORMAL.inv_cdf(1 - (1 - level) / 2 / max(tests, 1.0)) * error
+    alike = _NORMAL.inv_cdf(1 - (1 - level) / 2) * error
+    ways = [(apart, abs(difference)), (alike, margin - abs(difference))]
+    wanted = [n * (half / room) ** 2 for half, room in ways if room > 0]
+    least = min(wanted, default=math.inf)
+    return max(math.ceil(least), n + 1) if least < 1e12 else None
+
+
+def mean_replicates(sums: Floats, counts: Floats, strata: Sequence[str], *, reps: int, seed: int) -> Floats:
+    """Means in resamples of cases, shape (reps, m), of m columns of sums and counts, shape (cases, m) each.
+
+    All columns rest on the same resamples, so replicates of two columns may be subtracted. NaN where a resample has
+    nothing to measure.
+    """
+    # Where every case has the same number of answers in all metrics, one column of counts serves them all.
+    kept: dict[bytes, int] = {}
+    where = np.array([kept.setdefault(column.tobytes(), len(kept)) for column in counts.T], np.int64)
+    _, first = np.unique(where, return_index=True)
+    table = np.concatenate([sums, counts[:, first]], axis=1)
+    rng = np.random.default_rng(seed)
+    out = np.empty((reps, sums.shape[1]))
+    start = 0
+    for weights in case_weights(strata, reps, rng):
+        totals = weights @ table
+        with np.errstate(invalid="ignore"):
+            out[start : start + len(weights)] = totals[:, : sums.shape[1]] / totals[:, sums.shape[1] + where]
+        start += len(weights)
+    return out
+
+
+def case_weights(strata: Sequence[str], reps: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """How often each case occurs in each resample, shape (some, cases), drawn within strata, in bounded chunks."""
+    n = len(strata)
+    labels = np.unique(np.asarray(strata, str), return_inverse=True)[1]
+    members = [np.flatnonzero(labels == label) for label in range(int(labels.max(initial=-1)) + 1)]
+    step = max(1, min(reps, _CELLS_AT_ONCE // max(n, 1)))
+    for start in range(0, reps, step):
+        weights = np.zeros((min(step, reps - start), n))
+        for of_stratum in members:
+            size = len(of_stratum)
+            for row in weights:
+                row[of_stratum] = np.bincount(rng.integers(0, size, size), minlength=size)
+        yield weights
+
+
+def differing(a: Floats, b: Floats) -> NDArray[np.int64]:
+    """How many cases differ in each column, shape (m,); undefined on either side is no difference."""
+    return np.asarray(((a != b) & ~np.isnan(a) & ~np.isnan(b)).sum(axis=0), np.int64)
+
+
+# Wallace (1959): a t value as a normal one with the same tail, within a percent; and the way back.
+
+
+def _normal_of_t(t: float, freedom: int) -> float:
+    return math.copysign((8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(t * t / freedom)), t)
+
+
+def _t_of_normal(z: float, freedom: int) -> float:
+    exponent = (z * (8 * freedom + 3) / (8 * freedom + 1)) ** 2 / freedom
+    return math.sqrt(freedom * math.expm1(min(exponent, 600.0)))
