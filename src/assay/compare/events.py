@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -15,14 +16,13 @@ from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
 from assay.events.stream import Episode
 from assay.events.tally import Tally
 from assay.stats import Resampling
-from assay.stats.paired import resamples_needed
 from assay.types import Case, Estimate, Floats, Run, State
 
 # Episodes are finished one by one up to this many; beyond, no list of changed episodes is worth the wait.
 _ONE_BY_ONE = 1000
 
 
-def measure(a: Side, b: Side, *, level: float, seed: int, reps: int | None, full: bool) -> Sample:
+def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
     """Every metric of every protocol that both runs were scored with in the same version."""
     protocols, notes = _shared_protocols(a.run, b.run)
     common = _common_cases(a.run, b.run, [protocol.name for protocol in protocols])
@@ -38,11 +38,9 @@ def measure(a: Side, b: Side, *, level: float, seed: int, reps: int | None, full
         protocol.name: [metric for metric in protocol.metrics if full or metric.headline] for protocol in protocols
     }
     freedom = len(cases) - len({case.stratum for case in cases})
-    tests = sum(metric.better != "none" for metrics in chosen.values() for metric in metrics)
-    wanted = reps or resamples_needed(tests, freedom=max(freedom, 1), n=max(len(cases), 2), level=level)
     # On the same resamples of episodes, differences are paired. Draws of single events do not correspond to each
     # other, and from one seed they would only seem to: so each side gets its own.
-    plans = [Resampling(unit, wanted, level, seed + (unit == "event") * at, keep=True) for at in (0, 1)]
+    plans = [Resampling(unit, reps, level, seed + (unit == "event") * at, keep=True) for at in (0, 1)]
     measured: list[Measured] = []
     for protocol in protocols if cases else []:
         tallies = [_tally(side.run.tallies[protocol.name], common, cases) for side in (a, b)]
@@ -59,9 +57,10 @@ def measure(a: Side, b: Side, *, level: float, seed: int, reps: int | None, full
                     len(cases) if unit == "episode" else min(side.n for side in sides),
                 )
             )
+    measured = _told_apart(measured)
     if unit == "episode" and len(cases) > _ONE_BY_ONE:
         notes.append(f"{len(cases):,} episodes are too many to list which changed; the verdicts rest on all of them.")
-    return Sample(cases, measured, unit, wanted, notes, freedom)
+    return Sample(cases, measured, unit, reps, notes, freedom)
 
 
 def _shared_protocols(a: Run, b: Run) -> tuple[list[EventProtocol], list[str]]:
@@ -147,3 +146,16 @@ def _measure_of(protocol: EventProtocol, metric: Metric) -> Measure:
         headline=metric.headline,
         undefined=metric.undefined,
     )
+
+
+def _told_apart(measured: Sequence[Measured]) -> list[Measured]:
+    """Titles that stand for one metric each: the same words under another heading, or in another protocol, get both."""
+    for distinguish in (lambda m: f"{m.title}, {m.group.lower()}", lambda m: f"{m.title} · {m.part}"):
+        titles = Counter(entry.measure.title for entry in measured)
+        measured = [
+            replace(entry, measure=replace(entry.measure, title=distinguish(entry.measure)))
+            if titles[entry.measure.title] > 1
+            else entry
+            for entry in measured
+        ]
+    return list(measured)

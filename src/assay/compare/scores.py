@@ -7,34 +7,35 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from assay.compare.model import Measure, Measured, Sample, Side, matched, pooled_strata
-from assay.stats.paired import mean_replicates, resamples_needed
+from assay.stats.paired import mean_replicates
 from assay.types import Case, Distribution, Estimate, Floats, State
 
 _PROTOCOL = "chat"
+_NOTHING = Distribution()
 
 
-def measure(a: Side, b: Side, *, level: float, seed: int, reps: int | None, full: bool) -> Sample:
+def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
     """Every metric that either agent was scored with. `full` changes nothing: scores have no lesser figures."""
     sides = [side.run.tallies[side.agent] for side in (a, b)]
     common = matched(*sides)
     cases, notes = pooled_strata(common)
-    metrics = list(dict.fromkeys(name for side in sides for states in side.values() for name in states))
+    named = dict.fromkeys(tuple(states) for side in sides for states in side.values())
+    metrics = list(dict.fromkeys(name for names in named for name in names))
     strata = [case.stratum for case in cases]
     freedom = len(cases) - len(set(strata))
-    wanted = reps or resamples_needed(len(metrics), freedom=max(freedom, 1), n=max(len(cases), 2), level=level)
     tables = [_sums(side, common, metrics) for side in sides]
     # A scenario that only one side could be measured on says nothing about their difference.
     both = (tables[0][1] > 0) & (tables[1][1] > 0)
     sums, counts = (np.concatenate([table[at] * both for table in tables], axis=1) for at in (0, 1))
     replicates = None
     if len(cases) >= 2:
-        replicates = mean_replicates(sums, counts, strata, reps=wanted, seed=seed)
+        replicates = mean_replicates(sums, counts, strata, reps=reps, seed=seed)
     measured = []
     for at, name in enumerate(metrics):
         columns = (at, at + len(metrics))
         chosen = both[:, at]
         estimates = [
-            _estimate(sums[:, column], counts[:, column], int(chosen.sum()), replicates, column, level, wanted, seed)
+            _estimate(sums[:, column], counts[:, column], int(chosen.sum()), replicates, column, level, reps, seed)
             for column in columns
         ]
         scores = [np.where(chosen, sums[:, column] / np.maximum(counts[:, column], 1), np.nan) for column in columns]
@@ -43,7 +44,7 @@ def measure(a: Side, b: Side, *, level: float, seed: int, reps: int | None, full
         label = f"{_PROTOCOL}@{_version(a, _PROTOCOL) or 1}"
         measure = Measure(name, name.replace("_", " "), label, undefined="no scenario could be measured on both sides")
         measured.append(Measured(measure, *estimates, (scores[0], scores[1]), int(chosen.sum()), reason))
-    return Sample(cases, measured, "scenario", wanted, notes, freedom)
+    return Sample(cases, measured, "scenario", reps, notes, freedom)
 
 
 def _version(side: Side, name: str) -> int | None:
@@ -58,16 +59,17 @@ def _sums(
     sums, counts = np.zeros((2, len(cases), len(metrics)))
     rows = [side[case] for case in cases]
     for at, name in enumerate(metrics):
-        found = [row.get(name) for row in rows]
-        states = [(index, state) for index, state in enumerate(found) if isinstance(state, Distribution)]
-        if not states:
-            continue
-        # All scores of all cases in three arrays: thousands of small sums would take longer than the resampling.
-        values = np.concatenate([state.values for _, state in states])
-        times = np.concatenate([state.counts for _, state in states]).astype(np.float64)
-        index = np.repeat([at for at, _ in states], [len(state.values) for _, state in states])
-        sums[:, at] = np.bincount(index, values * times, len(cases))
-        counts[:, at] = np.bincount(index, times, len(cases))
+        column = [row.get(name) for row in rows]
+        # Scores repeat all the time and equal ones are often one object, so each object is looked into once.
+        objects = np.fromiter(map(id, column), np.int64, len(column))
+        _, first, where = np.unique(objects, return_index=True, return_inverse=True)
+        states = [column[index] for index in first.tolist()]
+        distinct = [state if isinstance(state, Distribution) else _NOTHING for state in states]
+        index = np.repeat(np.arange(len(distinct)), [len(state.values) for state in distinct])
+        times = np.concatenate([state.counts for state in distinct]).astype(np.float64)
+        values = np.concatenate([state.values for state in distinct])
+        sums[:, at] = np.bincount(index, values * times, len(distinct))[where]
+        counts[:, at] = np.bincount(index, times, len(distinct))[where]
     return sums, counts
 
 

@@ -11,7 +11,7 @@ from assay.compare.model import Change, Comparison, Line, Margin, Measured, PerC
 from assay.errors import UsageError
 from assay.stats import Difference, Resampling, difference, holm, performance_profile, probability_of_improvement
 from assay.stats.paired import cases_needed, differing
-from assay.types import Call, Estimate, Floats, Run, Verdict
+from assay.types import Call, Case, Estimate, Floats, Run, Verdict
 
 _CHANGES = 10
 _THRESHOLDS = 41
@@ -26,14 +26,13 @@ def compare(
     margin: float | Margin = 0.05,
     level: float = 0.95,
     seed: int = 42,
-    reps: int | None = None,
+    reps: int = 1000,
     full: bool = False,
 ) -> Comparison:
     """The candidate against the baseline, on the cases that both have.
 
-    `margin` is how large a difference may be and still not matter (see `Margin`). `reps` is by default 1000 resamples,
-    or as many more as the correction for several metrics needs. `full` takes in every figure of a protocol instead of
-    those that matter first; the more metrics, the stronger the correction.
+    `margin` is how large a difference may be and still not matter (see `Margin`). `full` takes in every
+    figure of a protocol instead of those that matter first; the more metrics, the stronger the correction.
     """
     a, b = side_of(baseline), side_of(candidate)
     if a.run.kind != b.run.kind:
@@ -43,14 +42,13 @@ def compare(
     margins = margin if isinstance(margin, Margin) else Margin(margin)
     sample = _measure(a, b, level, seed, reps, full)
     _check_names(margins, sample)
-    cases = [set(case for states in _tallies(side) for case in states) for side in (a, b)]
     return Comparison(
         a,
         b,
         a.run.kind,
         len(sample.cases),
-        len(cases[0] - cases[1]),
-        len(cases[1] - cases[0]),
+        _count(a) - len(sample.cases),
+        _count(b) - len(sample.cases),
         sample.unit,
         level,
         sample.reps,
@@ -67,7 +65,7 @@ def compare_all(
     margin: float | Margin = 0.05,
     level: float = 0.95,
     seed: int = 42,
-    reps: int | None = None,
+    reps: int = 1000,
     full: bool = False,
 ) -> list[Comparison]:
     """Every other side against the first. Each comparison is corrected for its own metrics."""
@@ -79,7 +77,7 @@ def compare_all(
     ]
 
 
-def _measure(a: Side, b: Side, level: float, seed: int, reps: int | None, full: bool) -> Sample:
+def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -> Sample:
     if a.run.kind == "events":
         from assay.compare.events import measure
     else:
@@ -87,9 +85,11 @@ def _measure(a: Side, b: Side, level: float, seed: int, reps: int | None, full: 
     return measure(a, b, level=level, seed=seed, reps=reps, full=full)
 
 
-def _tallies(side: Side) -> list[set[object]]:
-    tallies = [side.run.tallies[side.agent]] if side.agent else side.run.tallies.values()
-    return [set(states) for states in tallies]
+def _count(side: Side) -> int:
+    """How many cases a side has."""
+    if side.agent:
+        return len(side.run.tallies[side.agent])
+    return len(set[Case]().union(*side.run.tallies.values()))
 
 
 def _check_names(margins: Margin, sample: Sample) -> None:

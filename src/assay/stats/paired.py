@@ -23,8 +23,11 @@ from numpy.typing import NDArray
 from assay.types import Floats
 
 _NORMAL = NormalDist()
-# Weights of this many cells at most are held at once (16 MB of float64): they stay in the cache of the processor.
-_CELLS_AT_ONCE = 2_000_000
+# Weights of this many cells at most are held at once (64 MB of float64).
+_CELLS_AT_ONCE = 8_000_000
+# This many resamples beyond 0 and more tell how many there are to be expected.
+_RESOLVED = 10
+_SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +56,27 @@ def difference(
         return None
     tail = (1 - level) / 2 * 100
     low, high = np.percentile(usable, [tail, 100 - tail])
-    p = expanded(inverted(usable), freedom=freedom, n=n)
+    p = expanded(inverted(value, usable), freedom=freedom, n=n)
     if n_differing is not None:
         p = max(p, min(1.0, 2.0 ** (1 - n_differing)))
     spread = float(usable.std()) * math.sqrt(n / max(freedom, 1))
     return Difference(value, float(low), float(high), p, spread)
 
 
-def inverted(replicates: Floats) -> float:
-    """The largest level at which a percentile interval still holds 0, taken from 1; never 0, as 1 is added to both."""
+def inverted(value: float, replicates: Floats) -> float:
+    """The two-sided p-value at which a percentile interval just leaves out 0, with 1 added to both counts.
+
+    Where fewer than ten resamples lie beyond 0, their number is too rough to be corrected for several tests, and the
+    tail of a normal with the replicates' spread takes its place: else a clear difference among many metrics would need
+    tens of thousands of resamples.
+    """
     reps = len(replicates)
-    one_sided = min((replicates <= 0).sum(), (replicates >= 0).sum())
-    return float(min(1.0, 2 * (1 + one_sided) / (reps + 1)))
+    beyond = int(min((replicates <= 0).sum(), (replicates >= 0).sum()))
+    spread = float(replicates.std())
+    if beyond >= _RESOLVED:
+        return min(1.0, 2 * (1 + beyond) / (reps + 1))
+    tail = 2 * _NORMAL.cdf(-abs(value) / spread) if spread > 0 else 0.0
+    return max(tail, 2 * beyond / (reps + 1), _SMALLEST)
 
 
 def expanded(p: float, *, freedom: int, n: int) -> float:
@@ -73,19 +85,6 @@ def expanded(p: float, *, freedom: int, n: int) -> float:
         return 1.0
     t = -_NORMAL.inv_cdf(p / 2) * math.sqrt(max(freedom, 1) / n)
     return 2 * _NORMAL.cdf(-_normal_of_t(t, max(freedom, 1)))
-
-
-def resamples_needed(tests: int, *, freedom: int, n: int, level: float = 0.95) -> int:
-    """How many resamples it takes for a clear difference to stand out among `tests`; whole thousands, 20,000 at most.
-
-    A bootstrap p-value cannot fall below 2 ÷ (resamples + 1). It has to, by some margin, for the smallest of several to
-    survive the correction.
-    """
-    wanted = (1 - level) / max(tests, 1) / 2
-    t = _t_of_normal(-_NORMAL.inv_cdf(wanted / 2), max(freedom, 1))
-    z = t * math.sqrt(n / max(freedom, 1)) if t < 30 else 30.0
-    reps = 2 / max(2 * _NORMAL.cdf(-z), 1e-9)
-    return int(min(max(math.ceil(reps / 1000) * 1000, 1000), 20_000))
 
 
 def cases_needed(
@@ -139,7 +138,11 @@ def case_weights(strata: Sequence[str], reps: int, rng: np.random.Generator) -> 
         for of_stratum in members:
             size = len(of_stratum)
             for row in weights:
-                row[of_stratum] = np.bincount(rng.integers(0, size, size), minlength=size)
+                drawn = np.bincount(rng.integers(0, size, size), minlength=size)
+                if len(members) == 1:
+                    row[:] = drawn
+                else:
+                    row[of_stratum] = drawn
         yield weights
 
 
@@ -148,13 +151,6 @@ def differing(a: Floats, b: Floats) -> NDArray[np.int64]:
     return np.asarray(((a != b) & ~np.isnan(a) & ~np.isnan(b)).sum(axis=0), np.int64)
 
 
-# Wallace (1959): a t value as a normal one with the same tail, within a percent; and the way back.
-
-
 def _normal_of_t(t: float, freedom: int) -> float:
+    """The normal value with the same tail as a t value, within a percent (Wallace 1959)."""
     return math.copysign((8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(t * t / freedom)), t)
-
-
-def _t_of_normal(z: float, freedom: int) -> float:
-    exponent = (z * (8 * freedom + 3) / (8 * freedom + 1)) ** 2 / freedom
-    return math.sqrt(freedom * math.expm1(min(exponent, 600.0)))
