@@ -5,7 +5,9 @@
     ├── MissingExtraError      an optional part is not installed; says which command installs it
     ├── SourceError            a file, address or object cannot be read as what it should be
     │   └── ColumnError        a table lacks a column; says which exist and how to map them
-    └── TruthError             the ground truth itself is spoiled, so nothing may be scored
+    ├── TruthError             the ground truth itself is spoiled, so nothing may be scored
+    └── StoreError             the store of runs cannot be opened, read or written; what was in it stays as it was
+        └── UnknownRunError    no run, or more than one, answers to a name; says which ones are near
 
 An error says what is wrong, where, and what to do. `where` is kept apart so that programs can read it.
 """
@@ -55,6 +57,14 @@ class ColumnError(SourceError):
 
 class TruthError(AssayError):
     """A truth that does not decode: an error in the data, never scored."""
+
+
+class StoreError(AssayError):
+    """A store of runs that cannot be opened, read or written."""
+
+
+class UnknownRunError(StoreError):
+    """A name that no run, or more than one run, answers to."""
 
 
 def _rebuild(kind: type[AssayError], what: str, where: str | None, hint: str | None) -> AssayError:

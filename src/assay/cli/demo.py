@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.events.evaluation import EventReport
 
 
 def demo(
@@ -49,11 +53,29 @@ def _events(out: Path, seed: int, console: object) -> None:
     }
     console.print(terminal.events(reports))
     report = page.write(reports, out / "report.html")
-    console.print(f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, and [bold]{report}[/bold].")
+    store = _keep(out / "assay.db", reports, files)
+    console.print(
+        f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, [bold]{report}[/bold], and both runs in the "
+        f"demo's own store, [bold]{store}[/bold]."
+    )
     console.print("Look next at:")
     console.print(f"  {report}  in a browser; it needs no network", highlight=False)
     console.print(f"  assay events eval {files['good']} {files['truth']} --full", highlight=False, soft_wrap=True)
     console.print(f"  assay events decode {files['poor']}", highlight=False)
+    console.print(f"  assay runs list --store {store}", highlight=False, soft_wrap=True)
+    console.print(f"  assay runs show poor --store {store}", highlight=False, soft_wrap=True)
+
+
+def _keep(path: Path, reports: Mapping[str, EventReport], files: Mapping[str, Path]) -> Path:
+    """Each model's evaluation as a run of its own, named after it."""
+    from assay.store import open_store
+    from assay.store.recording import command_line, events_run
+
+    with open_store(path) as store:
+        for name, report in reports.items():
+            run = events_run(report, files[name], files["truth"], command=command_line(), name=name, tags=["demo"])
+            store.save(run)
+    return path
 
 
 def _write(path: Path, stream: object) -> None:

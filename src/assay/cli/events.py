@@ -7,11 +7,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.events.evaluation import EventReport
+    from assay.types import Run
 
 app = typer.Typer(help="Score and read streams of desktop events.", no_args_is_help=True)
 
@@ -101,6 +106,10 @@ def evaluate(
     html: Annotated[
         Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)
     ] = None,
+    name: RunName = "",
+    tag: Tags = None,
+    store: StoreAddress = None,
+    no_store: NoStore = False,
 ) -> None:
     """Score PRED against TRUTH: timing, movement, keys and buttons, with intervals."""
     if engine != "local":
@@ -130,6 +139,8 @@ def evaluate(
         )
     for warning in report.warnings:
         print(f"note: {warning}", file=sys.stderr)
+    if not no_store:
+        keep(lambda: _run(report, predicted, truth, name, tag or []), store)
     if html is not None:
         print(f"report: {report.html(html)}", file=sys.stderr)
     if json is not None:
@@ -140,6 +151,12 @@ def evaluate(
         from assay.report import terminal
 
         Console().print(terminal.events({"": report}, full=full))
+
+
+def _run(report: EventReport, predicted: str, truth: str, name: str, tags: list[str]) -> Run:
+    from assay.store.recording import command_line, events_run
+
+    return events_run(report, predicted, truth, command=command_line(), name=name, tags=tags)
 
 
 @app.command()

@@ -149,13 +149,19 @@ def _measure_of(protocol: EventProtocol, metric: Metric) -> Measure:
 
 
 def _told_apart(measured: Sequence[Measured]) -> list[Measured]:
-    """Titles that stand for one metric each: the same words under another heading, or in another protocol, get both."""
-    for distinguish in (lambda m: f"{m.title}, {m.group.lower()}", lambda m: f"{m.title} · {m.part}"):
-        titles = Counter(entry.measure.title for entry in measured)
-        measured = [
-            replace(entry, measure=replace(entry.measure, title=distinguish(entry.measure)))
-            if titles[entry.measure.title] > 1
-            else entry
-            for entry in measured
-        ]
-    return list(measured)
+    """Titles that stand for one metric each: where a title comes again, its heading or its protocol is added."""
+    within = Counter((entry.measure.part, entry.measure.title) for entry in measured)
+    titles = [
+        f"{m.title}, {m.group.lower()}" if within[m.part, m.title] > 1 else m.title
+        for m in (entry.measure for entry in measured)
+    ]
+    overall = Counter(titles)
+    return [
+        replace(
+            entry,
+            measure=replace(
+                entry.measure, title=f"{title}, {entry.measure.part.split('@')[0]}" if overall[title] > 1 else title
+            ),
+        )
+        for entry, title in zip(measured, titles, strict=True)
+    ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,15 @@ import numpy as np
 
 from assay import __version__
 from assay.errors import SourceError, TruthError, UsageError
+from assay.events.codecs import NAMES as ENCODINGS
 from assay.events.codecs import Codec, codec
 from assay.events.engines import local
 from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
 from assay.events.sources import AnySource, Reading, read
-from assay.events.stream import EventStream, Kind
+from assay.events.stream import Episode, EventStream, Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling
-from assay.types import Estimate
+from assay.types import Estimate, Run
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -97,6 +98,13 @@ class Input:
             "episodes": len(self.episodes - {""}),
             "notes": dict(self.notes),
         }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any], episodes: set[str]) -> Input:
+        """What `to_json` gave, with the names of the episodes, of which it keeps the number only."""
+        counts = (Counter(kept.get(key, {})) for key in ("kinds", "invalid", "notes"))
+        kinds, problems, notes = counts
+        return cls(str(kept.get("source", "")), int(kept.get("events", 0)), kinds, problems, episodes, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,20 +190,11 @@ def evaluate(
     # Episodes that were only on one side count too: they were scored as missing.
     known = max(len(side.episodes - {""}) for side in inputs)
     plan = Resampling(interval or ("episode" if known >= 2 else "event"), reps, level, seed)
-    results = {
-        protocol.name: ProtocolResult(
-            protocol.name,
-            protocol.version,
-            protocol.metrics,
-            protocol.finish(tallies[protocol.name], plan),
-            protocol.settings(),
-            tallies[protocol.name],
-        )
-        for protocol in chosen
-    }
+    results = {protocol.name: _result(protocol, tallies[protocol.name], plan) for protocol in chosen}
     stated = {
         "encoding": encoder.name,
-        "strict": strict,
+        **{f"encoding.{key}": value for key, value in _unusual(encoder).items()},
+        "strict": bool(getattr(encoder, "strict", strict)),
         "interval": plan.unit,
         "reps": reps,
         "level": level,
@@ -203,6 +202,55 @@ def evaluate(
         **{f"{result.name}.{key}": value for result in results.values() for key, value in result.settings.items()},
     }
     return EventReport(results, *inputs, stated, _warnings(*inputs, plan.unit, known))
+
+
+def rebuilt(run: Run) -> EventReport:
+    """The report of a stored run: its numbers recomputed from its tallies, under the settings it was scored with."""
+    stated = dict(run.settings)
+    encoder = _stored_codec(stated)
+    plan = Resampling(stated["interval"], stated["reps"], stated["level"], stated["seed"])
+    results = {}
+    for name, version in run.versions.items():
+        prefix = f"{name}."
+        of_protocol = {key.removeprefix(prefix): value for key, value in stated.items() if key.startswith(prefix)}
+        (protocol,) = _configured([f"{name}@{version}"], encoder, of_protocol)
+        tally = Tally()
+        for case, states in run.tallies.get(name, {}).items():
+            tally.add(Episode(case.name, case.stratum), states)
+        results[name] = _result(protocol, tally, plan)
+    names = {case.name for by_case in run.tallies.values() for case in by_case}
+    predicted, truth = (
+        Input.from_json(run.inputs[side], names - set(run.inputs[side].get("absent", ())))
+        for side in ("predicted", "truth")
+    )
+    known = max(len(side.episodes - {""}) for side in (predicted, truth))
+    return EventReport(results, predicted, truth, stated, _warnings(predicted, truth, plan.unit, known))
+
+
+def _stored_codec(stated: Mapping[str, Any]) -> Codec:
+    """The encoding that a run's settings describe. A caller's own is unknown here; only its name was kept."""
+    prefix = "encoding."
+    settings = {key.removeprefix(prefix): value for key, value in stated.items() if key.startswith(prefix)}
+    return codec(stated["encoding"], strict=stated["strict"], **settings)
+
+
+def _unusual(encoder: Codec) -> dict[str, Any]:
+    """The settings of an encoding that are not those its name stands for, ready for JSON."""
+    if encoder.name not in ENCODINGS or not is_dataclass(encoder):
+        return {}
+    usual = codec(encoder.name)
+    return {
+        setting.name: list(value) if isinstance(value, tuple) else value
+        for setting in fields(encoder)
+        if setting.name not in ("name", "strict")
+        and (value := getattr(encoder, setting.name)) != getattr(usual, setting.name, value)
+    }
+
+
+def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> ProtocolResult:
+    return ProtocolResult(
+        protocol.name, protocol.version, protocol.metrics, protocol.finish(tally, plan), protocol.settings(), tally
+    )
 
 
 def decode(

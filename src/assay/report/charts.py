@@ -503,7 +503,7 @@ def differences(*, rows: Rows) -> Panels:
                 y="name",
                 order=list(dict.fromkeys(row["name"] for row in some)),
                 x={
-                    "title": f"difference{ending} (right of 0 is better)",
+                    "title": f"difference{ending} (right is better)",
                     "scale": _around_zero(some),
                     "axis": {"tickCount": 5},
                 },

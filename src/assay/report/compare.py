@@ -5,6 +5,7 @@ Turns comparisons into rows of plain values; how a chart looks is in `charts.py`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -134,7 +135,7 @@ def _differences(comparisons: Sequence[Comparison]) -> list[Row]:
             rows.append(
                 {
                     "model": comparison.candidate.label,
-                    "name": line.measure.title,
+                    "name": _short(line.measure),
                     "unit": line.measure.unit,
                     "value": line.gain,
                     "low": ends[0],
@@ -149,7 +150,7 @@ def _improvements(comparisons: Sequence[Comparison]) -> list[Row]:
     return [
         {
             "model": comparison.candidate.label,
-            "name": entry.measure.title,
+            "name": _short(entry.measure),
             "value": entry.improvement.value,
             "low": entry.improvement.low,
             "high": entry.improvement.high,
@@ -180,6 +181,11 @@ def _profiles(comparisons: Sequence[Comparison]) -> list[Row]:
                     place = {"model": label, "name": _title(entry.measure), "threshold": mark}
                     rows.append({**place, "share": share, "low": low, "high": high})
     return rows
+
+
+def _short(measure: Measure) -> str:
+    """The title without what stands in brackets: the axes of a chart have no room for it."""
+    return re.sub(r" \(.*?\)", "", measure.title)
 
 
 def _title(measure: Measure) -> str:

@@ -1,0 +1,201 @@
+"""`assay runs`: list, show, export, delete and tag what was evaluated before; and how other commands keep a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.errors import AssayError, UsageError
+
+if TYPE_CHECKING:
+    from assay.store.runs import Store
+    from assay.types import Run
+
+app = typer.Typer(help="List, show, export, delete and tag stored runs.", no_args_is_help=True)
+
+_STORING = "Storing"
+_FORMATS = ("json", "parquet", "html")
+
+StoreAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="PATH|URL",
+        help="Where runs are kept: a file or postgresql://…; by default ASSAY_STORE, else the data folder.",
+        rich_help_panel=_STORING,
+    ),
+]
+RunName = Annotated[str, typer.Option("--name", help="Name of the run.", rich_help_panel=_STORING)]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Tag of the run; may be given again.", rich_help_panel=_STORING)
+]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Do not keep the run.", rich_help_panel=_STORING)]
+Reference = Annotated[
+    str, typer.Argument(metavar="RUN", help="An id or the beginning of one, a name, @last, or @last~1.")
+]
+
+
+@app.command("list")
+def list_runs(
+    store: StoreAddress = None,
+    kind: Annotated[str | None, typer.Option(help="events or chat.")] = None,
+    name: Annotated[str | None, typer.Option(help="Only runs of this name.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only runs with this tag.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most this many, the newest.")] = 50,
+    json: Annotated[str | None, typer.Option(help="Write the list as JSON to this file, or '-'.")] = None,
+) -> None:
+    """List the newest runs."""
+    with _opened(store) as opened:
+        found = opened.list(kind=kind, name=name, tag=tag, limit=limit)
+        where = opened.address
+    if json is not None:
+        from assay.report.runs import header
+
+        _write_json([header(entry) for entry in found], json)
+        return
+    from rich.console import Console
+
+    from assay.report import runs as pages
+
+    if found:
+        Console().print(pages.listing(found))
+    else:
+        print(f"no runs in {where}", file=sys.stderr)
+
+
+@app.command()
+def show(
+    run: Reference = "@last",
+    store: StoreAddress = None,
+    full: Annotated[bool, typer.Option("--full", help="Show every figure in the table.")] = False,
+) -> None:
+    """Show a run: what it was made of and its numbers, recomputed from what was stored."""
+    from rich.console import Console
+
+    from assay.report import runs as pages
+
+    with _opened(store) as opened:
+        described = opened.describe(run)
+        console = Console()
+        console.print(pages.details(described))
+        if described.complete:
+            console.print()
+            console.print(pages.numbers(opened.load(described.run.id), opened.answers(described.run.id), full=full))
+
+
+@app.command()
+def export(
+    run: Reference,
+    out: Annotated[str, typer.Argument(metavar="OUT", help="File to write; '-' for JSON on standard output.")],
+    store: StoreAddress = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="json, parquet or html; by default as the file's name ends.")
+    ] = None,
+) -> None:
+    """Write a run to a file: everything as JSON, a table as Parquet, or a report as one HTML file."""
+    chosen = form or ("json" if out == "-" else Path(out).suffix.lower().lstrip("."))
+    if chosen not in _FORMATS:
+        raise UsageError(f"there is no format '{chosen}'", hint=f"Give --format with one of: {', '.join(_FORMATS)}")
+    if out == "-" and chosen != "json":
+        raise UsageError(f"{chosen} does not go to standard output", hint="Name a file")
+    from assay.report import runs as pages
+
+    with _opened(store) as opened:
+        entry = opened.describe(run)
+        loaded, answers = opened.load(entry.run.id), opened.answers(entry.run.id)
+    if chosen == "json":
+        _write_json(pages.to_json(entry, loaded, answers), out)
+    elif chosen == "html":
+        _written(out, lambda: Path(out).write_text(pages.to_html(loaded, answers), encoding="utf-8"))
+    else:
+        _written(out, lambda: pages.to_parquet(loaded, answers, out))
+    if out != "-":
+        print(f"written: {out}", file=sys.stderr)
+
+
+@app.command()
+def delete(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="As for show; several may be given.")],
+    store: StoreAddress = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete runs with everything that belongs to them."""
+    with _opened(store) as opened:
+        # All are looked up before the first goes: @last would mean another run afterwards.
+        chosen = [opened.describe(run) for run in dict.fromkeys(runs)]
+        for entry in {entry.run.id: entry for entry in chosen}.values():
+            label = f"{entry.run.id} ({entry.run.name})" if entry.run.name else entry.run.id
+            if not yes and not _agreed(f"Delete run {label} of {entry.run.created}?"):
+                continue
+            opened.delete(entry.run.id)
+            print(f"deleted: {label}", file=sys.stderr)
+
+
+@app.command()
+def tag(
+    run: Reference,
+    tags: Annotated[list[str] | None, typer.Argument(metavar="[TAG]...", help="Tags to add.")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="A tag to take off.")] = None,
+    store: StoreAddress = None,
+) -> None:
+    """Add tags to a run, or take them off; prints those that it has then."""
+    with _opened(store) as opened:
+        print(" ".join(opened.tag(run, *(tags or ()), remove=remove or ())))
+
+
+# --- for the commands that make runs --------------------------------------------------------------------------------
+
+
+def keep(make: Callable[[], Run], store: str | None, *, answers: Any = ()) -> str | None:
+    """Store a run and say its id on standard error.
+
+    A store that was asked for and fails is an error. The default one is a service to the user: that it fails is told,
+    and the evaluation goes on.
+    """
+    import os
+
+    from assay.store import VARIABLE
+
+    try:
+        with _opened(store) as opened:
+            run_id = opened.save(make(), answers=answers)
+    except AssayError as error:
+        if store or os.environ.get(VARIABLE):
+            raise
+        print(f"note: the run was not stored: {error}", file=sys.stderr)
+        return None
+    print(f"run: {run_id}", file=sys.stderr)
+    return run_id
+
+
+def _opened(address: str | None) -> Store:
+    from assay.store import open_store
+
+    return open_store(address)
+
+
+def _agreed(question: str) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is here to be asked", hint="Give --yes to delete without a question")
+    return typer.confirm(question, err=True)
+
+
+def _write_json(content: object, out: str) -> None:
+    import json
+
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    if out == "-":
+        print(text)
+    else:
+        _written(out, lambda: Path(out).write_text(text + "\n", encoding="utf-8"))
+
+
+def _written(out: str, write: Callable[[], object]) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise UsageError(f"the run cannot be written: {error.strerror or error}", where=out) from error

@@ -1,0 +1,228 @@
+"""Stored runs for people and programs: lists, headers, and exports as JSON, Parquet and HTML.
+
+Lays out what a run holds and what can be recomputed from it; scores nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay import __version__
+from assay.errors import UsageError, missing_extra
+from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
+
+if TYPE_CHECKING:
+    from assay.store.runs import StoredAnswer, StoredRun
+
+_DIGEST_SHOWN = 12
+
+
+def listing(found: Sequence[StoredRun]) -> RenderableType:
+    """A line for each run."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("id", "name", "kind", "created", "cases", "tags", ""):
+        table.add_column(column, justify="right" if column == "cases" else "left", no_wrap=column == "id")
+    for entry in found:
+        run = entry.run
+        created = run.created[:16].replace("T", " ")
+        state = Text("" if entry.complete else "unfinished", style="yellow")
+        table.add_row(run.id, Text(run.name), run.kind, created, f"{entry.cases:,}", Text(", ".join(run.tags)), state)
+    return table
+
+
+def details(entry: StoredRun) -> RenderableType:
+    """What a run was made of."""
+    run = entry.run
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    rows = {
+        "run": f"{run.id} {run.name}".strip(),
+        "tags": ", ".join(run.tags),
+        "created": run.created,
+        "state": "complete" if entry.complete else "unfinished: nothing says that its cases are all",
+        "cases": f"{entry.cases:,}",
+        "scored by": ", ".join(f"{name}@{version}" for name, version in run.versions.items()),
+        "command": run.command,
+    }
+    for side, read in run.inputs.items():
+        digest = read.get("sha256")
+        rows[side] = f"{read.get('source', '')}" + (f"  sha256 {digest[:_DIGEST_SHOWN]}…" if digest else "")
+    rows["settings"] = ", ".join(f"{key}={value}" for key, value in run.settings.items())
+    rows["environment"] = ", ".join(f"{key} {value}" for key, value in run.environment.items())
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, Text(value))
+    return table
+
+
+def numbers(run: Run, answers: Sequence[StoredAnswer], *, full: bool = False) -> RenderableType:
+    """The tables of a run's estimates."""
+    if run.kind == "events":
+        from assay.events.evaluation import rebuilt
+        from assay.report import terminal
+
+        return terminal.events({run.name: rebuilt(run)}, full=full)
+    raise _cannot_show(run)
+
+
+def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
+    """The report as one page."""
+    if run.kind == "events":
+        from assay.events.evaluation import rebuilt
+        from assay.report.events import render
+
+        return render({run.name: rebuilt(run)})
+    raise _cannot_show(run)
+
+
+def header(entry: StoredRun) -> dict[str, Any]:
+    """Everything but tallies and answers, ready for JSON."""
+    run = entry.run
+    return {
+        "id": run.id,
+        "kind": run.kind,
+        "name": run.name,
+        "tags": list(run.tags),
+        "created": run.created,
+        "complete": entry.complete,
+        "cases": entry.cases,
+        "command": run.command,
+        "settings": dict(run.settings),
+        "seed": run.seed,
+        "versions": dict(run.versions),
+        "inputs": dict(run.inputs),
+        "environment": dict(run.environment),
+    }
+
+
+def to_json(entry: StoredRun, run: Run, answers: Sequence[StoredAnswer]) -> dict[str, Any]:
+    """Everything: header, numbers, tallies, answers."""
+    content: dict[str, Any] = {"assay": __version__, "run": header(entry)}
+    if run.kind == "events":
+        from assay.events.evaluation import rebuilt
+
+        report = rebuilt(run).to_json()
+        content |= {key: report[key] for key in ("protocols", "estimates", "warnings")}
+    content["tallies"] = {
+        group: [
+            {
+                "case": case.name,
+                "stratum": case.stratum,
+                "states": {name: _state_json(state) for name, state in states.items()},
+            }
+            for case, states in by_case.items()
+        ]
+        for group, by_case in run.tallies.items()
+    }
+    if answers:
+        content["answers"] = [
+            {
+                "agent": answer.agent,
+                "scenario": answer.scenario,
+                "repetition": answer.repetition,
+                "turn": answer.turn,
+                "query": answer.query,
+                "response": answer.response,
+                "passed": answer.passed,
+                "metrics": answer.entries,
+            }
+            for answer in answers
+        ]
+    return content
+
+
+def _state_json(state: State) -> dict[str, Any]:
+    if isinstance(state, Ratio):
+        return {"kind": "ratio", "hits": state.hits, "total": state.total}
+    if isinstance(state, Moments):
+        return {"kind": "moments", "n": state.n, "total": state.total, "squares": state.squares}
+    if isinstance(state, Distribution):
+        return {"kind": "distribution", "values": state.values.tolist(), "counts": state.counts.tolist()}
+    if isinstance(state, Joint):
+        columns = [column.tolist() for column in state.columns]
+        return {"kind": "joint", "columns": columns, "counts": state.counts.tolist()}
+    return {"kind": "in_order", "values": state.values.tolist()}
+
+
+def to_parquet(run: Run, answers: Sequence[StoredAnswer], path: str) -> None:
+    """A row for each case and state; for conversations, a row for each answer and metric."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise missing_extra("pyarrow", "events", "write Parquet") from error
+    rows = [_score_row(answer, metric) for answer in answers for metric in answer.entries]
+    if not rows:
+        rows = [
+            {"group": group, "case": case.name, "stratum": case.stratum, "state": name} | _state_row(state)
+            for group, by_case in run.tallies.items()
+            for case, states in by_case.items()
+            for name, state in states.items()
+        ]
+    table = pa.Table.from_pylist([{"run": run.id, **row} for row in rows], schema=_arrow_schema(pa, bool(answers)))
+    pq.write_table(table.replace_schema_metadata({"assay_run": run.id, "assay_command": run.command}), path)
+
+
+def _arrow_schema(pa: Any, conversations: bool) -> Any:
+    text, whole, real = pa.string(), pa.int64(), pa.float64()
+    if conversations:
+        columns = {
+            **dict.fromkeys(("run", "agent", "scenario"), text),
+            **dict.fromkeys(("repetition", "turn"), whole),
+            **dict.fromkeys(("query", "response"), text),
+            "passed": pa.bool_(),
+            "metric": text,
+            "score": real,
+            "measured": pa.bool_(),
+            "details": text,
+        }
+    else:
+        columns = {
+            **dict.fromkeys(("run", "group", "case", "stratum", "state", "kind"), text),
+            "values": pa.list_(pa.list_(real)),
+            "counts": pa.list_(whole),
+        }
+    return pa.schema(list(columns.items()))
+
+
+def _score_row(answer: StoredAnswer, metric: str) -> dict[str, Any]:
+    entry = answer.entries[metric]
+    return {
+        "agent": answer.agent,
+        "scenario": answer.scenario,
+        "repetition": answer.repetition,
+        "turn": answer.turn,
+        "query": answer.query,
+        "response": answer.response,
+        "passed": answer.passed,
+        "metric": metric,
+        "score": entry["score"],
+        "measured": entry["measured"],
+        "details": entry.get("details", ""),
+    }
+
+
+def _state_row(state: State) -> dict[str, Any]:
+    """`values` holds columns: one for a distribution, several for a joint one, single numbers for the others.
+
+    They are 64-bit floats here, and sums of squares may be beyond what those hold exactly; JSON has every digit.
+    """
+    if isinstance(state, Ratio):
+        return {"kind": "ratio", "values": [[state.hits], [state.total]], "counts": []}
+    if isinstance(state, Moments):
+        sums = (state.n, state.total, state.squares)
+        return {"kind": "moments", "values": [[float(part)] for part in sums], "counts": []}
+    if isinstance(state, InOrder):
+        return {"kind": "in_order", "values": [state.values.tolist()], "counts": []}
+    kind, columns = ("joint", state.columns) if isinstance(state, Joint) else ("distribution", (state.values,))
+    return {"kind": kind, "values": [column.tolist() for column in columns], "counts": state.counts.tolist()}
+
+
+def _cannot_show(run: Run) -> UsageError:
+    return UsageError(f"runs of kind '{run.kind}' have no report here", hint="Export it as JSON or Parquet")

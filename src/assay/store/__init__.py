@@ -1,0 +1,45 @@
+"""Where runs are kept: a SQLite file by default, PostgreSQL by address, with the same code.
+
+Tallies are stored and estimates recomputed. The parts: `schema` has the tables, `migrations` how they came to be,
+`encoding` the bytes of a tally, `database` connections and what their errors mean, `runs` the store itself, `recording`
+how an evaluation becomes a run, `redaction` what must not get into one.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from assay.errors import missing_extra
+
+if TYPE_CHECKING:
+    from assay.store.runs import Store
+
+VARIABLE = "ASSAY_STORE"
+"""Environment variable that names the store to use where none is given."""
+
+
+def open_store(address: str | os.PathLike[str] | None = None) -> Store:
+    """The store at a path, at `sqlite:///path` or at `postgresql://…`; made and brought up to date where it has to be.
+
+    Without an address it is the one that ASSAY_STORE names, else `assay.db` in the platform's folder for data.
+    """
+    try:
+        import sqlalchemy  # noqa: F401 — asked for here so that its absence is told in our words
+    except ImportError as error:
+        raise missing_extra("sqlalchemy", "store", "keep runs") from error
+    from assay.store.runs import Store
+
+    return Store(os.fspath(address) if address else default_address())
+
+
+def default_address() -> str:
+    """Where runs are kept if nobody says otherwise."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return named
+    try:
+        from platformdirs import user_data_path
+    except ImportError as error:
+        raise missing_extra("platformdirs", "store", "find the folder for runs") from error
+    return str(user_data_path("assay", appauthor=False) / "assay.db")

@@ -1,0 +1,234 @@
+"""Connections to SQLite and PostgreSQL: how they are opened, what a transaction is, and what their errors mean.
+
+Everything that the two do differently is here and in `migrations`. Knows nothing of runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from assay.errors import StoreError, UsageError, missing_extra
+from assay.store.migrations import VERSION, found_version, migrate
+from assay.store.redaction import redacted
+
+BUSY_SECONDS = 30.0
+"""How long a process waits for others that are writing."""
+_CONNECT_SECONDS = 10
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_WRITES = "assay_writes"
+
+
+class Database:
+    """An open database with the current schema."""
+
+    def __init__(self, address: str) -> None:
+        scheme = _SCHEME.match(address)
+        self.path: Path | None = None
+        """The file, where it is one."""
+        if scheme is None or scheme[1] == "sqlite":
+            self.path = Path(address.removeprefix("sqlite:///")).expanduser()
+            self.label = str(self.path)
+            self._engine = _sqlite(self.path)
+        elif scheme[1] in ("postgresql", "postgres", "postgresql+psycopg"):
+            self.label = redacted(address)
+            self._engine = _postgresql(address)
+        else:
+            raise UsageError(
+                f"runs cannot be kept at '{scheme[1]}://'", hint="Give the path of a file, or postgresql://…"
+            )
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        with self._in_words(), self._engine.connect() as connection:
+            version = found_version(connection)
+            connection.rollback()
+            if version < VERSION and self.path is not None:
+                _write_ahead(connection)
+        if version < VERSION:
+            with self.writing() as connection:
+                migrate(connection)
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees the database as it is now, whatever others write meanwhile."""
+        with self._in_words(), self._engine.connect() as connection:
+            if self.path is None:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes all or nothing. In SQLite it waits for its turn at the start, not in the middle."""
+        with self._in_words(), self._engine.connect() as connection:
+            connection = connection.execution_options(**{_WRITES: True})
+            try:
+                with connection.begin():
+                    yield connection
+            except DBAPIError as error:
+                if self.path is not None and re.search(r"full|disk i/o", str(error.orig).lower()):
+                    _shorten_log(connection, self.path)
+                raise
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as error:
+            raise type(error)(error.what, where=error.where or self.label, hint=error.hint) from error.__cause__
+        except DBAPIError as error:
+            what, hint = _meaning(error.orig)
+            raise StoreError(what, where=self.label, hint=hint) from error
+        except SQLAlchemyError as error:
+            raise StoreError(f"the store failed: {type(error).__name__}", where=self.label) from error
+
+
+def _sqlite(path: Path) -> Engine:
+    if path.is_dir():
+        raise StoreError("it is a folder", where=str(path), hint="Name a file, e.g. runs.db")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"its folder cannot be made: {error.strerror}", where=str(path)) from error
+
+    def connect() -> sqlite3.Connection:
+        # Transactions are begun by us: the module's own begin too late to keep two writers apart.
+        return sqlite3.connect(
+            _uri(path), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+
+    engine = create_engine("sqlite://", creator=connect, pool_size=2, max_overflow=8, poolclass=_queue_pool())
+
+    @event.listens_for(engine, "connect")
+    def settle(connection: sqlite3.Connection, _: Any) -> None:
+        connection.execute("PRAGMA foreign_keys = ON")
+        # With a write-ahead log this loses no commit when the process dies, and keeps the file whole if the power goes.
+        connection.execute("PRAGMA synchronous = NORMAL")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _queue_pool() -> Any:
+    from sqlalchemy.pool import QueuePool
+
+    return QueuePool
+
+
+def _uri(path: Path) -> str:
+    """The address for SQLite. A file that we cannot write next to is read as it lies there, if nobody is writing it."""
+    uri = path.absolute().as_uri()
+    if not path.exists():
+        return uri
+    log = path.with_name(path.name + "-wal")
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    settled = not log.exists() or log.stat().st_size == 0
+    return f"{uri}?mode=ro&immutable=1" if not writable and settled else uri
+
+
+def _write_ahead(connection: Connection) -> None:
+    """Let readers and a writer work at once. The change of mode does not wait for others by itself, so we do."""
+    raw = connection.connection.dbapi_connection
+    assert raw is not None
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            raw.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                # Some network disks cannot: SQLite works without it. What is truly wrong shows at the first write.
+                return
+            time.sleep(0.01)
+
+
+def _shorten_log(connection: Connection, path: Path) -> None:
+    """Give back the room that a transaction took which found the disk full.
+
+    What it had written lies behind the last commit in the write-ahead log, which SQLite only ever shortens once its
+    commits are in the file itself, and for that there is no room. Nobody reads beyond the last frame that the log's index
+    names, and nobody else appends while we hold the lock for writing, so what lies there can be cut off.
+    """
+    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    try:
+        with connection.begin():
+            # Format of the index: https://www.sqlite.org/walformat.html, 2.1: size of a page, and number of the last frame.
+            with index.open("rb") as file:
+                page, last = struct.unpack_from("=H I", file.read(20), 14)
+            frames = last * (24 + (65536 if page == 1 else page))
+            if log.stat().st_size > 32 + frames:
+                os.truncate(log, 32 + frames)
+        raw = connection.connection.dbapi_connection
+        if raw is not None:
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except (OSError, struct.error, SQLAlchemyError, sqlite3.Error):
+        return  # an attempt to be of service; the error itself is told in any case
+
+
+def _postgresql(address: str) -> Engine:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise missing_extra("psycopg", "postgres", "keep runs in PostgreSQL") from error
+    try:
+        url: URL = make_url(address).set(drivername="postgresql+psycopg")
+    except (ArgumentError, ValueError) as error:
+        raise UsageError(
+            "the address of the store cannot be read", hint="Write postgresql://user@host:5432/database"
+        ) from error
+    return create_engine(url, connect_args={"connect_timeout": _CONNECT_SECONDS}, pool_pre_ping=True)
+
+
+# What the two databases say, by a part of it, and what that means to a user.
+_MEANINGS = (
+    ("readonly database", "it can only be read", "Check who may write the file and its folder, or name another store"),
+    ("database or disk is full", "the disk is full", "Nothing of this was kept. Make room and try again"),
+    ("disk i/o error", "the disk refused to read or write; it may be full", "What was stored before is still there"),
+    ("no space left", "the disk of the database is full", "Nothing of this was kept. Make room and try again"),
+    ("not a database", "it is not a SQLite file", "Name another store"),
+    ("malformed", "the file is damaged", "Restore it from a copy, or name another store"),
+    ("unable to open", "the file cannot be opened", "Check who may write its folder, or name another store"),
+    ("database is locked", "another process is writing and does not finish", "Try again when it is done"),
+    ("read-only transaction", "it can only be read", "Check what the database user may do"),
+    ("permission denied", "the database user may not do this", "Check what the database user may do"),
+)
+
+
+def _meaning(error: BaseException | None) -> tuple[str, str | None]:
+    said = redacted(str(error))
+    for part, what, hint in _MEANINGS:
+        if part in said.lower():
+            return what, hint
+    first = said.strip().splitlines()[0] if said.strip() else type(error).__name__
+    return f"the database says: {first}", None
+
+
+def file_size(connection: Connection) -> int:
+    """Bytes that the whole database takes."""
+    if connection.dialect.name == "sqlite":
+        pages = connection.execute(text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"))
+        return int(pages.scalar_one())
+    return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())

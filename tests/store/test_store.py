@@ -1,0 +1,300 @@
+"""What a store promises, on SQLite and on PostgreSQL alike."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.errors import StoreError, UnknownRunError, UsageError
+from assay.store import open_store
+from assay.store.runs import Store, StoredAnswer, new_id
+from assay.types import Case, Ratio
+from tests.store.conftest import MakeRun, some_run, states_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def answer(agent: str = "bot", scenario: str = "rain", repetition: int = 0, turn: int = 0) -> StoredAnswer:
+    entry = {"score": 0.8, "measured": True, "band": "good", "details": "Ünïcode\0.", "evidence": [{"start": 1}]}
+    other = {"score": 0.5, "measured": False, "band": "acceptable", "details": "", "evidence": []}
+    return StoredAnswer(agent, scenario, repetition, turn, "Rain?", "No\0", {"accuracy": entry, "other": other}, True)
+
+
+def test_a_run_comes_back_as_it_was(store: Store, make_run: MakeRun) -> None:
+    run = make_run("mine")
+    assert store.save(run) == run.id
+    back = store.load(run.id)
+    assert replace(back, tallies={}) == replace(run, tallies={})
+    assert list(back.tallies) == ["owa", "d2e"]
+    for group, by_case in run.tallies.items():
+        assert list(back.tallies[group]) == list(by_case)
+        for case, states in by_case.items():
+            kept = dict(back.tallies[group][case])
+            assert kept.pop("values").values.tolist() == states["values"].values.tolist()  # type: ignore[union-attr]
+            assert kept == {name: state for name, state in states.items() if name != "values"}
+
+
+def test_a_run_of_no_cases_is_a_run(store: Store, make_run: MakeRun) -> None:
+    run = store.load(store.save(make_run(cases=0, groups=())))
+    assert run.tallies == {}
+
+
+def test_a_run_is_stored_once(store: Store, make_run: MakeRun) -> None:
+    run = make_run()
+    store.save(run)
+    with pytest.raises(StoreError, match="already"):
+        store.save(run)
+    assert len(store.list()) == 1
+
+
+def test_what_fails_in_the_middle_leaves_nothing(store: Store, make_run: MakeRun) -> None:
+    run = make_run()
+    bad = replace(run, tallies={"owa": {Case("a"): {"x": Ratio(1, 2)}, Case("b"): {"x": "no state"}}})  # type: ignore[dict-item]
+    with pytest.raises(KeyError):
+        store.save(bad)
+    assert store.list() == []
+    assert store.save(run) == run.id
+
+
+def test_a_run_filled_case_by_case_is_the_run_saved_whole(store: Store, make_run: MakeRun) -> None:
+    run = make_run(cases=7)
+    store.begin(run)
+    for group, by_case in run.tallies.items():
+        for case, states in by_case.items():
+            assert store.add_cases(run.id, {group: {case: states}}) == 1
+    store.finish(run.id)
+    whole = replace(run, id=new_id())
+    store.save(whole)
+    first, second = store.load(run.id), store.load(whole.id)
+    assert list(first.tallies) == list(second.tallies)
+    assert {g: list(by_case) for g, by_case in first.tallies.items()} == {
+        g: list(by_case) for g, by_case in second.tallies.items()
+    }
+    assert [entry.cases for entry in store.list()] == [7, 7]
+
+
+def test_writing_a_case_again_changes_nothing(store: Store, make_run: MakeRun) -> None:
+    run = make_run(cases=4)
+    store.begin(run)
+    assert store.add_cases(run.id, run.tallies, answers=[answer()]) == 8
+    assert store.begin(run) == run.id
+    assert store.done(run.id) == {(group, case) for group, by_case in run.tallies.items() for case in by_case}
+    other = {group: dict.fromkeys(by_case, {"right": Ratio(0, 99)}) for group, by_case in run.tallies.items()}
+    assert store.add_cases(run.id, other, answers=[answer(), answer(turn=1)]) == 0
+    store.finish(run.id)
+    store.finish(run.id)
+    assert store.load(run.id).tallies["owa"][Case("case 1", "s1")]["right"] == Ratio(1, 2)
+    assert store.answers(run.id) == [answer(), answer(turn=1)]
+
+
+def test_an_unfinished_run_is_listed_and_is_nobodys_answer(store: Store, make_run: MakeRun) -> None:
+    old, new = make_run("nightly"), make_run("nightly")
+    store.save(old)
+    store.begin(new)
+    store.add_cases(new.id, new.tallies)
+    assert [(entry.run.id, entry.complete) for entry in store.list()] == [(new.id, False), (old.id, True)]
+    assert store.resolve("@last") == store.resolve("nightly") == old.id
+    with pytest.raises(StoreError, match="unfinished: 3 cases"):
+        store.load(new.id)
+    store.finish(new.id)
+    assert store.resolve("@last") == store.resolve("nightly") == new.id
+
+
+def test_a_finished_run_cannot_grow(store: Store, make_run: MakeRun) -> None:
+    run = make_run()
+    store.save(run)
+    with pytest.raises(StoreError, match="finished"):
+        store.add_cases(run.id, {"owa": {Case("more"): states_of(1)}})
+    with pytest.raises(StoreError, match="finished"):
+        store.begin(run)
+    with pytest.raises(UnknownRunError):
+        store.add_cases(new_id(), {})
+    with pytest.raises(UnknownRunError):
+        store.finish(new_id())
+
+
+def test_answers_come_back_with_their_entries(store: Store, make_run: MakeRun) -> None:
+    said = [answer(agent, scenario, n) for agent in ("a", "b") for scenario in ("rain", "snow") for n in range(3)]
+    run = store.save(make_run(kind="chat"), answers=said)
+    assert store.answers(run) == said
+
+
+def test_deleting_takes_everything_along(store: Store, make_run: MakeRun) -> None:
+    kept, gone = make_run("kept"), make_run("gone")
+    for run in (kept, gone):
+        store.save(run, answers=[answer()])
+        store.attach(run.id, "trace.json", b"{}")
+    assert store.delete("gone") == gone.id
+    assert [entry.run.id for entry in store.list()] == [kept.id]
+    assert store.load(kept.id).tallies.keys() == kept.tallies.keys()
+    with store._database.reading() as connection:
+        for table in ("runs", "cases", "tallies", "turns", "scores", "artefacts", "tags"):
+            rows = connection.exec_driver_sql(f"SELECT count(*) FROM {table} WHERE {'number' if table == 'runs' else 'run'} = 2")
+            assert rows.scalar() == 0, table
+
+
+def test_artefacts_are_kept_and_replaced(store: Store, make_run: MakeRun) -> None:
+    run = store.save(make_run())
+    store.attach(run, "a", b"\x00\xff")
+    store.attach(run, "a", b"new")
+    store.attach(run, "b", b"")
+    assert store.artefacts(run) == {"a": b"new", "b": b""}
+
+
+def test_tags_come_and_go(store: Store, make_run: MakeRun) -> None:
+    run, other = store.save(make_run()), store.save(make_run())
+    assert store.tag(run, "good", "baseline", "good") == ("baseline", "first", "good")
+    assert store.tag(run, remove=["first", "never"]) == ("baseline", "good")
+    assert store.load(run).tags == ("baseline", "good")
+    assert [entry.run.id for entry in store.list(tag="good")] == [run]
+    assert [entry.run.id for entry in store.list(tag="first")] == [other]
+    for wrong in ("", " ", "@last"):
+        with pytest.raises(UsageError):
+            store.tag(run, wrong)
+
+
+def test_lists_are_newest_first_and_can_be_narrowed(store: Store, make_run: MakeRun) -> None:
+    ids = [store.save(make_run(name, kind=kind)) for name, kind in (("a", "events"), ("b", "chat"), ("a", "chat"))]
+    assert [entry.run.id for entry in store.list()] == ids[::-1]
+    assert [entry.run.id for entry in store.list(name="a")] == [ids[2], ids[0]]
+    assert [entry.run.id for entry in store.list(kind="chat", limit=1)] == [ids[2]]
+    assert store.list()[0].run.tallies == {}
+
+
+def test_a_run_is_found_by_id_prefix_name_and_age(store: Store, make_run: MakeRun) -> None:
+    runs = [replace(make_run(name), id=run_id) for name, run_id in (("x", "aaa1"), ("y", "aab2"), ("x", "abc3"))]
+    for run in runs:
+        store.save(run)
+    assert store.resolve("aaa1") == store.resolve("aaa") == store.resolve("AAA") == "aaa1"
+    assert store.resolve("x") == "abc3"
+    assert [store.resolve(f"@last~{n}") for n in range(3)] == ["abc3", "aab2", "aaa1"]
+    with pytest.raises(UnknownRunError, match=r"'aa' is the beginning of several runs: aab2 \(y\), aaa1 \(x\)"):
+        store.resolve("aa")
+    with pytest.raises(UnknownRunError, match="there are 3 complete runs"):
+        store.resolve("@last~3")
+
+
+@pytest.mark.parametrize("ref", ["", "@", "@lasts", "@last~", "%", "_", "a%", "x'; DROP TABLE runs; --", "\0", "\ud800"])
+def test_what_means_no_run_is_said_so(store: Store, make_run: MakeRun, ref: str) -> None:
+    store.save(make_run("baseline"))
+    with pytest.raises(UnknownRunError):
+        store.resolve(ref)
+
+
+def test_an_unknown_name_hints_at_the_nearest(store: Store, make_run: MakeRun) -> None:
+    with pytest.raises(UnknownRunError, match="The newest are: none"):
+        store.load("baseline")
+    run = store.save(make_run("baseline"))
+    with pytest.raises(UnknownRunError, match=rf"Did you mean 'baseline'\? The newest are: {run} \(baseline\)"):
+        store.load("basline")
+    pending = make_run("pending")
+    store.begin(pending)
+    with pytest.raises(UnknownRunError, match=f"'pending' is unfinished. Its id is {pending.id}"):
+        store.load("pending")
+
+
+def test_names_cannot_look_like_references(store: Store, make_run: MakeRun) -> None:
+    with pytest.raises(UsageError):
+        store.save(make_run("@last"))
+    assert store.list() == []
+
+
+def test_ids_sort_by_time() -> None:
+    ids = [new_id() for _ in range(200)]
+    assert ids == sorted(set(ids))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@given(texts=st.lists(st.text(st.characters(), max_size=12), min_size=3, max_size=3))
+def test_any_text_is_kept(store: Store, texts: list[str]) -> None:
+    """Zero bytes, lone surrogates, escape characters: models say them, and file names hold them."""
+    name, case, said = texts
+    run = replace(some_run(name.lstrip("@")), tallies={case: {Case(case, said): {"a": Ratio(1, 2)}}}, command=said)
+    store.save(run, answers=[replace(answer(agent=case, scenario=case), response=said, query=name)])
+    back = store.load(run.id)
+    assert (back.name, back.command, back.tallies) == (run.name, said, run.tallies)
+    assert [(a.agent, a.scenario, a.query, a.response) for a in store.answers(run.id)] == [(case, case, name, said)]
+
+
+def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str) -> None:
+    """Three processes race for the making of the tables, and then for every write."""
+    code = """if True:
+        import sys, json
+        from tests.store.conftest import some_run
+        from assay.store import open_store
+        address, number = sys.argv[1:]
+        sys.stdin.readline()
+        with open_store(address) as store:
+            for n in range(5):
+                store.save(some_run(f"whole {number} {n}", cases=30))
+                run = some_run(f"parts {number} {n}", cases=9)
+                store.begin(run)
+                for case in run.tallies["owa"]:
+                    store.add_cases(run.id, {group: {case: run.tallies[group][case]} for group in run.tallies})
+                store.finish(run.id)
+    """
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, address, str(n)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+        )
+        for n in range(3)
+    ]
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write(b"\n")
+        writer.stdin.flush()
+    for writer in writers:
+        _, complaint = writer.communicate(timeout=120)
+        assert writer.returncode == 0, complaint.decode()
+    with open_store(address) as store:
+        found = store.list()
+        assert len(found) == 3 * 5 * 2
+        for entry in found:
+            cases = 30 if entry.run.name.startswith("whole") else 9
+            assert entry.complete and entry.cases == cases
+            assert [len(by_case) for by_case in store.load(entry.run.id).tallies.values()] == [cases, cases]
+
+
+def test_two_that_resume_one_run_do_nothing_twice(address: str) -> None:
+    run = some_run("shared", cases=40)
+    with open_store(address) as store:
+        store.begin(run)
+    code = """if True:
+        import sys
+        from assay.store import open_store
+        from tests.store.conftest import some_run
+        address, run_id, way = sys.argv[1:]
+        tallies = some_run(cases=40).tallies
+        with open_store(address) as store:
+            for case in list(tallies["owa"])[:: int(way)]:
+                store.add_cases(run_id, {group: {case: tallies[group][case]} for group in tallies})
+    """
+    both = [subprocess.Popen([sys.executable, "-c", code, address, run.id, way], cwd=ROOT) for way in ("1", "-1")]
+    assert [process.wait(60) for process in both] == [0, 0]
+    with open_store(address) as store:
+        store.finish(run.id)
+        assert {group: set(by_case) for group, by_case in store.load(run.id).tallies.items()} == {
+            group: set(by_case) for group, by_case in run.tallies.items()
+        }
+
+
+def test_fifty_kills_lose_and_duplicate_nothing(address: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.store.killed", address, "50"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found["kills"] == 50
+    assert found["in_the_middle"] >= 10, found
