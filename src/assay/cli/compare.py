@@ -29,7 +29,9 @@ def compare(
         list[str] | None,
         typer.Option(help="Differences up to this do not matter, by default 0.05; METRIC=NUMBER for one metric."),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Compare every figure, not only those that matter first.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Compare every figure, not only those that matter first.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 42,
     fail_on: Annotated[
         list[str] | None,
@@ -49,9 +51,7 @@ def compare(
     html: Annotated[
         Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)
     ] = None,
-    store: Annotated[
-        str | None, typer.Option(help="Where runs are kept: a file or a postgresql:// address.")
-    ] = None,
+    store: Annotated[str | None, typer.Option(help="Where runs are kept: a file or a postgresql:// address.")] = None,
 ) -> None:
     """Compare runs with a baseline: what is better, worse, the same, or not decided yet.
 

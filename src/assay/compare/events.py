@@ -82,7 +82,9 @@ def _shared_protocols(a: Run, b: Run) -> tuple[list[EventProtocol], list[str]]:
             notes.append(f"{name} was not compared: {differing}.")
         else:
             found.append(_configured(protocol, a))
-    notes += [f"{name} was not compared: only the candidate was scored with it." for name in b.tallies.keys() - a.tallies]
+    notes += [
+        f"{name} was not compared: only the candidate was scored with it." for name in b.tallies.keys() - a.tallies
+    ]
     if not found:
         raise UsageError("these runs have no protocol in common", hint=" ".join(notes) or "Score both with the same")
     return found, notes

@@ -92,12 +92,10 @@ class Gates:
 
     def check(self, comparisons: Sequence[Comparison]) -> list[Outcome]:
         """Every check of every comparison, in order: metrics first, then requirements."""
-        outcomes = []
+        outcomes: list[Outcome] = []
         for comparison in comparisons:
-            for line in comparison.lines:
-                outcomes.append(Outcome(comparison, line.measure.key, self._refused(line), line))
-            for requirement in self.requirements:
-                outcomes.append(Outcome(comparison, str(requirement), requirement.failure(comparison)))
+            outcomes += [Outcome(comparison, ln.measure.key, self._refused(ln), ln) for ln in comparison.lines]
+            outcomes += [Outcome(comparison, str(must), must.failure(comparison)) for must in self.requirements]
         return outcomes
 
     def _refused(self, line: Line) -> str:

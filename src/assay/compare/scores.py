@@ -1,4 +1,4 @@
-"""Two agents' conversations, measured on the scenarios that both had: means of scores, repetitions inside a scenario."""
+"""Two agents' conversations, measured on the scenarios both had: means of scores, repetitions inside a scenario."""
 
 from __future__ import annotations
 
@@ -34,16 +34,24 @@ def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool)
     for at, name in enumerate(metrics):
         columns = (at, at + len(metrics))
         chosen = both[:, at]
+        if chosen.any():
+            shown = [(sums[:, column], counts[:, column]) for column in columns]
+        else:  # what a side has by itself still tells whether the other lost it
+            shown = [(table[0][:, at], table[1][:, at]) for table in tables]
         estimates = [
-            _estimate(sums[:, column], counts[:, column], int(chosen.sum()), replicates, column, level, reps, seed)
-            for column in columns
+            _estimate(*side, int(chosen.sum()), replicates, column, level, reps, seed)
+            for side, column in zip(shown, columns, strict=True)
         ]
         scores = [np.where(chosen, sums[:, column] / np.maximum(counts[:, column], 1), np.nan) for column in columns]
         versions = [_version(side, name) for side in (a, b)]
-        reason = "" if versions[0] == versions[1] else f"versions {versions[0]} and {versions[1]} are different measures"
+        reason = (
+            "" if versions[0] == versions[1] else f"versions {versions[0]} and {versions[1]} are different measures"
+        )
         label = f"{_PROTOCOL}@{_version(a, _PROTOCOL) or 1}"
         measure = Measure(name, name.replace("_", " "), label, undefined="no scenario could be measured on both sides")
-        measured.append(Measured(measure, *estimates, (scores[0], scores[1]), int(chosen.sum()), reason))
+        measured.append(
+            Measured(measure, estimates[0], estimates[1], (scores[0], scores[1]), int(chosen.sum()), reason)
+        )
     return Sample(cases, measured, "scenario", reps, notes, freedom)
 
 
@@ -58,7 +66,7 @@ def _sums(
     """Sum and number of the scores of each case and metric, shape (cases, metrics) each."""
     sums, counts = np.zeros((2, len(cases), len(metrics)))
     rows = [side[case] for case in cases]
-    for at, name in enumerate(metrics):
+    for at, name in enumerate(metrics if rows else ()):
         column = [row.get(name) for row in rows]
         # Scores repeat all the time and equal ones are often one object, so each object is looked into once.
         objects = np.fromiter(map(id, column), np.int64, len(column))

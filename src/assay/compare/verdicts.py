@@ -72,9 +72,7 @@ def compare_all(
     if len(sides) < 2:
         raise UsageError("a comparison needs two runs", hint="Name a baseline and at least one candidate")
     first, *others = sides
-    return [
-        compare(first, other, margin=margin, level=level, seed=seed, reps=reps, full=full) for other in others
-    ]
+    return [compare(first, other, margin=margin, level=level, seed=seed, reps=reps, full=full) for other in others]
 
 
 def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -> Sample:
@@ -105,7 +103,9 @@ def _differences_of_input(a: Run, b: Run) -> list[str]:
     """What else was not the same: two runs on different truths are paired by the names of their cases only."""
     notes = []
     if "truth" in a.inputs and "truth" in b.inputs:
-        digests = [run.inputs["truth"].get("digest") if isinstance(run.inputs["truth"], dict) else None for run in (a, b)]
+        digests = [
+            run.inputs["truth"].get("sha256") if isinstance(run.inputs["truth"], dict) else None for run in (a, b)
+        ]
         if None not in digests and digests[0] != digests[1]:
             notes.append("The two runs were scored against different truths: cases are paired by their names only.")
     ignored = {"interval", "reps", "level", "seed", "threads"}
@@ -165,7 +165,8 @@ def _difference(entry: Measured, sample: Sample, level: float) -> Difference | t
     if sample.unit == "event":
         freedom = entry.n_cases - 1
     elif entry.scores is not None:
-        n_differing = int(differing(*(side[:, None] for side in entry.scores))[0])
+        moved = int(differing(*(side[:, None] for side in entry.scores))[0])
+        n_differing = moved if 2 * moved < entry.n_cases else None
         freedom = max(entry.n_cases - (len(sample.cases) - sample.freedom), 1)
     away = _distance if entry.measure.better == "zero" else _same
     found = difference(
@@ -230,7 +231,6 @@ def _per_case(entry: Measured, sample: Sample, level: float, seed: int) -> PerCa
     a, b = entry.scores
     defined = np.flatnonzero(~np.isnan(a) & ~np.isnan(b))
     a, b = a[defined], b[defined]
-    strata = [sample.cases[at].stratum for at in defined.tolist()]
     moved = np.abs(b - a)
     order = np.argsort(-moved, kind="stable")
     changes = [
@@ -241,6 +241,7 @@ def _per_case(entry: Measured, sample: Sample, level: float, seed: int) -> PerCa
     plan = Resampling("episode", 1000, level, seed)
     improvement, profiles = Estimate(None, n=len(a), n_units=len(a)), None
     if 2 <= len(a) <= _MOST_SET_AGAINST_EACH_OTHER:
+        strata = [sample.cases[at].stratum for at in defined.tolist()]
         improvement = replace(
             probability_of_improvement(*_turned(entry, b, a), strata=strata, plan=plan), unit=sample.unit
         )

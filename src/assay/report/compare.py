@@ -106,7 +106,8 @@ def _changes(comparison: Comparison) -> str:
         unit = entry.measure.unit
         rows = [
             [
-                escape(change.case.name) + (f"<small>{escape(change.case.stratum)}</small>" if change.case.stratum else ""),
+                escape(change.case.name)
+                + (f"<small>{escape(change.case.stratum)}</small>" if change.case.stratum else ""),
                 number(change.baseline, unit),
                 number(change.candidate, unit),
                 signed(change.difference, unit),

@@ -37,7 +37,9 @@ def _alone(comparison: Comparison) -> RenderableType:
     for part, lines in _parts(comparison):
         grid.add_row(Text(part, style="bold"))
         for line in lines:
-            grid.add_row(Text(f"  {_title(line.measure)}"), _values(line), _difference(line), p_value(line), _call(line))
+            grid.add_row(
+                Text(f"  {_title(line.measure)}"), _values(line), _difference(line), p_value(line), _call(line)
+            )
     return Group(Text(headline(comparison), style="bold"), Text(matching(comparison), style="dim"), grid)
 
 

@@ -54,7 +54,7 @@ def probability_of_improvement(
 
 def _wins(x: Floats, y: Floats) -> Floats:
     """1 where a row's x is above a column's y, ½ where they are equal; shape (n, n)."""
-    return (x[:, None] > y[None, :]) + 0.5 * (x[:, None] == y[None, :])
+    return np.asarray((x[:, None] > y[None, :]) + 0.5 * (x[:, None] == y[None, :]), np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ where cases are few; both are measured in `benchmarks/honesty.py`:
 
 - a resample of n cases varies by √((n − 1) / n) too little, and its tails are those of a normal, not of a t
   distribution (Hesterberg 2015, the expanded percentile interval);
-- where only k cases differ at all, the signs of their differences may agree by chance with probability 2 · ½^k, so no
-  p-value is smaller than that.
+- where few cases differ at all, k of them, the signs of their differences may agree by chance with probability
+  2 · ½^k, so no p-value is smaller than that.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def difference(
     """What `replicates`, shape (reps,), of a difference say about its `value`; None where none is defined.
 
     `n` is the number of cases, `freedom` that number less the number of strata, `n_differing` how many of the cases
-    differ at all, where that is known.
+    differ at all, where most do not.
     """
     usable = replicates[~np.isnan(replicates)]
     if not len(usable):
