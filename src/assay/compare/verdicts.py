@@ -53,7 +53,7 @@ def compare(
         level,
         sample.reps,
         seed,
-        _lines(sample, margins, level),
+        judge(sample, margins, level),
         [_per_case(entry, sample, level, seed) for entry in sample.measured if _worth_listing(entry, sample)],
         [*sample.notes, *_differences_of_input(a.run, b.run)],
     )
@@ -120,7 +120,8 @@ def _differences_of_input(a: Run, b: Run) -> list[str]:
 # --- verdicts ------------------------------------------------------------------------------------------------------
 
 
-def _lines(sample: Sample, margins: Margin, level: float) -> list[Line]:
+def judge(sample: Sample, margins: Margin, level: float) -> list[Line]:
+    """A verdict for everything that was measured."""
     found = [_difference(entry, sample, level) for entry in sample.measured]
     tested = [at for at, result in enumerate(found) if isinstance(result, Difference)]
     adjusted: dict[int, float] = {}
