@@ -110,7 +110,7 @@ def ratio_of_events(n: int = 400, share: float = 0.8) -> Trial:
 # --- episodes whose events depend on each other --------------------------------------------------------------------
 
 
-def iqm_of_episodes(episodes: int = 40, size: int = 100, *, unit: str = "episode", between: float = 12.0) -> Trial:
+def iqm_of_episodes(episodes: int = 60, size: int = 100, *, unit: str = "episode", between: float = 12.0) -> Trial:
     """The interquartile mean of events that share what is particular to their episode."""
     population = Population(between)
 
@@ -121,7 +121,7 @@ def iqm_of_episodes(episodes: int = 40, size: int = 100, *, unit: str = "episode
     return trial
 
 
-def ratio_of_episodes(episodes: int = 40, size: int = 100, *, unit: str = "episode") -> Trial:
+def ratio_of_episodes(episodes: int = 60, size: int = 100, *, unit: str = "episode") -> Trial:
     """A share over episodes of unequal length, some of them hard."""
 
     def trial(rng: np.random.Generator) -> tuple[float, float, float]:
@@ -162,11 +162,11 @@ def _difference_ends(a: Estimate, b: Estimate, n: int) -> tuple[float, float]:
 
 # --- strata of unequal size ----------------------------------------------------------------------------------------
 
-_STRATA = ((Population(12.0), 30), (Population(6.0, shift=40.0), 12), (Population(15.0, shift=-30.0), 8))
+_STRATA = ((Population(12.0), 60), (Population(6.0, shift=40.0), 30), (Population(15.0, shift=-30.0), 20))
 
 
-def iqm_of_strata(size: int = 100) -> Trial:
-    """The interquartile mean over three games of 30, 12 and 8 episodes."""
+def iqm_of_strata(size: int = 50) -> Trial:
+    """The interquartile mean over three games of 60, 30 and 20 episodes."""
     truth = float(iqm(_mixture(_STRATA)) or 0.0)
     strata = [str(at) for at, (_, n) in enumerate(_STRATA) for _ in range(n)]
 
@@ -178,8 +178,8 @@ def iqm_of_strata(size: int = 100) -> Trial:
 
 
 def ratio_of_strata(size: int = 100) -> Trial:
-    """A share over three games of 30, 12 and 8 episodes, of which one is much harder."""
-    games = (((8, 2), 30), ((3, 3), 12), ((9, 1), 8))
+    """A share over three games of 60, 30 and 20 episodes, of which one is much harder."""
+    games = (((8, 2), 60), ((3, 3), 30), ((9, 1), 20))
     truth = sum(n * a / (a + b) for (a, b), n in games) / sum(n for _, n in games)
     strata = [str(at) for at, (_, n) in enumerate(games) for _ in range(n)]
 
@@ -291,7 +291,7 @@ def main(trials: int = 1000) -> None:
         tell(name, coverage(make(), trials=trials, seed=at))
     for name, make in _by_event():
         tell(f"{name}, resampled by event", coverage(make, trials=trials, seed=11))
-    for episodes in (5, 10, 20, 40):
+    for episodes in (5, 10, 20, 40, 80):
         tell(f"IQM, {episodes} episodes", coverage(iqm_of_episodes(episodes), trials=trials, seed=12))
         tell(f"ratio, {episodes} episodes", coverage(ratio_of_episodes(episodes), trials=trials, seed=13))
         tell(f"paired difference, {episodes} scenarios", coverage(difference_of_scenarios(episodes), trials=trials, seed=14))

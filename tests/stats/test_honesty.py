@@ -34,8 +34,8 @@ def test_resampling_events_of_correlated_episodes_fails_badly(monkeypatch: pytes
 def test_identical_agents_are_rarely_called_better_or_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     # Fifteen metrics, and no margin that would hide a false alarm behind 'same'.
     monkeypatch.setattr(honesty, "REPS", 400)
-    wrong = honesty.false_verdicts(trials=150, scenarios=40)
-    assert wrong <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 150)
+    wrong = honesty.false_verdicts(trials=100, scenarios=40)
+    assert wrong <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 100)
 
 
 def test_a_profile_is_a_share_and_covers_like_one() -> None:

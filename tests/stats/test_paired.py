@@ -82,3 +82,14 @@ def test_replicates_of_means_weigh_sums_and_counts() -> None:
         expected = (weights @ sums) / (weights @ counts)
     np.testing.assert_allclose(found, expected)
     assert np.isnan(found[:, 1]).any()  # a resample of the second case alone has nothing to measure
+
+
+def test_cases_put_together_vary_as_single_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    strata = ["a"] * 3000 + ["b"] * 1000
+    sums = np.concatenate([rng.normal(0, 1, (3000, 1)), rng.normal(5, 2, (1000, 1))])
+    single = mean_replicates(sums, np.ones_like(sums), strata, reps=2000, seed=1)
+    monkeypatch.setattr("assay.stats.paired._SINGLE", 800)
+    together = mean_replicates(sums, np.ones_like(sums), strata, reps=2000, seed=1)
+    assert together.mean() == pytest.approx(single.mean(), abs=0.003)
+    assert together.std() == pytest.approx(single.std(), rel=0.1)

@@ -25,6 +25,10 @@ from assay.types import Floats
 _NORMAL = NormalDist()
 # Weights of this many cells at most are held at once (64 MB of float64).
 _CELLS_AT_ONCE = 8_000_000
+# Resamples of up to this many cases are counted all at once.
+_COUNTED_TOGETHER = 2000
+# Beyond this many, several cases are resampled together.
+_SINGLE = 20_000
 # This many resamples beyond 0 and more tell how many there are to be expected.
 _RESOLVED = 10
 _SMALLEST = 1e-12
@@ -109,22 +113,40 @@ def mean_replicates(sums: Floats, counts: Floats, strata: Sequence[str], *, reps
     """Means in resamples of cases, shape (reps, m), of m columns of sums and counts, shape (cases, m) each.
 
     All columns rest on the same resamples, so replicates of two columns may be subtracted. NaN where a resample has
-    nothing to measure.
+    nothing to measure. Tens of thousands of cases are first put together at random, a few at a time within their
+    stratum, and those groups are resampled: sums of a few random cases vary as cases do, and it costs a fraction.
     """
+    rng = np.random.default_rng(seed)
+    sums, counts, strata = _grouped(sums, counts, np.asarray(strata, str), rng)
     # Where every case has the same number of answers in all metrics, one column of counts serves them all.
     kept: dict[bytes, int] = {}
     where = np.array([kept.setdefault(column.tobytes(), len(kept)) for column in counts.T], np.int64)
     _, first = np.unique(where, return_index=True)
     table = np.concatenate([sums, counts[:, first]], axis=1)
-    rng = np.random.default_rng(seed)
     out = np.empty((reps, sums.shape[1]))
     start = 0
-    for weights in case_weights(strata, reps, rng):
+    for weights in case_weights(strata.tolist(), reps, rng):
         totals = weights @ table
         with np.errstate(invalid="ignore"):
             out[start : start + len(weights)] = totals[:, : sums.shape[1]] / totals[:, sums.shape[1] + where]
         start += len(weights)
     return out
+
+
+def _grouped(
+    sums: Floats, counts: Floats, strata: NDArray[np.str_], rng: np.random.Generator
+) -> tuple[Floats, Floats, NDArray[np.str_]]:
+    """Random cases of one stratum put together, so that no more than `_SINGLE` or so are left to resample."""
+    size = len(strata) // _SINGLE
+    if size < 2:
+        return sums, counts, strata
+    order = rng.permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]
+    _, first, members = np.unique(strata[order], return_index=True, return_counts=True)
+    starts = np.concatenate([np.arange(at, at + n, size) for at, n in zip(first, members, strict=True)])
+    table = np.concatenate([sums, counts], axis=1)[order]
+    summed = np.add.reduceat(table, starts, axis=0)
+    return summed[:, : sums.shape[1]], summed[:, sums.shape[1] :], strata[order][starts]
 
 
 def case_weights(strata: Sequence[str], reps: int, rng: np.random.Generator) -> Iterator[Floats]:
@@ -134,16 +156,18 @@ def case_weights(strata: Sequence[str], reps: int, rng: np.random.Generator) -> 
     members = [np.flatnonzero(labels == label) for label in range(int(labels.max(initial=-1)) + 1)]
     step = max(1, min(reps, _CELLS_AT_ONCE // max(n, 1)))
     for start in range(0, reps, step):
-        weights = np.zeros((min(step, reps - start), n))
+        weights = np.empty((min(step, reps - start), n))
         for of_stratum in members:
-            size = len(of_stratum)
-            for row in weights:
-                drawn = np.bincount(rng.integers(0, size, size), minlength=size)
-                if len(members) == 1:
-                    row[:] = drawn
-                else:
-                    row[of_stratum] = drawn
+            weights[:, of_stratum if len(members) > 1 else slice(None)] = _drawn(len(weights), len(of_stratum), rng)
         yield weights
+
+
+def _drawn(rows: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How often each of `size` members occurs in `size` draws, shape (rows, size)."""
+    if size > _COUNTED_TOGETHER:  # row by row, the counts stay in the cache of the processor
+        return np.stack([np.bincount(rng.integers(0, size, size), minlength=size) for _ in range(rows)])
+    members = rng.integers(0, size, (rows, size)) + np.arange(rows)[:, None] * size
+    return np.bincount(members.ravel(), minlength=rows * size).reshape(rows, size)
 
 
 def differing(a: Floats, b: Floats) -> NDArray[np.int64]:
