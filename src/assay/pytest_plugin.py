@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -45,11 +46,11 @@ class Assay:
         }
         return Evaluated(estimates, ", ".join(result.label for result in protocols.values()))
 
-    def transcripts(self, transcripts: Iterable[Any] | str, *, agent: str | None = None, **settings: Any) -> Evaluated:
+    def transcripts(self, transcripts: Iterable[Any] | str | Path, *, agent: str | None = None, **settings: Any) -> Evaluated:
         """Score transcripts, or a file of them; takes what `assay.chat.score` takes. `agent` is needed for several."""
         from assay import chat
 
-        given = chat.read(transcripts) if isinstance(transcripts, str) else transcripts
+        given = chat.read_transcripts(Path(transcripts)) if isinstance(transcripts, str | Path) else transcripts
         scores = chat.score(given, **settings)
         name = _only(scores.agents, agent)
         return Evaluated({line.metric: line.estimate for line in scores.lines() if line.agent == name}, name)
