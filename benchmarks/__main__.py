@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("statistics", "events", "memory", "startup", "compare", "honesty")
+NAMES = ("statistics", "events", "chat", "memory", "startup", "store", "compare", "honesty")
 
 
 def main() -> None:

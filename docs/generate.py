@@ -10,7 +10,7 @@ _BETTER = {"higher": "higher", "lower": "lower", "zero": "0", "none": ""}
 
 def pages() -> dict[str, str]:
     """Every generated page by its file name."""
-    return {"cli.md": _command_line(), "figures.md": _figures()}
+    return {"answers.md": _answers(), "cli.md": _command_line(), "figures.md": _figures()}
 
 
 def _command_line() -> str:
@@ -43,6 +43,24 @@ def _figures() -> str:
         rows = [f"| `{m.key}` | {m.title} | {m.unit} | {_BETTER[m.better]} | {m.undefined} |" for m in protocol.metrics]
         head = "| key | figure | unit | best | None where |\n|---|---|---|---|---|"
         parts.append(f"## {protocol.name}@{protocol.version}\n\n{head}\n" + "\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _answers() -> str:
+    """Every metric of an answer that ships with the package, with its rules."""
+    from assay.chat.evaluator import METRIC_NAMES
+    from assay.chat.metric import METRICS, signed
+
+    parts = ["# Metrics of an answer\n\nGenerated from the metrics' own declarations.\n"]
+    for name in METRIC_NAMES:
+        metric = METRICS.get(name)
+        facts = f"{metric.group}; base {metric.base:g}; {metric.neutral:g} where not measured; `{metric.version}`"
+        head = "| rule | points | fires where the answer or its circumstances say |\n|---|---|---|"
+        rows = [
+            f"| `{rule.id}`{', alone' if rule.alone else ''} | {signed(rule.points)} | {rule.says} |"
+            for rule in metric.rules
+        ]
+        parts.append(f"## {metric.name}\n\n{metric.asks} ({facts})\n\n{head}\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
 

@@ -1,7 +1,14 @@
-"""One deterministic hypothesis profile for every test: the same examples on every machine, and no race with a clock."""
+"""What every test may count on: the same hypothesis examples on every machine, and a store of runs that is no one's.
+
+Deterministic profile: no race with a clock. Store: a test that evaluates must not write into its user's own.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -13,3 +20,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("assay")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    before = os.environ.get("ASSAY_STORE")
+    os.environ["ASSAY_STORE"] = str(tmp_path_factory.mktemp("store") / "runs.db")
+    yield
+    if before is None:
+        del os.environ["ASSAY_STORE"]
+    else:
+        os.environ["ASSAY_STORE"] = before

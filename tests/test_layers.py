@@ -34,7 +34,7 @@ HEIGHTS = {
 EXCEPTIONS = {("assay.events.evaluation", "EventReport.html", "assay.report.events")}
 
 HEAVY_FOR_IMPORT = ("numpy", "pydantic", "numba", "pyarrow", "scipy", "rich")
-HEAVY_FOR_HELP = ("numpy", "numba", "pyarrow", "pydantic", "scipy")
+HEAVY_FOR_HELP = ("numpy", "numba", "pyarrow", "pydantic", "scipy", "sqlalchemy")
 
 
 def modules() -> dict[str, Path]:

@@ -209,6 +209,14 @@ def test_columns_of_a_joint() -> None:
     assert Joint().where(np.empty(0, np.bool_)) == Joint()
 
 
+def test_many_large_parts_are_merged_in_steps() -> None:
+    rng = np.random.default_rng(2)
+    columns = [rng.integers(0, 3_000_000, 200_000) for _ in range(9)]
+    whole = np.concatenate(columns)
+    assert Joint.merge(Joint.of(column, -column) for column in columns) == Joint.of(whole, -whole)
+    assert Distribution.merge(map(Distribution.of, columns)) == Distribution.of(whole)
+
+
 # --- InOrder ---------------------------------------------------------------------------------------------------------
 
 

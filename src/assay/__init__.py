@@ -1,6 +1,7 @@
 """assay: what an AI agent is made of.
 
-`assay.stats` has the statistics, `assay.events` scores streams of desktop events, `assay.report` shows the results.
+`assay.stats` has the statistics, `assay.events` scores streams of desktop events, `assay.chat` scores conversations,
+`assay.report` shows the results.
 Each is imported when it is first touched, so that `import assay` costs next to nothing.
 """
 
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_PARTS = ("events", "report", "stats")
+_PARTS = ("chat", "events", "report", "stats")
 
 if TYPE_CHECKING:
-    from assay import events, report, stats
+    from assay import chat, events, report, stats
 
-__all__ = ["__version__", "events", "report", "stats"]
+__all__ = ["__version__", "chat", "events", "report", "stats"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -39,6 +39,10 @@ class AssayError(Exception):
         return _rebuild, (type(self), self.what, self.where, self.hint)
 
 
+class AssayWarning(UserWarning):
+    """Something was done that the caller should know of; told once a call, with how often it was done."""
+
+
 class UsageError(AssayError):
     """The call is wrong: an unknown name, or settings that contradict each other."""
 

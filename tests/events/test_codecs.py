@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import UsageError
+from assay.errors import AssayWarning, UsageError
 from assay.events import codec, decode, encode
 from assay.events.codecs import NAMES, Codec, kernels
 from assay.events.codecs.tokens import CLAMPED, IGNORED_TOKENS, TokenCodec
@@ -135,7 +136,9 @@ def test_quantising_is_encoding_and_decoding(name: str) -> None:
     @given(st.lists(mice, max_size=10))
     def law(events: list[Event]) -> None:
         stream = EventStream.from_events(events)
-        through = encoder.decode_each(encoder.encode_each(stream))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssayWarning)
+            through = encoder.decode_each(encoder.encode_each(stream))
         once = encoder.quantise(stream)
         assert through.to_events() == once.to_events()
         assert encoder.quantise(once).to_events() == once.to_events()
@@ -155,6 +158,8 @@ def test_a_delta_out_of_range_is_clamped_and_counted() -> None:
     found = codec("hierarchical").quantise(stream)
     assert (found.dx.tolist(), found.dy.tolist()) == ([1999, 1999, 0], [-2000, -2000, 0])
     assert found.notes[CLAMPED] == 1
+    with pytest.warns(AssayWarning, match="1 deltas or scrolls"):
+        codec("hierarchical").encode_each(stream)
     found = codec("factorized").quantise(stream)
     assert (found.dx.tolist(), found.dy.tolist()) == ([1999, 1999, 0], [-1999, -1999, 0])
     assert found.notes[CLAMPED] == 2
@@ -242,6 +247,13 @@ def test_a_second_start_cuts_the_first_short_and_keeps_its_place() -> None:
     assert [event and event["kind"] for event in found.to_events()] == ["screen", None, "keyboard"]
     assert found.problem.tolist() == [Problem.NONE, Problem.CUT_SHORT, Problem.NONE]
     assert found.kind[1] == Kind.MOUSE  # what it was meant to be could still be read
+
+
+def test_a_second_start_cuts_json_short_too() -> None:
+    good = encode(decode(SCREEN), "json")
+    found = codec("json").decode(f'{good}<EVENT_START>{{"topic":"scr{good}<EVENT_START>')
+    assert found.problem.tolist() == [Problem.NONE, Problem.CUT_SHORT, Problem.NONE, Problem.CUT_SHORT]
+    assert IGNORED_BYTES not in found.notes
 
 
 def test_an_event_without_an_end_is_cut_short_by_the_end_of_the_text() -> None:
@@ -401,15 +413,17 @@ def test_the_older_layout_has_the_time_first() -> None:
 
 def test_a_large_text_gives_the_same_events_on_any_number_of_threads() -> None:
     rows = [row["text"] for row in golden("hierarchical")]
-    text = " ".join(rows) * 250
+    part, times = " ".join(rows) + " ", 250
+    text = part * times
     assert len(text) > 8_000_000
     decoder = token_codec("hierarchical")
-    one = decoder.decode(text, threads=1)
-    for threads in (2, 3, 7):
-        other = decoder.decode(text, threads=threads)
-        assert other.notes == one.notes
-        for name in ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem"):
-            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    one = decoder.decode(part)
+    for whole in (text, text.encode()):
+        for threads in (1, 2, 3, 7):
+            found = decoder.decode(whole, threads=threads)
+            assert found.notes[IGNORED_BYTES] == one.notes[IGNORED_BYTES] * times
+            for name in ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem"):
+                assert np.array_equal(getattr(found, name), np.tile(getattr(one, name), times)), name
 
 
 def test_a_large_text_without_events_may_be_cut_nowhere() -> None:
@@ -522,6 +536,9 @@ def test_ids_that_cannot_be_decoded_are_an_error_of_use() -> None:
         ({"image": "<>"}, "not one token"),
         ({"image": "<MOUSE>"}, "another meaning"),
         ({"image": "<17>"}, "another meaning"),
+        ({"image": "<SIGN_PLUS>"}, "another meaning"),
+        ({"image": "<VK_65>"}, "another meaning"),
+        ({"delta_bases": (2_000_000_000,)}, "make no digits"),
         ({"basis": (10,)}, "no setting of a token encoding called 'basis'"),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.events import fuzzing, reference
 
 from assay.events import codec
-from assay.events.codecs import kernels
+from assay.events.codecs import kernels, tokens
 from assay.events.codecs.tokens import TokenCodec
 from assay.events.stream import IGNORED_BYTES, EventStream
 
@@ -57,6 +57,25 @@ def test_fuzzed_text_decodes_as_a_plain_decoder_decodes_it(encoding: str, strict
     assert valid > 1000
 
 
+@pytest.mark.parametrize("piece", [1, 30, 77])
+def test_cutting_a_text_into_pieces_changes_nothing(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As large texts are cut, only smaller: at the beginnings of events, wherever those are.
+    monkeypatch.setattr(tokens, "_PIECE", piece)
+    decoder = token_codec("hierarchical")
+    for number, text in enumerate(fuzzing.texts("hierarchical", 500, seed=31)):
+        events, between = reference.decode_text(text, "hierarchical", strict=False)
+        for source in (text, text.decode("utf-8", "replace")):
+            found = decoder.decode(source, threads=1 + number % 3)
+            assert found.to_events() == events, text
+        assert decoder.decode(text).notes[IGNORED_BYTES] == between
+
+
+def token_codec(name: str) -> TokenCodec:
+    found = codec(name)
+    assert isinstance(found, TokenCodec)
+    return found
+
+
 @pytest.mark.parametrize("encoding", ["hierarchical", "factorized"])
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 def test_fuzzed_elements_decode_as_a_plain_decoder_decodes_them(encoding: str, strict: bool) -> None:
@@ -81,6 +100,7 @@ def test_any_bytes_at_all_decode_to_something(encoding: str) -> None:
 bases = st.lists(st.integers(1, 60), min_size=1, max_size=5).map(tuple)
 
 
+@pytest.mark.filterwarnings("ignore::assay.errors.AssayWarning")  # clamping is not the point here
 @given(bases, bases, bases, st.booleans(), st.integers(1, 200), st.integers(0, 2**32))
 def test_the_longest_events_fit_into_the_room_made_for_them(
     time: tuple[int, ...], delta: tuple[int, ...], scroll: tuple[int, ...], signed: bool, image: int, seed: int

@@ -236,6 +236,12 @@ def test_batch_sizes_do_not_matter(protocol: EventProtocol, size: int) -> None:
     assert found[protocol.name] == one
 
 
+def test_slices_of_a_long_episode_add_up(protocol: EventProtocol, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = local.score([PREDICTED], [TRUTH], [protocol])[protocol.name]
+    monkeypatch.setattr(local, "_SLICE", 37)
+    assert local.score([PREDICTED], [TRUTH], [protocol])[protocol.name] == whole
+
+
 def test_the_number_of_threads_does_not_matter(protocol: EventProtocol) -> None:
     one, three = (estimates_of(PREDICTED, TRUTH, protocol, threads=threads) for threads in (1, 3))
     assert one == three
@@ -339,6 +345,43 @@ def test_protocols_are_asked_for_by_name_and_version() -> None:
         events.evaluate(TRUTH, TRUTH, protocols=[])
     with pytest.raises(UsageError, match="was not evaluated"):
         report.flat("sequence")
+
+
+def test_a_protocol_asked_for_twice_is_scored_once() -> None:
+    once, twice = (
+        events.evaluate(TRUTH, TRUTH, protocols=names, reps=1) for names in (["owa"], ["owa", "owa@1", "owa"])
+    )
+    assert twice.flat("owa") == once.flat("owa")
+    assert once.flat("owa")["events"] == len(TRUTH)
+    with pytest.raises(UsageError, match="'owa@7' was not evaluated"):
+        once.flat("owa@7")
+
+
+def test_the_encodings_own_strictness_is_what_is_reported() -> None:
+    text = (
+        "<EVENT_START><KEYBOARD><0><0><123><65><press><EVENT_END>"
+        + "<EVENT_START><KEYBOARD><0><0><1><65><press><EVENT_END>"
+    )
+    report = events.evaluate(text, text, encoding=events.codec("hierarchical", strict=True))
+    assert report.settings["strict"] is True
+    assert report.flat("owa")["events"] == 1
+    assert events.evaluate(text, text).settings["strict"] is False
+
+
+def test_reference_intervals_are_in_the_order_of_the_data() -> None:
+    # Episodes whose names sort otherwise than they come: values are resampled as they came.
+    parts = by_episode(TRUTH)[:3]
+    sides = [
+        [
+            replace(stream, episodes=(Episode(name),), episode=np.zeros(len(stream), np.int32))
+            for name, stream in zip(("c", "a", "b"), part, strict=True)
+        ]
+        for part in (by_episode(PREDICTED)[:3], parts)
+    ]
+    named = [concatenate(side) for side in sides]
+    unnamed = [stream.of_episode(Episode()) for stream in named]
+    found, expected = (events.evaluate(*pair, interval="reference", reps=20).flat("owa") for pair in (named, unnamed))
+    assert found == expected
 
 
 def test_intervals_are_of_episodes_where_they_are_known() -> None:

@@ -13,7 +13,9 @@ from tests.events import reference
 from assay import events
 from assay.errors import SourceError, TruthError
 from assay.events import EventStream, synthetic
-from assay.events.protocols.owa import PROTOCOL
+from assay.events.protocols.owa import PREDICTED, PROTOCOL
+from assay.events.stream import CATEGORIES
+from assay.types import Joint
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "positional.json").read_text(encoding="utf-8"))
 MS = 1_000_000
@@ -218,9 +220,33 @@ def test_a_spoiled_truth_is_reported_and_not_scored() -> None:
     assert report.truth.invalid == 1
 
 
-def test_truths_that_are_all_spoiled_are_an_error() -> None:
-    with pytest.raises(TruthError, match="none of the 2 true events decodes"):
-        figures([key(0), key(0)], [None, None])
+def test_truths_that_are_mostly_spoiled_are_an_error() -> None:
+    with pytest.raises(TruthError, match="2 of 3 true events do not decode"):
+        figures([key(0)] * 3, [None, None, key(0)])
+    # The encoding is the wrong one: every true key is spoiled, though frames are the same in both.
+    text = "<EVENT_START><KEYBOARD><0><0><3><VK_65><press><EVENT_END>" * 50
+    frames = "<EVENT_START><SCREEN><0><0><5><fake_image_placeholder><EVENT_END>" * 60
+    with pytest.raises(TruthError, match="all 50 true keyboard events do not decode"):
+        events.evaluate(frames, text + frames)
+
+
+def test_what_stands_where_a_truth_was_is_told_apart() -> None:
+    sides = [
+        EventStream.from_events(side)
+        for side in ([key(0), screen(0), None], [key(0), key(0), key(0), key(0), mouse(0, 1, 1)])
+    ]
+    kinds = events.evaluate(*sides).protocols["owa"].tally.total("kinds", Joint)
+    found = {
+        (CATEGORIES[true], PREDICTED[guess]): n
+        for true, guess, n in zip(*(kinds.column(at).tolist() for at in (0, 1)), kinds.counts.tolist(), strict=True)
+    }
+    assert found == {
+        ("keyboard", "keyboard"): 1,
+        ("keyboard", "screen"): 1,
+        ("keyboard", "invalid"): 1,
+        ("keyboard", "missing"): 1,
+        ("mouse_nop", "missing"): 1,
+    }
 
 
 def test_no_events_are_an_error() -> None:

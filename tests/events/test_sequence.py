@@ -158,6 +158,8 @@ def test_precision_levels_of_a_length() -> None:
         "p2": False,
         "p3": False,
     }
+    # (2, 3) is 3.6 long, which rounds to 4.
+    assert only_event(mouse(2, 3), mouse(4, 0))["mouse_metrics"]["euclidean_precision_match"]["p3"] is True
     turned = only_event(mouse(40, -30), mouse(30, 40))["mouse_metrics"]
     assert turned["euclidean_precision_match"] == {"p1": True, "p2": True, "p3": True}
     assert turned["euclidean_percent_error"] == 0.0

@@ -65,6 +65,13 @@ def test_bins_are_centred_on_no_error() -> None:
     assert middle["share"] == pytest.approx(1 / 3)
 
 
+def test_a_predicted_standstill_has_no_direction_to_draw() -> None:
+    # Up against up, and up against nothing: one movement is drawn, straight ahead.
+    moves = {"m": Joint.of(np.array([0, 0]), np.array([5, 5]), np.array([0, 0]), np.array([7, 0]))}
+    drawn = [row for row in page._directions(moves) if row["share"]]
+    assert [(row["low_deg"], row["high_deg"], row["share"]) for row in drawn] == [(-7.5, 7.5, 1.0)]
+
+
 def test_names_are_not_trusted(reports: dict[str, events.EventReport]) -> None:
     text = page.render({"<script>alert(1)</script>": reports["good"]})
     assert "<script>alert(1)" not in text

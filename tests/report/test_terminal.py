@@ -27,6 +27,9 @@ PREDICTED = synthetic.prediction(TRUTH, synthetic.POOR)
         (12345.6, "ms", "12,346"),
         (1.0432, "×", "1.043"),
         (0.0, "%", "0.0"),
+        (-0.0, "", "0.000"),
+        (-0.04, "ms", "0.0"),
+        (-0.06, "ms", "−0.1"),
     ],
 )
 def test_numbers_have_as_many_digits_as_a_reader_can_use(value: float, unit: str, text: str) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.store import postgres
 
 from assay.store import open_store
 from assay.store.runs import Store, new_id
 from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, Run, State
-from tests.store import postgres
 
 DATABASES = ("sqlite", "postgresql")
 

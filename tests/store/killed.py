@@ -14,10 +14,11 @@ import sys
 import time
 from dataclasses import replace
 
+from tests.store.conftest import some_run
+
 from assay.store import open_store
 from assay.store.runs import Store, new_id
 from assay.types import Case, Run
-from tests.store.conftest import some_run
 
 CASES, AT_ONCE = 24, 2
 GROUPS = ("owa", "d2e")

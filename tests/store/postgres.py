@@ -25,7 +25,9 @@ def programs() -> Path | None:
     found = shutil.which("initdb")
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
     candidates = [*([Path(found).parent] if found else []), *folders]
-    return next((folder for folder in candidates if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
+    return next(
+        (folder for folder in candidates if (folder / "initdb").exists() and (folder / "postgres").exists()), None
+    )
 
 
 @dataclass

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from tests.store.conftest import some_run
 
 from assay.errors import StoreError
 from assay.events.evaluation import rebuilt
 from assay.store import migrations, open_store
 from assay.store.database import Database
 from assay.types import Case
-from tests.store.conftest import some_run
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -28,9 +28,9 @@ def first(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store as the first version left it: one complete run, one unfinished."""
     dump = (HERE / "version_1.sql").read_text(encoding="utf-8")
     if "://" not in address:
-        with sqlite3.connect(address) as connection:
-            connection.executescript(dump)
-        connection.close()
+        file = sqlite3.connect(address)
+        file.executescript(dump)
+        file.close()
         return address
     old = sqlite3.connect(":memory:")
     old.executescript(dump)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.store.conftest import MakeRun, some_run, states_of
 
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import open_store
 from assay.store.runs import Store, StoredAnswer, new_id
 from assay.types import Case, Ratio
-from tests.store.conftest import MakeRun, some_run, states_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,7 +86,7 @@ def test_writing_a_case_again_changes_nothing(store: Store, make_run: MakeRun) -
     assert store.add_cases(run.id, run.tallies, answers=[answer()]) == 8
     assert store.begin(run) == run.id
     assert store.done(run.id) == {(group, case) for group, by_case in run.tallies.items() for case in by_case}
-    other = {group: dict.fromkeys(by_case, {"right": Ratio(0, 99)}) for group, by_case in run.tallies.items()}
+    other = {group: {key: {"right": Ratio(0, 99)} for key in by_case} for group, by_case in run.tallies.items()}
     assert store.add_cases(run.id, other, answers=[answer(), answer(turn=1)]) == 0
     store.finish(run.id)
     store.finish(run.id)
@@ -136,7 +136,9 @@ def test_deleting_takes_everything_along(store: Store, make_run: MakeRun) -> Non
     assert store.load(kept.id).tallies.keys() == kept.tallies.keys()
     with store._database.reading() as connection:
         for table in ("runs", "cases", "tallies", "turns", "scores", "artefacts", "tags"):
-            rows = connection.exec_driver_sql(f"SELECT count(*) FROM {table} WHERE {'number' if table == 'runs' else 'run'} = 2")
+            rows = connection.exec_driver_sql(
+                f"SELECT count(*) FROM {table} WHERE {'number' if table == 'runs' else 'run'} = 2"
+            )
             assert rows.scalar() == 0, table
 
 
@@ -181,7 +183,9 @@ def test_a_run_is_found_by_id_prefix_name_and_age(store: Store, make_run: MakeRu
         store.resolve("@last~3")
 
 
-@pytest.mark.parametrize("ref", ["", "@", "@lasts", "@last~", "%", "_", "a%", "x'; DROP TABLE runs; --", "\0", "\ud800"])
+@pytest.mark.parametrize(
+    "ref", ["", "@", "@lasts", "@last~", "%", "_", "a%", "x'; DROP TABLE runs; --", "\0", "\ud800"]
+)
 def test_what_means_no_run_is_said_so(store: Store, make_run: MakeRun, ref: str) -> None:
     store.save(make_run("baseline"))
     with pytest.raises(UnknownRunError):
@@ -258,7 +262,8 @@ def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str
         assert len(found) == 3 * 5 * 2
         for entry in found:
             cases = 30 if entry.run.name.startswith("whole") else 9
-            assert entry.complete and entry.cases == cases
+            assert entry.complete
+            assert entry.cases == cases
             assert [len(by_case) for by_case in store.load(entry.run.id).tallies.values()] == [cases, cases]
 
 

@@ -11,32 +11,35 @@ import typer
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.chat.scoring import Scores
     from assay.events.evaluation import EventReport
+    from assay.events.stream import EventStream
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up recordings.")] = 7,
 ) -> None:
-    """Make up recordings and two models' predictions of them, score both, and write a report."""
+    """Score two made-up models and two made-up assistants, and write a report about each pair."""
     from rich.console import Console
 
     if out.exists() and not out.is_dir():
         raise UsageError(f"'{out}' is a file", hint="Name a folder with --out")
     out.mkdir(parents=True, exist_ok=True)
-    _events(out, seed, Console())
+    console = Console()
+    _events(out, seed, console)
+    _conversations(out, console)
 
 
-def _events(out: Path, seed: int, console: object) -> None:
-    from rich.console import Console
-
+def _events(out: Path, seed: int, console: Console) -> None:
     from assay.events import synthetic
     from assay.events.evaluation import evaluate
     from assay.events.protocols import every_protocol
     from assay.report import events as page
     from assay.report import terminal
 
-    assert isinstance(console, Console)
     truth = synthetic.recording(seed=seed)
     files = {"truth": out / "truth.jsonl", "good": out / "good.jsonl", "poor": out / "poor.jsonl"}
     models = {"good": synthetic.GOOD, "poor": synthetic.POOR}
@@ -53,7 +56,7 @@ def _events(out: Path, seed: int, console: object) -> None:
     }
     console.print(terminal.events(reports))
     report = page.write(reports, out / "report.html")
-    store = _keep(out / "assay.db", reports, files)
+    store = _keep_events(out / "assay.db", reports, files)
     console.print(
         f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, [bold]{report}[/bold], and both runs in the "
         f"demo's own store, [bold]{store}[/bold]."
@@ -66,7 +69,7 @@ def _events(out: Path, seed: int, console: object) -> None:
     console.print(f"  assay runs show poor --store {store}", highlight=False, soft_wrap=True)
 
 
-def _keep(path: Path, reports: Mapping[str, EventReport], files: Mapping[str, Path]) -> Path:
+def _keep_events(path: Path, reports: Mapping[str, EventReport], files: Mapping[str, Path]) -> Path:
     """Each model's evaluation as a run of its own, named after it."""
     from assay.store import open_store
     from assay.store.recording import command_line, events_run
@@ -78,14 +81,47 @@ def _keep(path: Path, reports: Mapping[str, EventReport], files: Mapping[str, Pa
     return path
 
 
-def _write(path: Path, stream: object) -> None:
+def _conversations(out: Path, console: Console) -> None:
+    from assay.chat import samples
+    from assay.chat.scoring import score
+    from assay.chat.transcript import write_jsonl
+    from assay.report import chat as page
+    from assay.report.terminal_chat import conversations
+
+    transcripts = samples.transcripts()
+    file = out / "conversations.jsonl"
+    write_jsonl(transcripts, file)
+    scores = score(transcripts)
+    console.print(
+        f"\n[bold]Conversations.[/bold] {len(scores.answers)} answers of two made-up assistants, [bold]careful[/bold] "
+        f"and [bold]hasty[/bold], in {len({transcript.scenario for transcript in transcripts})} scenarios.\n"
+    )
+    console.print(conversations(scores))
+    report = page.write(scores, out / "conversations.html")
+    store = _keep_conversations(out / "assay.db", scores, file)
+    console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]conversations[/bold] in {store}.")
+    console.print("Look next at:")
+    console.print(f"  {report}  for the words that moved each score", highlight=False, soft_wrap=True)
+    console.print(f"  assay chat score {file} --json -", highlight=False, soft_wrap=True)
+    console.print(f"  assay runs show conversations --store {store}", highlight=False, soft_wrap=True)
+
+
+def _keep_conversations(path: Path, scores: Scores, file: Path) -> Path:
+    from assay.store import open_store
+    from assay.store.recording import chat_run, command_line
+
+    with open_store(path) as store:
+        run = chat_run(scores, file, command=command_line(), name="conversations", tags=["demo"])
+        store.save(run, answers=scores.answers)
+    return path
+
+
+def _write(path: Path, stream: EventStream) -> None:
     """One row per event, with its episode and stratum."""
     import json
 
     from assay.events import synthetic
-    from assay.events.stream import EventStream
 
-    assert isinstance(stream, EventStream)
     texts = synthetic.token_text(stream)
     with path.open("w", encoding="utf-8") as file:
         for text, at in zip(texts, stream.episode.tolist(), strict=True):

@@ -101,10 +101,16 @@ class Input:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any], episodes: set[str]) -> Input:
-        """What `to_json` gave, with the names of the episodes, of which it keeps the number only."""
-        counts = (Counter(kept.get(key, {})) for key in ("kinds", "invalid", "notes"))
-        kinds, problems, notes = counts
-        return cls(str(kept.get("source", "")), int(kept.get("events", 0)), kinds, problems, episodes, notes)
+        """What `to_json` gave, and what a stored run keeps beside it."""
+        return cls(
+            source=str(kept.get("source", "")),
+            events=int(kept.get("events", 0)),
+            kinds=Counter(kept.get("kinds", {})),
+            spoiled_kinds=Counter(kept.get("spoiled_kinds", {})),
+            problems=Counter(kept.get("invalid", {})),
+            episodes=episodes,
+            notes=Counter(kept.get("notes", {})),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +127,11 @@ class EventReport:
 
     def flat(self, protocol: str = "owa") -> dict[str, float | None]:
         """Every figure of one protocol by its key of SPEC.md; None where undefined."""
-        name = protocol.split("@")[0]
-        if name not in self.protocols:
-            raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {', '.join(self.protocols)}")
-        return self.protocols[name].flat()
+        for result in self.protocols.values():
+            if protocol in (result.name, result.label):
+                return result.flat()
+        known = ", ".join(result.label for result in self.protocols.values())
+        raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {known}")
 
     def to_json(self) -> dict[str, Any]:
         """What `assay events eval --json` prints."""
@@ -194,7 +201,7 @@ def evaluate(
     stated = {
         "encoding": encoder.name,
         **{f"encoding.{key}": value for key, value in _unusual(encoder).items()},
-        "strict": bool(getattr(encoder, "strict", strict)),
+        "strict": getattr(encoder, "strict", False),
         "interval": plan.unit,
         "reps": reps,
         "level": level,
@@ -264,12 +271,14 @@ def decode(
 
 
 def _configured(names: Sequence[str], encoder: Codec, settings: Mapping[str, Any]) -> list[EventProtocol]:
-    found = [PROTOCOLS.get(name.split("@")[0]) for name in dict.fromkeys(names)]
-    for name, protocol in zip(dict.fromkeys(names), found, strict=True):
-        version = name.partition("@")[2]
+    found: dict[str, EventProtocol] = {}  # a protocol asked for twice, by name and by version, is scored once
+    for name in names:
+        bare, _, version = name.partition("@")
+        protocol = PROTOCOLS.get(bare)
         if version and version != str(protocol.version):
             raise UsageError(f"there is no {name}", hint=f"This assay has {protocol.name}@{protocol.version}")
-    return [protocol.configured(encoder, settings) for protocol in found]
+        found[bare] = protocol
+    return [protocol.configured(encoder, settings) for protocol in found.values()]
 
 
 def _described(source: object) -> str:

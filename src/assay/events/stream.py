@@ -271,7 +271,7 @@ def _fault(row: Mapping[str, Any], kind: Kind) -> Problem:
 
 
 def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def concatenate(streams: Sequence[EventStream]) -> EventStream:
@@ -304,7 +304,12 @@ def concatenate(streams: Sequence[EventStream]) -> EventStream:
 
 
 def check_columns(stream: EventStream) -> None:
-    """Refuse a stream whose columns disagree in length; streams made by hand pass through here."""
+    """Refuse a stream that contradicts itself; streams made by hand pass through here."""
     lengths = {f.name: len(getattr(stream, f.name)) for f in fields(stream) if f.name in _DTYPES}
     if len(set(lengths.values())) > 1:
         raise UsageError(f"the columns of a stream differ in length: {lengths}", hint="Give one entry per event")
+    nameless = np.flatnonzero(stream.valid & (stream.kind == Kind.UNKNOWN))
+    if len(nameless):
+        raise UsageError(
+            "a valid event has no kind", where=f"event {nameless[0]}", hint="Set its kind, or mark it with a problem"
+        )

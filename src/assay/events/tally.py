@@ -63,8 +63,8 @@ class Tally:
         return [_of_kind(self._piles[episode].get(name, []), kind) for episode in self.episodes]
 
     def total(self, name: str, kind: type[AnyState]) -> AnyState:
-        """The state called `name` over all episodes; empty where there is none."""
-        piles = [self._piles[episode].get(name, []) for episode in self.episodes]
+        """The state called `name` over all episodes, in the order they came; empty where there is none."""
+        piles = [piles.get(name, []) for piles in self._piles.values()]
         return _of_kind([state for pile in piles for state in pile], kind)
 
 

@@ -69,7 +69,7 @@ def render(reports: Reports) -> str:
 def _intervals(report: EventReport) -> str:
     settings = report.settings
     return (
-        f"Brackets are {settings['level']:.0%} intervals: {settings['reps']:,} resamples of whole "
+        f"Brackets are {100 * settings['level']:g}% intervals: {settings['reps']:,} resamples of whole "
         f"{'episodes' if settings['interval'] == 'episode' else 'events'}, seed {settings['seed']}."
     )
 

@@ -13,6 +13,8 @@ def number(value: float, unit: str = "") -> str:
         text = f"{value:,.0f}"
     else:
         text = f"{value:.1f}"
+    if not text.strip("-0.,"):
+        text = text.removeprefix("-")  # what rounds to nothing has no sign
     return text.replace("-", "−")
 
 

@@ -17,6 +17,7 @@ from assay.errors import UsageError, missing_extra
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
+    from assay.chat.scoring import Scores
     from assay.store.runs import StoredAnswer, StoredRun
 
 _DIGEST_SHOWN = 12
@@ -68,7 +69,9 @@ def numbers(run: Run, answers: Sequence[StoredAnswer], *, full: bool = False) ->
         from assay.report import terminal
 
         return terminal.events({run.name: rebuilt(run)}, full=full)
-    raise _cannot_show(run)
+    from assay.report.terminal_chat import conversations
+
+    return conversations(_scores(run, answers))
 
 
 def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
@@ -78,7 +81,9 @@ def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
         from assay.report.events import render
 
         return render({run.name: rebuilt(run)})
-    raise _cannot_show(run)
+    from assay.report import chat
+
+    return chat.render(_scores(run, answers))
 
 
 def header(entry: StoredRun) -> dict[str, Any]:
@@ -109,6 +114,9 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[StoredAnswer]) -> dict
 
         report = rebuilt(run).to_json()
         content |= {key: report[key] for key in ("protocols", "estimates", "warnings")}
+    elif run.kind == "chat":
+        scores = _scores(run, answers).as_dict()
+        content |= {key: scores[key] for key in ("protocol", "summary", "passes")}
     content["tallies"] = {
         group: [
             {
@@ -224,5 +232,9 @@ def _state_row(state: State) -> dict[str, Any]:
     return {"kind": kind, "values": [column.tolist() for column in columns], "counts": state.counts.tolist()}
 
 
-def _cannot_show(run: Run) -> UsageError:
-    return UsageError(f"runs of kind '{run.kind}' have no report here", hint="Export it as JSON or Parquet")
+def _scores(run: Run, answers: Sequence[StoredAnswer]) -> Scores:
+    if run.kind != "chat":
+        raise UsageError(f"runs of kind '{run.kind}' have no report here", hint="Export it as JSON or Parquet")
+    from assay.chat.scoring import rebuilt
+
+    return rebuilt(run, answers)

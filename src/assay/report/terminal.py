@@ -63,7 +63,7 @@ def description(found: Description) -> RenderableType:
 
 
 def _alone(result: ProtocolResult, full: bool) -> Table:
-    table = _table(f"{result.label} · {_unit(result)}")
+    table = plain_table(f"{result.label} · {_unit(result)}")
     table.add_column("metric")
     table.add_column("value", justify="right")
     table.add_column("interval", justify="right")
@@ -80,7 +80,7 @@ def _alone(result: ProtocolResult, full: bool) -> Table:
 
 def _beside(results: Mapping[str, ProtocolResult], full: bool) -> Table:
     one = next(iter(results.values()))
-    table = _table(f"{one.label} · {_unit(one)}")
+    table = plain_table(f"{one.label} · {_unit(one)}")
     table.add_column("metric")
     for label in results:
         table.add_column(escape(label), justify="right")
@@ -94,7 +94,8 @@ def _beside(results: Mapping[str, ProtocolResult], full: bool) -> Table:
     return table
 
 
-def _table(title: str) -> Table:
+def plain_table(title: str) -> Table:
+    """A table as all of ours look: no lines, the title on the left."""
     return Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
 
 

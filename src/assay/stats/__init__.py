@@ -7,6 +7,7 @@ from assay.stats.bootstrap import UNITS, Resampling, bootstrap, ratio_interval, 
 from assay.stats.improvement import Profile, performance_profile, probability_of_improvement
 from assay.stats.multiplicity import holm
 from assay.stats.paired import Difference, difference
+from assay.stats.passk import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 from assay.stats.quantiles import iqm, iqmpe, percentile
 
 __all__ = [
@@ -19,6 +20,10 @@ __all__ = [
     "holm",
     "iqm",
     "iqmpe",
+    "mean_pass_at_k",
+    "mean_pass_hat_k",
+    "pass_at_k",
+    "pass_hat_k",
     "percentile",
     "performance_profile",
     "probability_of_improvement",

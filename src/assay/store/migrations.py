@@ -11,6 +11,8 @@ from sqlalchemy import Connection, inspect, text
 
 from assay.errors import StoreError
 
+# Tallies, turns and scores have no foreign keys: they are written and deleted with their run, in one transaction that
+# holds it, and checking each of a million rows against its parent takes PostgreSQL longer than writing it.
 _FIRST = (
     """CREATE TABLE runs (
         number {integer_key},
@@ -40,8 +42,7 @@ _FIRST = (
         group_number INTEGER NOT NULL,
         case_number INTEGER NOT NULL,
         states {bytes} NOT NULL,
-        PRIMARY KEY (run, group_number, case_number),
-        FOREIGN KEY (run, case_number) REFERENCES cases (run, number) ON DELETE CASCADE
+        PRIMARY KEY (run, group_number, case_number)
     )""",
     """CREATE TABLE turns (
         run BIGINT NOT NULL,
@@ -53,9 +54,9 @@ _FIRST = (
         query TEXT NOT NULL,
         response TEXT NOT NULL,
         passed BOOLEAN NOT NULL,
+        entries TEXT NOT NULL,
         PRIMARY KEY (run, number),
-        UNIQUE (run, case_number, group_number, repetition, turn),
-        FOREIGN KEY (run, case_number) REFERENCES cases (run, number) ON DELETE CASCADE
+        UNIQUE (run, case_number, group_number, repetition, turn)
     )""",
     """CREATE TABLE scores (
         run BIGINT NOT NULL,
@@ -63,9 +64,7 @@ _FIRST = (
         metric TEXT NOT NULL,
         score DOUBLE PRECISION NOT NULL,
         measured BOOLEAN NOT NULL,
-        entry TEXT NOT NULL,
-        PRIMARY KEY (run, turn_number, metric),
-        FOREIGN KEY (run, turn_number) REFERENCES turns (run, number) ON DELETE CASCADE
+        PRIMARY KEY (run, turn_number, metric)
     )""",
     """CREATE TABLE artefacts (
         run BIGINT NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
@@ -77,7 +76,6 @@ _FIRST = (
 )
 
 # Tags; the newest run of a name without reading them all; a list of runs that does not count their cases each time.
-# Foreign keys that point at tallies' and turns' cases are looked up by case when a run is deleted.
 _SECOND = (
     """CREATE TABLE tags (
         run BIGINT NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
@@ -85,7 +83,6 @@ _SECOND = (
         PRIMARY KEY (run, tag)
     )""",
     "CREATE INDEX runs_by_name ON runs (name, id)",
-    "CREATE INDEX tallies_by_case ON tallies (run, case_number)",
     "ALTER TABLE runs ADD COLUMN case_count INTEGER NOT NULL DEFAULT 0",
     "UPDATE runs SET case_count = (SELECT count(*) FROM cases WHERE cases.run = runs.number)",
 )

@@ -47,7 +47,8 @@ def events_run(
     inputs = {}
     for side, seen, source in (("predicted", report.predicted, predicted), ("truth", report.truth, truth)):
         # Episodes are named by the cases; only those that one side lacks have to be kept beside them.
-        inputs[side] = seen.to_json() | {"absent": sorted(scored - seen.episodes)} | digest(source)
+        beside = {"spoiled_kinds": dict(seen.spoiled_kinds), "absent": sorted(scored - seen.episodes)}
+        inputs[side] = seen.to_json() | beside | digest(source)
     return _run(
         "events",
         settings=report.settings,
@@ -100,15 +101,27 @@ def chat_run(
     }
     return _run(
         "chat",
-        settings={"seed": scores.seed, "interval": "scenario"},
+        settings={
+            "seed": scores.seed,
+            "interval": "scenario",
+            "metrics": {metric.name: {"group": metric.group, "version": metric.version} for metric in scores.metrics},
+        },
         seed=scores.seed,
-        versions={metric.name: metric.version for metric in scores.metrics},
+        versions={metric.name: _version_number(metric.version) for metric in scores.metrics},
         inputs={} if source is None else {"transcripts": {"source": str(source)} | digest(source)},
         tallies=tallies,
         command=command,
         name=name,
         tags=tags,
     )
+
+
+def _version_number(label: str) -> int:
+    """The number in 'chat@1'. Where a version is more than that, as a judge's prompt and model, a number drawn from it:
+    equal ones are equal, others are not.
+    """
+    number = label.rpartition("@")[2]
+    return int(number) if number.isdecimal() else int(hashlib.sha256(label.encode()).hexdigest()[:12], 16)
 
 
 def _run(
@@ -147,6 +160,8 @@ def digest(source: object) -> dict[str, Any]:
 
     What lies at an address elsewhere is not fetched a second time: its digest is None.
     """
+    if isinstance(source, os.PathLike) and os.path.isfile(source):
+        return {"sha256": _file_digest(os.fspath(source)), "bytes": os.stat(source).st_size}
     from assay.events.sources._rows import START
     from assay.events.stream import EventStream
 

@@ -22,8 +22,9 @@ from sqlalchemy.sql import Select
 
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import schema
-from assay.store.database import Database, file_size
-from assay.store.encoding import Cache, decode, encode
+from assay.store.database import Database, file_size, insert_rows, select_rows
+from assay.store.encoding import Decoder, encode
+from assay.store.schema import json_text, kept_text, plain_text
 from assay.types import Case, Run, State
 
 Tallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
@@ -33,6 +34,7 @@ Thing = TypeVar("Thing")
 OPEN, COMPLETE = "open", "complete"
 _LAST = re.compile(r"@last(?:~(\d+))?")
 _CANDIDATES = 5
+_WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 _LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, and long statements parse slowly
 
 # Letters of ids: Crockford's base 32, which leaves out those that are taken for one another.
@@ -169,7 +171,9 @@ class Store:
     def delete(self, ref: str) -> str:
         """Forget a run, complete or not, with everything that belongs to it. Gives its id."""
         with self._database.writing() as connection:
-            row = _resolved(connection, ref)
+            row = _held(connection, _resolved(connection, ref))
+            for table in (schema.scores, schema.turns, schema.tallies, schema.cases, schema.artefacts, schema.tags):
+                connection.execute(delete(table).where(table.c.run == row.number))
             connection.execute(delete(schema.runs).where(schema.runs.c.number == row.number))
             return str(row.id)
 
@@ -238,13 +242,6 @@ class Store:
         with self._database.reading() as connection:
             row = _resolved(connection, ref)
             known = _cases(connection, row.number)
-            entries: dict[int, dict[str, dict[str, Any]]] = {}
-            scores = schema.scores.c
-            found = connection.execute(
-                select(scores.turn_number, scores.metric, scores.entry).where(scores.run == row.number)
-            )
-            for number, metric, entry in found:
-                entries.setdefault(number, {})[metric] = entry
             turns = schema.turns
             return [
                 StoredAnswer(
@@ -254,7 +251,7 @@ class Store:
                     turn.turn,
                     turn.query,
                     turn.response,
-                    entries.get(turn.number, {}),
+                    turn.entries,
                     turn.passed,
                 )
                 for turn in connection.execute(select(turns).where(turns.c.run == row.number).order_by(turns.c.number))
@@ -340,6 +337,14 @@ def _find(connection: Connection, run_id: str, *, lock: bool = False) -> AnyRow 
     query = select(schema.runs).where(schema.runs.c.id == run_id)
     # In PostgreSQL whoever adds to a run holds its row, so that two who resume it take turns; SQLite has one writer.
     return connection.execute(query.with_for_update() if lock else query).one_or_none()
+
+
+def _held(connection: Connection, row: AnyRow) -> AnyRow:
+    """The same row, locked: nobody adds to the run until the transaction ends."""
+    held = _find(connection, row.id, lock=True)
+    if held is None:
+        raise UnknownRunError(f"run {row.id} was deleted meanwhile")
+    return held
 
 
 def _open_run(connection: Connection, run_id: str) -> AnyRow:
@@ -452,12 +457,13 @@ def _add(connection: Connection, run: AnyRow, tallies: Tallies, answers: Iterabl
     said = list(answers)
     groups = _grown(run.group_names, [*tallies, *(answer.agent for answer in said)])
     wanted = [case for by_case in tallies.values() for case in by_case] + [Case(answer.scenario) for answer in said]
-    numbers = _numbered(connection, run, dict.fromkeys(wanted))
+    numbers, new_cases = _numbered(connection, run, dict.fromkeys(wanted))
     new = _add_tallies(connection, run, tallies, groups, numbers)
     _add_answers(connection, run, said, groups, numbers)
-    count = select(func.count()).select_from(schema.cases).where(schema.cases.c.run == run.number).scalar_subquery()
     connection.execute(
-        update(schema.runs).where(schema.runs.c.number == run.number).values(group_names=list(groups), case_count=count)
+        update(schema.runs)
+        .where(schema.runs.c.number == run.number)
+        .values(group_names=list(groups), case_count=run.case_count + new_cases)
     )
     return new
 
@@ -467,8 +473,8 @@ def _grown(known: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(dict.fromkeys([*known, *wanted]))}
 
 
-def _numbered(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -> dict[Case, int]:
-    """Numbers of cases within the run; those that are new get the next ones."""
+def _numbered(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -> tuple[dict[Case, int], int]:
+    """Numbers of cases within the run, and how many of them are new: those get the next ones."""
     cases = schema.cases
     of_run = cases.c.run == run.number
     free = (connection.execute(select(func.max(cases.c.number)).where(of_run)).scalar() or 0) + 1
@@ -482,12 +488,10 @@ def _numbered(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -> di
     new = [case for case in cases_wanted if case not in known]
     numbers = {case: free + at for at, case in enumerate(new)}
     rows_to_add = [
-        {"run": run.number, "number": number, "name": case.name, "stratum": case.stratum}
-        for case, number in numbers.items()
+        (run.number, number, plain_text(case.name), plain_text(case.stratum)) for case, number in numbers.items()
     ]
-    if rows_to_add:
-        connection.execute(insert(cases), rows_to_add)
-    return known | numbers
+    insert_rows(connection, cases, rows_to_add)
+    return known | numbers, len(new)
 
 
 def _add_tallies(
@@ -496,23 +500,22 @@ def _add_tallies(
     table = schema.tallies
     held: set[tuple[int, int]] = set()
     if run.group_names:
-        wanted = sorted({numbers[case] for by_case in tallies.values() for case in by_case})
-        for some in _batches(wanted, _LOOKED_UP_AT_ONCE):
-            query = select(table.c.group_number, table.c.case_number)
-            rows = connection.execute(query.where(table.c.run == run.number, table.c.case_number.in_(some)))
-            held |= {(group, case) for group, case in rows}
+        for group, by_case in tallies.items():
+            of_group = (table.c.run == run.number) & (table.c.group_number == groups[group])
+            for some in _batches(by_case, _LOOKED_UP_AT_ONCE):
+                among = table.c.case_number.in_([numbers[case] for case in some])
+                rows = connection.execute(select(table.c.case_number).where(of_group, among))
+                held |= {(groups[group], case) for (case,) in rows}
     new = 0
-    for some_rows in _batches(
-        (
-            {"run": run.number, "group_number": groups[group], "case_number": numbers[case], "states": encode(states)}
-            for group, by_case in tallies.items()
-            for case, states in by_case.items()
-            if (groups[group], numbers[case]) not in held
-        ),
-        1000,
-    ):
-        connection.execute(insert(table), some_rows)
-        new += len(some_rows)
+    rows_to_add = (
+        (run.number, groups[group], numbers[case], encode(states))
+        for group, by_case in tallies.items()
+        for case, states in by_case.items()
+        if (groups[group], numbers[case]) not in held
+    )
+    for batch in _batches(rows_to_add, _WRITTEN_AT_ONCE):
+        insert_rows(connection, table, batch)
+        new += len(batch)
     return new
 
 
@@ -533,63 +536,40 @@ def _add_answers(
             columns = (turns.c.group_number, turns.c.case_number, turns.c.repetition, turns.c.turn)
             rows = connection.execute(select(*columns).where(of_run, turns.c.case_number.in_(some)))
             held |= {(group, case, repetition, turn) for group, case, repetition, turn in rows}
-    turn_rows: list[dict[str, Any]] = []
-    score_rows: list[dict[str, Any]] = []
-    for answer in answers:
-        key = (groups[answer.agent], numbers[Case(answer.scenario)], answer.repetition, answer.turn)
-        if key in held:
-            continue
-        held.add(key)
-        number = free + len(turn_rows)
-        turn_rows.append(
-            {
-                "run": run.number,
-                "number": number,
-                "group_number": key[0],
-                "case_number": key[1],
-                "repetition": key[2],
-                "turn": key[3],
-                "query": answer.query,
-                "response": answer.response,
-                "passed": answer.passed,
-            }
-        )
-        score_rows += [
-            {
-                "run": run.number,
-                "turn_number": number,
-                "metric": metric,
-                "score": float(entry["score"]),
-                "measured": bool(entry["measured"]),
-                "entry": dict(entry),
-            }
-            for metric, entry in answer.entries.items()
-        ]
-    if turn_rows:
-        connection.execute(insert(turns), turn_rows)
-    if score_rows:
-        connection.execute(insert(schema.scores), score_rows)
+    added = 0
+    for batch in _batches(answers, _WRITTEN_AT_ONCE):
+        turn_rows: list[tuple[Any, ...]] = []
+        score_rows: list[tuple[Any, ...]] = []
+        for answer in batch:
+            key = (groups[answer.agent], numbers[Case(answer.scenario)], answer.repetition, answer.turn)
+            if key in held:
+                continue
+            held.add(key)
+            number = free + added
+            added += 1
+            texts = (plain_text(answer.query), plain_text(answer.response))
+            turn_rows.append((run.number, number, *key, *texts, bool(answer.passed), json_text(answer.entries)))
+            score_rows += [
+                (run.number, number, plain_text(metric), float(entry["score"]), bool(entry["measured"]))
+                for metric, entry in answer.entries.items()
+            ]
+        insert_rows(connection, turns, turn_rows)
+        insert_rows(connection, schema.scores, score_rows)
 
 
 def _cases(connection: Connection, number: int) -> dict[int, Case]:
-    cases = schema.cases.c
-    rows = connection.execute(select(cases.number, cases.name, cases.stratum).where(cases.run == number))
-    return {at: Case(name, stratum) for at, name, stratum in rows}
+    columns = ("number", "name", "stratum")
+    rows = select_rows(connection, schema.cases, columns, run=number)
+    return {at: Case(kept_text(name), kept_text(stratum)) for at, name, stratum in rows}
 
 
 def _load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, dict[str, State]]]:
     known = _cases(connection, run.number)
-    tallies = schema.tallies.c
-    rows = connection.execute(
-        select(tallies.group_number, tallies.case_number, tallies.states)
-        .where(tallies.run == run.number)
-        .order_by(tallies.group_number, tallies.case_number)
-    )
+    columns = ("group_number", "case_number", "states")
     loaded: dict[str, dict[Case, dict[str, State]]] = {}
-    cache: Cache = {}
-    for row in (row for piece in rows.partitions(1000) for row in piece):
-        group, case, states = row
-        loaded.setdefault(run.group_names[group], {})[known[case]] = decode(bytes(states), cache)
+    decoder = Decoder()
+    for group, case, states in select_rows(connection, schema.tallies, columns, run=run.number):
+        loaded.setdefault(run.group_names[group], {})[known[case]] = decoder.decode(states)
     return loaded
 
 

@@ -25,10 +25,25 @@ class AnyText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return value if value is None or _is_plain(value) else _ESCAPE + json.dumps(value)
+        return None if value is None else plain_text(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
-        return json.loads(value[1:]) if value is not None and value.startswith(_ESCAPE) else value
+        return None if value is None else kept_text(value)
+
+
+def plain_text(text: str) -> str:
+    """Text as both databases take it."""
+    return text if _is_plain(text) else _ESCAPE + json.dumps(text)
+
+
+def kept_text(text: str) -> str:
+    """What `plain_text` was given."""
+    return str(json.loads(text[1:])) if text.startswith(_ESCAPE) else text
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON, in as few letters as it takes."""
+    return _encoder.encode(value)
 
 
 def _is_plain(text: str) -> bool:
@@ -50,7 +65,7 @@ class Json(TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:
-        return json.dumps(value, allow_nan=False, separators=(",", ":"), default=_plain)
+        return json_text(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> Any:
         return None if value is None else json.loads(value)
@@ -64,6 +79,8 @@ def _plain(value: object) -> object:
     return item() if callable(item) else str(value)
 
 
+# Made once: making one takes longer than encoding an answer.
+_encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)
 _metadata = MetaData()
 
 runs = Table(
@@ -112,6 +129,7 @@ turns = Table(
     Column("query", AnyText),
     Column("response", AnyText),
     Column("passed", Boolean),
+    Column("entries", Json),
 )
 scores = Table(
     "scores",
@@ -121,7 +139,6 @@ scores = Table(
     Column("metric", AnyText, primary_key=True),
     Column("score", Float(53)),
     Column("measured", Boolean),
-    Column("entry", Json),
 )
 artefacts = Table(
     "artefacts",

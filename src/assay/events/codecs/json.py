@@ -31,9 +31,9 @@ class JsonCodec:
         """All events of one text; what lies between them is ignored and counted."""
         whole = _text(text)
         found = list(_framed(whole))
-        inside = sum(end - begin for _, begin, end in found)
         stream = _stream([body for body, _, _ in found])
-        if ignored := len(whole) - inside:
+        outside = _between(whole, [(begin, end) for _, begin, end in found])
+        if ignored := sum(len(part.encode("utf-8", "replace")) for part in outside):
             stream.notes[IGNORED_BYTES] += ignored
         return stream
 
@@ -74,6 +74,13 @@ def _framed(text: str) -> Iterator[tuple[str | Problem, int, int]]:
             begin = None
     if begin is not None:
         yield Problem.CUT_SHORT, begin, len(text)
+
+
+def _between(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
+    """What of the text lies outside these spans."""
+    ends = [0, *(end for _, end in spans)]
+    begins = [*(begin for begin, _ in spans), len(text)]
+    return (text[end:begin] for end, begin in zip(ends, begins, strict=True))
 
 
 def _stream(bodies: list[str | Problem]) -> EventStream:

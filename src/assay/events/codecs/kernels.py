@@ -56,6 +56,7 @@ _ENDED, _RESTARTED, _EXHAUSTED = 0, 1, 2
 
 # Layout of the `grammar` array: settings, what follows from them, and room for three runs of bases.
 MAX_DIGITS_A_NUMBER = 8
+MAX_BASE = 1_000_000  # every digit must be a number token, and those have nine letters at most
 _SIGNED, _TIME_FIRST, _STRICT, _UNIT_NS, _N_TIME, _N_DELTA, _N_SCROLL = range(7)
 _MAX_UNITS, _DELTA_SPAN, _SCROLL_SPAN = range(7, 10)
 _TIME = 10

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.errors import UsageError, unknown_name
+from assay.errors import AssayWarning, UsageError, unknown_name
 from assay.events.codecs import kernels
 from assay.events.stream import IGNORED_BYTES, EventStream, Kind, blank_columns, concatenate
 
@@ -30,11 +32,16 @@ CLAMPED = "deltas or scrolls out of the encoding's range, clamped"
 
 # The columns in the order that the kernels take them in.
 _COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+# Eight digits of nine letters each, as they may stand in a spoiled text, then still add up to less than 2**63.
+_MAX_SPAN = 10**9
 # Shortest possible event in a text: an <EVENT_START> that the next one cuts short.
 _SHORTEST = len("<EVENT_START>")
 # Text is decoded in pieces of about this many letters: one that is encoded first is still in cache when it is read.
 _PIECE = 1_000_000
-_RESERVED = ("<EVENT_START>", "<EVENT_END>", "<KEYBOARD>", "<MOUSE>", "<SCREEN>", "<press>", "<release>")
+# What no image token may be: every token that has a meaning of its own.
+_RESERVED = re.compile(
+    r"<(EVENT_START|EVENT_END|KEYBOARD|MOUSE|SCREEN|press|release|SIGN_PLUS|SIGN_MINUS|(VK_|MB_)?\d+)>"
+)
 
 
 class Tokenizer(Protocol):
@@ -81,17 +88,17 @@ class TokenCodec:
         for bases in (self.time_bases, self.delta_bases, self.scroll_bases):
             if (
                 not bases
-                or any(base < 1 for base in bases)
-                or math.prod(bases) >= 2**31
+                or not all(1 <= base <= kernels.MAX_BASE for base in bases)
+                or math.prod(bases) > _MAX_SPAN
                 or len(bases) > kernels.MAX_DIGITS_A_NUMBER
             ):
-                raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers, 1 or more each")
+                raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers from 1 to a million")
         if not 0 < self.unit_ns <= 3600 * 10**9:
             raise UsageError(f"a time unit of {self.unit_ns} ns makes no sense", hint="Give nanoseconds, e.g. 10000000")
         inner = self.image[1:-1]
         if not (self.image.startswith("<") and self.image.endswith(">") and inner and not set("<>") & set(inner)):
             raise UsageError(f"'{self.image}' is not one token", hint="An image token looks like <image>")
-        if self.image in _RESERVED or inner.isdigit():
+        if _RESERVED.fullmatch(self.image):
             raise UsageError(f"'{self.image}' has another meaning in this encoding", hint="Choose another image token")
 
     @property
@@ -249,7 +256,7 @@ class TokenCodec:
     # --- encoding ---------------------------------------------------------------------------------------------------
 
     def encode_each(self, stream: EventStream) -> list[str]:
-        """One text per event. Deltas and scrolls out of range are clamped; `quantise` counts how many."""
+        """One text per event. Deltas and scrolls out of range are clamped, with a warning that counts them."""
         text, offsets = self.encode_slices(stream)
         return [text[a:b].decode() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
 
@@ -261,6 +268,8 @@ class TokenCodec:
         if ((stream.flags < 0) | (stream.flags > 0xFFF)).any():
             raise UsageError("button flags above 0xFFF cannot be encoded")
         whole = self.quantise(stream)
+        if clamped := whole.notes[CLAMPED] - stream.notes[CLAMPED]:
+            warnings.warn(f"{clamped:,} {CLAMPED}", AssayWarning, stacklevel=3)
         offsets = np.empty(len(stream) + 1, np.int64)
         digits = len(self.time_bases) + 2 * len(self.delta_bases) + len(self.scroll_bases)
         room = len("<EVENT_START><KEYBOARD><EVENT_END>") + 3 * len("<SIGN_MINUS>") + 3 * len("<MB_15>")

@@ -1,0 +1,145 @@
+"""Speed of scoring conversations: against a plain loop over the same words, and against the length of the answer.
+
+The loop is what evaluators of this kind do: for each word of each list, `word in text`, over the answer, the question
+and every turn of the history. It finds words inside words, reads no figures and explains nothing; it is here for speed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+
+from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.lexicon import Lexicon
+from benchmarks.measuring import Result, at_least, at_most, show
+
+TURNS = 5
+ANSWERS = 200
+LENGTHS = (100_000, 1_000_000)
+ROUNDS = 8
+
+_CITIES = ("Helsinki", "Paris", "Oslo", "Madrid", "Lisbon", "Vienna", "Dublin", "Athens")
+_STATES = ("light rain", "clear skies", "heavy snow", "scattered clouds", "mist", "a thunderstorm")
+_QUERIES = (
+    "What's the weather in {city}?",
+    "Should I take an umbrella in {city} tomorrow?",
+    "Is it cold in {city} now?",
+)
+_ANSWER = (
+    "The temperature in {city} is {degrees}°C with {state} and {humidity}% humidity; it feels like {feels}°C. "
+    "Based on this, I recommend a warm jacket and an umbrella, because it may get wet later in the day. "
+    "Tomorrow will be similar, with a high of {high}°C and a low of {low}°C, so plan for layers."
+)
+
+
+def answers(number: int) -> list[dict[str, object]]:
+    """Made-up answers of about 300 characters, all different, each with five turns of history and its truth."""
+    out: list[dict[str, object]] = []
+    history: list[dict[str, str]] = []
+    for at in range(number):
+        city, state = _CITIES[at % len(_CITIES)], _STATES[at % len(_STATES)]
+        query = _QUERIES[at % len(_QUERIES)].format(city=city)
+        response = _ANSWER.format(
+            city=city, state=state, degrees=at % 37 - 5, humidity=40 + at % 60, feels=at % 37 - 7,
+            high=at % 37, low=at % 37 - 9,
+        )  # fmt: skip
+        truth = {"current": {"city": city, "temperature": at % 37 - 5, "main_condition": state.split()[-1]}}
+        out.append(
+            {
+                "user_query": query,
+                "response": f"{response} ({at})",
+                "framework_name": "made up",
+                "weather_data_used": truth,
+                "conversation_history": list(history[-TURNS:]),
+                "user_preferences": {"dislikes_cold": True},
+                "response_time": 1.5,
+                "tool_call_count": 1,
+            }
+        )
+        history.append({"user": query, "assistant": f"{response} ({at})"})
+    return out
+
+
+def plain_loop(words: Sequence[str], texts: Sequence[str]) -> int:
+    """How many words occur in the texts, found with `in`."""
+    found = 0
+    for text in texts:
+        lower = text.lower()
+        for word in words:
+            if word in lower:
+                found += 1
+    return found
+
+
+def words_of(lexicon: Lexicon) -> list[str]:
+    """Every entry of every list, as the loop would look for it."""
+    phrases = [phrase for table in (lexicon.by_stem, lexicon.by_form) for listed in table.values() for phrase in listed]
+    return [" ".join(form for form, _ in phrase.parts).lower() for phrase in phrases]
+
+
+def _texts(case: dict[str, object]) -> list[str]:
+    history = case["conversation_history"]
+    assert isinstance(history, list)
+    sides = [side for turn in history for side in turn.values()]
+    return [str(case["user_query"]), str(case["response"]), *sides]
+
+
+def main() -> list[Result]:
+    results = [_against_the_loop(), *_against_length()]
+    show("Conversations", results)
+    return results
+
+
+def _against_the_loop() -> Result:
+    """Answers as a conversation brings them: each new one is read for the first time, its history is known."""
+    cases = answers(ANSWERS)
+    evaluator = ChatbotEvaluator()
+    words = words_of(evaluator.reader.lexicon)
+    turn = iter(range(ROUNDS))
+
+    def score() -> None:
+        number = next(turn)
+        for case in cases:
+            # Other words in each round, so that no answer has been read before.
+            evaluator.evaluate_response(**{**case, "response": f"{case['response']} ({number})"})  # type: ignore[arg-type]
+
+    score()
+    rounds = [
+        (_cpu(score), _cpu(lambda: [plain_loop(words, _texts(case)) for case in cases])) for _ in range(ROUNDS - 1)
+    ]
+    ours, theirs = (min(times) / ANSWERS for times in zip(*rounds, strict=True))
+    what = f"all metrics of a 300-character answer with {TURNS} turns, against `in` over the same {len(words)} words"
+    return at_least(what, _us(ours), _us(theirs), theirs / ours, 1)
+
+
+def _against_length() -> list[Result]:
+    """Ten times the answer should take ten times as long, up to a megabyte."""
+    cases = answers(ANSWERS)
+    evaluator = ChatbotEvaluator()
+    text = " ".join(str(case["response"]) for case in cases) * 20
+    seconds = {}
+    for length in LENGTHS:
+        case = {**cases[-1], "response": text[:length]}
+        seconds[length] = min(_cpu(lambda case=case: evaluator.evaluate_response(**case)) for _ in range(3))  # type: ignore[misc]
+    return [
+        at_most(
+            f"time for each character of {long:,} against {short:,}",
+            _us(seconds[long] / long * 1000) + " per 1000",
+            _us(seconds[short] / short * 1000) + " per 1000",
+            seconds[long] / long * short / seconds[short],
+            1.5,
+        )
+        for short, long in itertools.pairwise(LENGTHS)
+    ]
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    """Seconds of this process: what one core takes, whatever else the machine does."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f} µs"

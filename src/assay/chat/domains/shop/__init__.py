@@ -1,0 +1,62 @@
+"""Shop support: how a product's or order's record becomes facts.
+
+A record is a flat table: `{"product": "Trail Runner", "price": 89.9, "currency": "EUR", "stock": 4, "delivery_days": 3,
+"delivery_date": "2026-11-20", "return_days": 30, "warranty_days": 730}`; every field may be missing.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from importlib.resources import files
+from typing import Any
+
+from assay.chat.domain import Domain, Fact, Truth, mapping, number, text
+from assay.errors import UsageError
+
+_CURRENCIES = {"EUR": "euro", "USD": "dollar", "GBP": "pound", "€": "euro", "$": "dollar", "£": "pound"}
+_FIGURES = {
+    "stock": ("count", "actual"),
+    "delivery_days": ("duration", "delivery"),
+    "return_days": ("duration", "returns"),
+    "warranty_days": ("duration", "warranty"),
+}
+
+
+def read_truth(data: Any) -> Truth:
+    """Price, stock, delivery and returns of one product or order."""
+    field = "truth"
+    record = mapping(data, field)
+    facts = []
+    price = number(record.get("price"), f"{field}.price")
+    currency = (text(record.get("currency"), f"{field}.currency") or "EUR").upper()
+    if currency not in _CURRENCIES:
+        raise UsageError(f"{field}.currency is '{currency}'", hint=f"Use one of: {', '.join(_CURRENCIES)}")
+    if price is not None:
+        facts.append(Fact(_CURRENCIES[currency], price))
+    for name, (kind, role) in _FIGURES.items():
+        value = number(record.get(name), f"{field}.{name}")
+        if value is not None:
+            facts.append(Fact(kind, value, role))
+    state = text(record.get("availability"), f"{field}.availability")
+    stock = number(record.get("stock"), f"{field}.stock")
+    if state is None and stock is not None:
+        state = "in stock" if stock > 0 else "out of stock"
+    delivery = text(record.get("delivery_date"), f"{field}.delivery_date")
+    subject = text(record.get("product") or record.get("order"), f"{field}.product")
+    return Truth(
+        subject,
+        tuple(facts),
+        {None: state} if state else {},
+        source=data,
+        dates={"delivery": _date(delivery, f"{field}.delivery_date")} if delivery else {},
+    )
+
+
+def _date(value: str, field: str) -> date:
+    try:
+        return date.fromisoformat(value[:10])
+    except ValueError:
+        raise UsageError(f"{field} is '{value:.40}', not a date", hint="Write it as 2026-11-20") from None
+
+
+DOMAIN = Domain("shop", files("assay.chat.domains.shop"), read_truth)

@@ -1,0 +1,245 @@
+"""`ChatbotEvaluator`: scores an answer with every metric. The door through which text and data from outside come in.
+
+A wrong type is an error that names the field; odd text is scored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+from assay.chat.case import Case, Exchange, read_preferences
+from assay.chat.domain import DOMAINS, Domain, Truth
+from assay.chat.lexicon import compile_lexicon
+from assay.chat.metric import METRICS, Entry, Metric
+from assay.chat.metrics._characteristics import check
+from assay.chat.places import words_of
+from assay.chat.text import Reader
+from assay.chat.trajectory import Call
+from assay.errors import UsageError
+
+METRIC_NAMES = (
+    "accuracy",
+    "task_completion",
+    "recommendation_quality",
+    "context_retention",
+    "adaptation_quality",
+    "response_time",
+    "tool_call_count",
+    "action_planning",
+    "implementation_effort",
+    "integration_simplicity",
+    "debuggability",
+    "error_recovery",
+    "ambiguity_handling",
+    "repeatability",
+    "groundedness",
+)
+"""The fifteen, in the order in which they are shown; metrics of other packages follow by name."""
+
+_USER_SIDES = ("user", "query", "user_query", "user_message", "human", "question", "message")
+_ASSISTANT_SIDES = ("assistant", "response", "assistant_response", "bot_response", "agent", "ai", "bot", "answer")
+
+
+class ChatbotEvaluator:
+    """Scores answers about one domain in one language."""
+
+    def __init__(
+        self,
+        *,
+        domain: str | Domain = "weather",
+        language: str | Path = "en",
+        metrics: Iterable[str | Metric] | None = None,
+        names: Iterable[str] = (),
+    ) -> None:
+        """`metrics` restricts or extends the metrics (all that are installed by default).
+
+        `language` is one that comes with assay, or the path of a file like `languages/en.toml`; the domain needs a file
+        of the same name. `names` are subjects that the suite knows besides the gazetteer: cities, products.
+        """
+        self.domain = DOMAINS.get(domain) if isinstance(domain, str) else domain
+        self.language = language
+        chosen = _in_order(METRICS.names()) if metrics is None else metrics
+        self.metrics = tuple(METRICS.get(metric) if isinstance(metric, str) else metric for metric in chosen)
+        self.names: dict[str, list[tuple[str, ...]]] = {}
+        for name in names:
+            words = words_of(_text(name, "names"))
+            if words:
+                self.names.setdefault(words[0], []).append(words)
+        own_words = {key: words for metric in self.metrics for key, words in metric.own_words().items()}
+        lexicon = compile_lexicon(language, self.domain.folder, own_words)
+        self.reader = Reader(lexicon, use_places=self.domain.uses_places)
+
+    def evaluate_response(
+        self,
+        user_query: str,
+        response: str,
+        framework_name: str,
+        weather_data_used: Any = None,
+        conversation_history: Sequence[Mapping[str, Any]] | None = None,
+        user_preferences: Mapping[str, Any] | None = None,
+        response_time: float | None = None,
+        tool_call_count: int | None = None,
+        *,
+        tool_calls: Sequence[Call | Mapping[str, Any]] | None = None,
+        expected_calls: Sequence[Call | Mapping[str, Any]] | None = None,
+        characteristics: Mapping[str, Any] | None = None,
+    ) -> dict[str, Entry]:
+        """One entry for each metric: score, measured, band, details, evidence.
+
+        `weather_data_used` is the ground truth in the domain's own shape, whatever the domain.
+        `tool_calls` have name, arguments, result, error and duration; `expected_calls` a name and arguments.
+        """
+        case = self.case(
+            user_query, response, framework_name, weather_data_used, conversation_history, user_preferences,
+            response_time, tool_call_count, tool_calls, expected_calls, characteristics,
+        )  # fmt: skip
+        return {metric.name: metric.score(case) for metric in self.metrics}
+
+    def case(
+        self,
+        user_query: str,
+        response: str,
+        framework_name: str,
+        truth: Any,
+        history: Sequence[Mapping[str, Any]] | None,
+        preferences: Mapping[str, Any] | None,
+        response_time: float | None,
+        tool_call_count: int | None,
+        tool_calls: Sequence[Call | Mapping[str, Any]] | None,
+        expected_calls: Sequence[Call | Mapping[str, Any]] | None,
+        characteristics: Mapping[str, Any] | None,
+    ) -> Case:
+        """The answer with all that is known around it, read and checked."""
+        return Case(
+            query=self.reader.read(_text(user_query, "user_query")),
+            response=self.reader.read(_text(response, "response")),
+            framework=_text(framework_name, "framework_name"),
+            domain=self.domain,
+            reader=self.reader,
+            truth=Truth() if truth is None else self.domain.read_truth(truth),
+            history=self._history(history),
+            preferences=self._preferences(preferences),
+            response_time=_seconds(response_time),
+            tool_call_count=_count(tool_call_count),
+            tool_calls=_calls(tool_calls, "tool_calls"),
+            expected_calls=_calls(expected_calls, "expected_calls"),
+            characteristics=_characteristics(characteristics),
+            names=self.names,
+        )
+
+    def _history(self, turns: Sequence[Mapping[str, Any]] | None) -> tuple[Exchange, ...]:
+        """Earlier turns, as pairs ({'user': …, 'assistant': …}) or as messages ({'role': …, 'content': …})."""
+        if turns is None:
+            return ()
+        exchanges: list[Exchange] = []
+        for at, turn in enumerate(_sequence(turns, "conversation_history")):
+            where = f"conversation_history[{at}]"
+            if not isinstance(turn, Mapping):
+                raise UsageError(
+                    f"{where} is {_name(turn)}, not a turn", hint="Give a dictionary with user and assistant"
+                )
+            if "role" in turn:
+                role, said = turn["role"], self._side(turn, ("content",), where)
+                if role == "user":
+                    exchanges.append(Exchange(said, None))
+                elif role == "assistant" and said is not None:
+                    open_turn = exchanges and exchanges[-1].assistant is None
+                    user = exchanges.pop().user if open_turn else None
+                    exchanges.append(Exchange(user, said))
+            else:
+                exchanges.append(
+                    Exchange(self._side(turn, _USER_SIDES, where), self._side(turn, _ASSISTANT_SIDES, where))
+                )
+        return tuple(exchanges)
+
+    def _side(self, turn: Mapping[str, Any], names: Sequence[str], where: str) -> Any:
+        for name in names:
+            if turn.get(name) is not None:
+                return self.reader.read(_text(turn[name], f"{where}.{name}"))
+        return None
+
+    def _preferences(self, data: Mapping[str, Any] | None) -> frozenset[str]:
+        if data is None:
+            return frozenset()
+        if not isinstance(data, Mapping):
+            raise UsageError(f"user_preferences is {_name(data)}, not a table", hint="Give a dictionary")
+        return read_preferences(data, self.domain, self.reader)
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    rank = {name: at for at, name in enumerate(METRIC_NAMES)}
+    return sorted(names, key=lambda name: (rank.get(name, len(rank)), name))
+
+
+def _text(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{field} is {_name(value)}, not a text", hint="Give a string")
+    return value
+
+
+def _sequence(value: Any, field: str) -> Sequence[Any]:
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
+        raise UsageError(f"{field} is {_name(value)}, not a list", hint="Give a list")
+    return value
+
+
+def _seconds(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UsageError(f"response_time is {_name(value)}, not a number of seconds", hint="Give a number")
+    if not math.isfinite(value) or value < 0:
+        raise UsageError(f"response_time is {value}, not a number of seconds", hint="Give a finite number, 0 or more")
+    return float(value)
+
+
+def _count(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise UsageError(f"tool_call_count is {value!r:.60}, not a number of calls", hint="Give an integer, 0 or more")
+    return int(value)
+
+
+def _calls(value: Any, field: str) -> tuple[Call, ...] | None:
+    if value is None:
+        return None
+    return tuple(_call(call, f"{field}[{at}]") for at, call in enumerate(_sequence(value, field)))
+
+
+def _call(value: Any, field: str) -> Call:
+    if isinstance(value, Call):
+        return value
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{field} is {_name(value)}, not a call", hint="Give a dictionary with name and arguments")
+    arguments = value.get("arguments")
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise UsageError(f"{field}.arguments is {_name(arguments)}, not a table", hint="Give a dictionary")
+    error = value.get("error")
+    duration = value.get("duration")
+    if duration is not None and (isinstance(duration, bool) or not isinstance(duration, (int, float))):
+        raise UsageError(f"{field}.duration is {_name(duration)}, not a number of seconds", hint="Give a number")
+    return Call(
+        name=_text(value.get("name"), f"{field}.name"),
+        arguments=dict(arguments or {}),
+        result=value.get("result"),
+        error=str(error) if error else None,
+        duration=duration,
+    )
+
+
+def _characteristics(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise UsageError(f"characteristics is {_name(value)}, not a table", hint="Give a dictionary")
+    check(value)
+    return value
+
+
+def _name(value: object) -> str:
+    return "missing" if value is None else f"of type {type(value).__name__}"

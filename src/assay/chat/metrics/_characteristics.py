@@ -1,0 +1,85 @@
+"""What a framework is like to build with: the measured characteristics of an assistant, or what was claimed for it.
+
+The three metrics of developer experience read these; the claims are seed 004's and are named as claims wherever shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.chat.case import Case
+from assay.errors import UsageError
+
+CLAIMED: Mapping[str, Mapping[str, Any]] = {
+    "GADK": {
+        "files": 5,
+        "setup": "medium",
+        "complexity": "medium",
+        "tool_files": 2,
+        "memory": "built-in",
+        "errors": "framework",
+        "logging": "framework",
+        "documentation": "comprehensive",
+    },
+    "MS": {
+        "files": 4,
+        "setup": "low",
+        "complexity": "low",
+        "tool_files": 1,
+        "memory": "manual",
+        "errors": "manual",
+        "logging": "basic",
+        "documentation": "moderate",
+    },
+}
+"""Seed 004's record of its two frameworks."""
+
+ALLOWED: Mapping[str, tuple[str, ...]] = {
+    "setup": ("low", "medium", "high"),
+    "complexity": ("low", "medium", "high"),
+    "memory": ("built-in", "manual", "none"),
+    "errors": ("framework", "manual", "none"),
+    "logging": ("framework", "basic", "none"),
+    "documentation": ("comprehensive", "moderate", "none"),
+}
+COUNTS = ("files", "tool_files")
+
+
+def characteristics(case: Case) -> Mapping[str, Any]:
+    """What is known: the measured characteristics, else the claimed ones, else nothing."""
+    return case.characteristics if case.characteristics is not None else CLAIMED.get(case.framework, {})
+
+
+def source(case: Case) -> str:
+    """How the characteristics are known, for the details of an entry."""
+    claimed = CLAIMED.get(case.framework)
+    if case.characteristics is None:
+        return "As claimed for the framework, not measured." if claimed else ""
+    if claimed is None:
+        return "Measured."
+    names = [name for name in claimed if name in case.characteristics and claimed[name] != case.characteristics[name]]
+    differing = ", ".join(f"{name} {claimed[name]}" for name in names)
+    return f"Measured; claimed were {differing}." if differing else "Measured, as claimed."
+
+
+def unknown(*names: str) -> Any:
+    """A predicate: why the metric that needs `names` is not measured."""
+
+    def reason(case: Case) -> str | None:
+        missing = [name for name in names if characteristics(case).get(name) is None]
+        return f"{', '.join(missing)} of the assistant is not known" if missing else None
+
+    return reason
+
+
+def check(data: Mapping[str, Any]) -> None:
+    """Refuse a characteristic of the wrong type or with a value that is not foreseen; others are left alone."""
+    for name in COUNTS:
+        value = data.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            raise UsageError(f"characteristics.{name} is {value!r:.60}, not a number of files", hint="Give an integer")
+    for name, allowed in ALLOWED.items():
+        value = data.get(name)
+        if value is not None and value not in allowed:
+            raise UsageError(f"characteristics.{name} is {value!r:.60}", hint=f"Use one of: {', '.join(allowed)}")

@@ -1,0 +1,146 @@
+"""accuracy: does the answer agree with the ground truth? Figures, the state, and what is to come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assay.chat.case import Case
+from assay.chat.domain import Fact
+from assay.chat.figures import Quantity
+from assay.chat.metric import Finding, Metric, Rule, Span
+from assay.chat.places import words_of
+
+# Differences are of decimal fractions: 25.1 − 23.1 must not come out as more than 2.
+_EPSILON = 1e-9
+_FORECAST = ("high", "low")
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+def _no_truth(case: Case) -> str | None:
+    return None if case.truth else "there is no ground truth to compare with"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """A figure, and how far it lies from the fact nearest to it."""
+
+    quantity: Quantity
+    fact: Fact
+    size: float
+
+
+def _worst(case: Case, role: str) -> list[_Gap]:
+    """For each kind of quantity the figure of this role that lies farthest from what it should be.
+
+    The role 'now' stands for all but highs and lows.
+    """
+    known = case.derived.get(f"accuracy {role}")
+    if isinstance(known, list):
+        return known
+    worst: dict[str, _Gap] = {}
+    for quantity in case.figures:
+        own = quantity.role if quantity.role in _FORECAST else "now"
+        if own != role or not case.kind(quantity.kind).checked:
+            continue
+        gap = _gap(quantity, case.facts_for(quantity))
+        if gap is not None and (quantity.kind not in worst or gap.size > worst[quantity.kind].size):
+            worst[quantity.kind] = gap
+    case.derived[f"accuracy {role}"] = found = list(worst.values())
+    return found
+
+
+def _gap(quantity: Quantity, facts: Sequence[Fact]) -> _Gap | None:
+    if not facts:
+        return None
+    lows = [fact.value for fact in facts if fact.role == "low"]
+    highs = [fact.value for fact in facts if fact.role == "high"]
+    if quantity.role == "actual" and len(lows) == len(highs) == 1 and lows[0] <= quantity.low <= highs[0]:
+        return None  # between the day's low and high it is right at some hour
+    fact = min(facts, key=lambda fact: quantity.distance(fact.value))
+    return _Gap(quantity, fact, quantity.distance(fact.value))
+
+
+def _off(role: str, *, wrong: bool) -> Callable[[Case], list[Finding]]:
+    """A predicate: figures of a role that are wrong, or else those that are a little off."""
+
+    def off(case: Case) -> list[Finding]:
+        found = []
+        for gap in _worst(case, role):
+            kind = case.kind(gap.quantity.kind)
+            is_wrong = gap.size > kind.far + _EPSILON
+            if gap.size > kind.near + _EPSILON and is_wrong is wrong:
+                note = f"off by {gap.size:.3g} {kind.unit} (true: {gap.fact.value:g} {kind.unit})"
+                found.append(Finding([gap.quantity], note=note))
+        return found
+
+    return off
+
+
+def _state_missing(case: Case) -> Finding | None:
+    """Fires where no true state is named, or one is that contradicts them."""
+    true = case.true_states
+    if not true:
+        return None
+    named = case.states_named()
+    wanted: set[str] = set()
+    for words in true:
+        states = case.states_in(words)
+        own_words = words_of(words)
+        if not states and own_words and case.response.find({own_words[0]: [own_words]}):
+            return None  # a state the domain has no list for, named in the truth's own words
+        wanted |= states | {other for state in states for other in case.domain.states[state].get("includes", ())}
+    against = {other for state in wanted for other in case.domain.states[state].get("contradicts", ())} - wanted
+    contradicting = [mention for state in against for mention in named.get(state, ())]
+    if contradicting:
+        return Finding(contradicting, note=f"it says otherwise, and it is {true[0]}")
+    return None if wanted & named.keys() else Finding(note=true[0])
+
+
+def _wrong_date(case: Case) -> Finding | None:
+    """A date, or a day of the week, that is said of something the truth has another date for."""
+    response = case.response
+    for what, true in case.truth.dates.items():
+        about = {response.sentence(mention.first) for mention in case.said(f"dated.{what}")}
+        dates = [m for m in response.moments if m.month is not None and response.sentence(m.first) in about]
+        wrong: list[Span] = [moment for moment in dates if not moment.is_date(true)]
+        for mention in case.said("times"):
+            day = mention.keys[0].removeprefix("times.")
+            if (
+                day in _WEEKDAYS
+                and response.sentence(mention.first) in about
+                and true.weekday() != _WEEKDAYS.index(day)
+            ):
+                wrong.append(mention)
+        if wrong:
+            return Finding(wrong, note=f"{what} is on {true:%A}, {true.isoformat()}")
+    return None
+
+
+def _later_missing(case: Case) -> Finding | None:
+    if not case.asks_later:
+        return None
+    named = case.days_of(case.response)
+    days = [mention for name, mention in named.items() if name not in ("now", "today", "yesterday")]
+    addressed = case.said("later") or case.own([mention for mention in days if mention.asserted])
+    return None if addressed else Finding()
+
+
+METRIC = Metric(
+    name="accuracy",
+    group="functional",
+    base=1.0,
+    asks="Does it agree with the ground truth?",
+    unmeasured=_no_truth,
+    rules=(
+        Rule("figure_off", -0.1, "a figure is a little off", when=_off("now", wrong=False)),
+        Rule("figure_wrong", -0.3, "a figure is wrong", when=_off("now", wrong=True)),
+        Rule("high_off", -0.1, "a high is a little off", when=_off("high", wrong=False)),
+        Rule("high_wrong", -0.3, "a high is wrong", when=_off("high", wrong=True)),
+        Rule("low_off", -0.1, "a low is a little off", when=_off("low", wrong=False)),
+        Rule("low_wrong", -0.3, "a low is wrong", when=_off("low", wrong=True)),
+        Rule("date_wrong", -0.3, "a date is wrong", when=_wrong_date),
+        Rule("state_missing", -0.2, "the actual state is not named", when=_state_missing),
+        Rule("later_missing", -0.2, "what is to come was asked for and is not addressed", when=_later_missing),
+    ),
+)

@@ -1,0 +1,39 @@
+"""groundedness: is every figure in the answer supported by a tool's result or by the ground truth?"""
+
+from __future__ import annotations
+
+from assay.chat.case import Case
+from assay.chat.figures import Quantity
+from assay.chat.metric import Finding, Metric, Rule
+from assay.chat.sources import Sources
+
+
+def _figures(case: Case) -> list[Quantity]:
+    """Figures that a source can have; by how much something has changed is nowhere in it."""
+    return [figure for figure in case.figures if figure.role != "change"]
+
+
+def _nothing_to_support(case: Case) -> str | None:
+    if not _figures(case):
+        return "the answer has no figure with a unit"
+    if case.tool_calls is None and case.truth.source is None:
+        return "there is neither a tool result nor a ground truth"
+    return None
+
+
+def _unsupported(case: Case) -> list[Finding]:
+    results = [call.result for call in case.tool_calls or () if call.error is None]
+    sources = Sources([*results, case.truth.source], case.reader)
+    figures = _figures(case)
+    return [Finding([figure], points=-1 / len(figures)) for figure in figures if not sources.support(figure)]
+
+
+METRIC = Metric(
+    name="groundedness",
+    group="behavioural",
+    base=1.0,
+    asks="Is every figure supported by a source?",
+    unmeasured=_nothing_to_support,
+    rules=(Rule("unsupported", -1.0, "no source has this figure", when=_unsupported),),
+    remark=lambda case: f"Figures with a unit: {len(_figures(case))}.",
+)

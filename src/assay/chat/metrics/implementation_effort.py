@@ -1,0 +1,45 @@
+"""implementation_effort: how easy was it to build the assistant? Higher is easier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.chat.case import Case
+from assay.chat.metric import Finding, Metric, Rule
+from assay.chat.metrics._characteristics import characteristics, source, unknown
+
+# Seed 004 calls 5 files many and 4 files few.
+_FEW_FILES = 4
+
+
+def _files(*, few: bool) -> Callable[[Case], Finding | None]:
+    def files(case: Case) -> Finding | None:
+        number = characteristics(case)["files"]
+        return Finding(note=str(number)) if (number <= _FEW_FILES) is few else None
+
+    return files
+
+
+def is_level(name: str, level: str) -> Callable[[Case], Finding | None]:
+    """A predicate: whether the characteristic `name` is `level`."""
+    return lambda case: Finding() if characteristics(case).get(name) == level else None
+
+
+METRIC = Metric(
+    name="implementation_effort",
+    group="developer experience",
+    base=0.5,
+    asks="How easy was it to build?",
+    unmeasured=unknown("files", "setup", "complexity"),
+    rules=(
+        Rule("few_files", +0.2, "four files or fewer", when=_files(few=True)),
+        Rule("many_files", -0.2, "five files or more", when=_files(few=False)),
+        Rule("low_setup", +0.15, "little to set up", when=is_level("setup", "low")),
+        Rule("medium_setup", -0.15, "something to set up", when=is_level("setup", "medium")),
+        Rule("high_setup", -0.2, "much to set up", when=is_level("setup", "high")),
+        Rule("low_complexity", +0.15, "simple code", when=is_level("complexity", "low")),
+        Rule("medium_complexity", -0.15, "code of medium complexity", when=is_level("complexity", "medium")),
+        Rule("high_complexity", -0.2, "complex code", when=is_level("complexity", "high")),
+    ),
+    remark=source,
+)

@@ -1,0 +1,30 @@
+"""integration_simplicity: how easily are tools and memory connected?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.chat.case import Case
+from assay.chat.metric import Finding, Metric, Rule
+from assay.chat.metrics._characteristics import characteristics, source, unknown
+from assay.chat.metrics.implementation_effort import is_level
+
+
+def _tool_files(number: int) -> Callable[[Case], Finding | None]:
+    return lambda case: Finding() if characteristics(case)["tool_files"] == number else None
+
+
+METRIC = Metric(
+    name="integration_simplicity",
+    group="developer experience",
+    base=0.5,
+    asks="How easily are tools and memory connected?",
+    unmeasured=unknown("tool_files", "memory"),
+    rules=(
+        Rule("one_file", +0.3, "a tool is added in one file", when=_tool_files(1)),
+        Rule("two_files", +0.1, "a tool is added in two files", when=_tool_files(2)),
+        Rule("built_in_memory", +0.2, "the framework keeps the memory", when=is_level("memory", "built-in")),
+        Rule("manual_memory", -0.1, "the memory is kept by hand", when=is_level("memory", "manual")),
+    ),
+    remark=source,
+)

@@ -1,0 +1,126 @@
+"""repeatability: does the same question get the same answer again?"""
+
+from __future__ import annotations
+
+from assay.chat.case import Case, Exchange
+from assay.chat.figures import Quantity
+from assay.chat.metric import Finding, Metric, Rule
+from assay.chat.text import Reading
+
+_SHORT = 30
+_EPSILON = 1e-9
+
+
+def _no_similar_query(case: Case) -> str | None:
+    return None if _earlier(case) is not None else "no earlier query has the same intent and place"
+
+
+def _earlier(case: Case) -> Reading | None:
+    """The latest answer to a query of the same intent, place and day."""
+    if "earlier" not in case.derived:
+        intent = _intent(case, case.query)
+        case.derived["earlier"] = next(
+            (turn.assistant for turn in reversed(case.history) if _is_similar(case, turn, intent)), None
+        )
+    earlier = case.derived["earlier"]
+    return earlier if isinstance(earlier, Reading) else None
+
+
+def _is_similar(case: Case, turn: Exchange, intent: tuple[object, ...]) -> bool:
+    return turn.user is not None and turn.assistant is not None and _intent(case, turn.user) == intent
+
+
+def _intent(case: Case, query: Reading) -> tuple[object, ...]:
+    """What a query wants, about which place and day; () for one that is about nothing we know."""
+    topical, advice = bool(query.all("topic")), bool(query.all("asks.advice") or query.all("asks_topic.advice"))
+    if not topical and not advice:
+        return (query.plain(),)
+    days = frozenset(case.days_of(query)) - {"now", "today"}
+    return topical, advice, bool(query.all("asks.later")), case.places_in(query), days
+
+
+def _pairs(case: Case) -> list[tuple[Quantity, Quantity]]:
+    """Figures of the two answers that speak of the same thing: kind and role."""
+    earlier = _earlier(case)
+    if earlier is None:
+        return []
+    before: dict[tuple[str, str], Quantity] = {}
+    for figure in earlier.quantities:
+        if figure.asserted and case.kind(figure.kind).checked:
+            before.setdefault((figure.kind, figure.role), figure)
+    now: dict[tuple[str, str], Quantity] = {}
+    for figure in case.figures:
+        if case.is_about_subject(figure.first):
+            now.setdefault((figure.kind, figure.role), figure)
+    return [(now[what], before[what]) for what in now if what in before]
+
+
+def _agrees(case: Case, now: Quantity, before: Quantity) -> bool:
+    gap = max(now.low - before.high, before.low - now.high, 0.0)
+    return gap <= case.kind(now.kind).agree + _EPSILON
+
+
+def _same_figure(case: Case) -> Finding | None:
+    pairs = _pairs(case)
+    if pairs and all(_agrees(case, now, before) for now, before in pairs):
+        return Finding([now for now, _ in pairs])
+    return None
+
+
+def _other_figure(case: Case) -> Finding | None:
+    earlier = _earlier(case)
+    wrong = [(now, before) for now, before in _pairs(case) if not _agrees(case, now, before)]
+    if not wrong or earlier is None:
+        return None
+    return Finding([now for now, _ in wrong], note=f"before it was {earlier.text[wrong[0][1].start : wrong[0][1].end]}")
+
+
+def _same_advice(case: Case) -> Finding | None:
+    earlier = _earlier(case)
+    if earlier is None or not case.advice or not (earlier.stated("advice") or earlier.stated("items")):
+        return None
+    return Finding(case.advice[:1])
+
+
+def _same_items(case: Case) -> Finding | None:
+    earlier = _earlier(case)
+    if earlier is None:
+        return None
+    before, now = earlier.sublists("items"), case.said_by_name("items")
+    return Finding([now[name][0] for name in now if name in before]) if before.keys() & now.keys() else None
+
+
+def _reversed_advice(case: Case) -> Finding | None:
+    """An item that one of the two answers advises and the other advises against."""
+    earlier = _earlier(case)
+    if earlier is None:
+        return None
+    for mention in case.response.all("items"):
+        other = [m for m in earlier.all("items") if m.keys == mention.keys]
+        if other and not any(m.denied == mention.denied for m in other):
+            return Finding([mention])
+    return None
+
+
+def _short(case: Case) -> Finding | None:
+    length = len(case.response.text.strip())
+    return Finding(note=f"{length} characters") if length < _SHORT else None
+
+
+METRIC = Metric(
+    name="repeatability",
+    group="behavioural",
+    base=0.7,
+    neutral=0.7,
+    asks="Does the same question get the same answer again?",
+    unmeasured=_no_similar_query,
+    rules=(
+        Rule("same_figure", +0.3, "the figures agree with the earlier answer", when=_same_figure),
+        Rule("same_advice", +0.3, "advises as the earlier answer did", when=_same_advice),
+        Rule("same_items", +0.2, "names the same items", when=_same_items),
+        Rule("other_figure", -0.3, "contradicts the earlier answer's figure", when=_other_figure),
+        Rule("reversed_advice", -0.2, "advises the opposite of the earlier answer", when=_reversed_advice),
+        Rule("hedges", -0.1, "speaks as if by chance", words="hedges"),
+        Rule("short", -0.1, "under 30 characters", when=_short),
+    ),
+)

@@ -1,0 +1,35 @@
+"""tool_call_count: how many tools were called? One or two are best; none may be right for a question without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.chat.case import Case
+from assay.chat.metric import Finding, Metric, Rule
+
+
+def _unknown(case: Case) -> str | None:
+    return "the tool calls were not counted" if case.calls_made is None else None
+
+
+def _calls(least: int, most: int | None) -> Callable[[Case], Finding | None]:
+    def calls(case: Case) -> Finding | None:
+        made = case.calls_made or 0
+        return Finding(note=f"{made}") if made >= least and (most is None or made <= most) else None
+
+    return calls
+
+
+METRIC = Metric(
+    name="tool_call_count",
+    group="functional",
+    base=1.0,
+    asks="How many tools were called?",
+    unmeasured=_unknown,
+    rules=(
+        Rule("none", -0.5, "no tool was called", when=_calls(0, 0)),
+        Rule("some", -0.2, "three or four calls", when=_calls(3, 4)),
+        Rule("many", -0.4, "five or six calls", when=_calls(5, 6)),
+        Rule("too_many", -0.6, "more than six calls", when=_calls(7, None)),
+    ),
+)

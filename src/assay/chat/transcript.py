@@ -1,0 +1,142 @@
+"""Conversations as data: `Transcript`, its turns and tool calls, and their JSONL form, one transcript to a line.
+
+This is where text from files comes in: types are checked, and an error says the file, the line and the field.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assay.chat.metric import Entry
+from assay.errors import SourceError
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=True)
+
+
+class ToolCall(_Model):
+    """A call of a tool."""
+
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    result: Any = None
+    """What it returned, in any JSON shape."""
+    error: str | None = None
+    """What went wrong, where something did."""
+    duration: float | None = None
+    """Seconds."""
+
+
+class Check(_Model):
+    """Something a scenario demands of an answer: `{"metric": "accuracy", "is": ">=", "value": 0.9}`."""
+
+    metric: str
+    is_: Literal["==", ">=", "<=", ">", "<", "measured"] = Field(alias="is")
+    value: float
+
+    def holds(self, entries: Mapping[str, Entry]) -> bool:
+        """Whether the entries of an answer satisfy it; a metric that was not measured satisfies no number."""
+        entry = entries.get(self.metric)
+        if entry is None:
+            return False
+        if self.is_ == "measured":
+            return entry.measured is bool(self.value)
+        return entry.measured and OPERATORS[self.is_](entry.score, self.value)
+
+
+class Turn(_Model):
+    """What the user said, what the assistant answered, and what is known about it. Either side may be missing."""
+
+    user: str | None = None
+    assistant: str | None = None
+    truth: Any = None
+    """The ground truth in the domain's own shape."""
+    tool_calls: list[ToolCall] | None = None
+    """None where it is not known which tools were called; an empty list where none was."""
+    tool_call_count: int | None = Field(default=None, ge=0)
+    expected_calls: list[ToolCall] | None = None
+    response_time: float | None = Field(default=None, ge=0)
+    """Seconds."""
+    checks: list[Check] = Field(default_factory=list)
+
+
+class Transcript(_Model):
+    """One conversation of one agent."""
+
+    agent: str
+    scenario: str
+    """What was tried. Repetitions of one scenario share it, and intervals are made by resampling it."""
+    repetition: int = 0
+    domain: str = "weather"
+    language: str = "en"
+    names: list[str] = Field(default_factory=list)
+    """Cities or products that the suite knows besides the gazetteer's."""
+    preferences: dict[str, Any] | None = None
+    characteristics: dict[str, Any] | None = None
+    turns: list[Turn]
+
+
+def parse(data: object, where: str) -> Transcript:
+    """A transcript from the data of one line; `where` is named in errors."""
+    try:
+        return Transcript.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the line"
+        raise SourceError(f"{field}: {first['msg']}", where=where, hint="See the guide on conversations") from None
+
+
+def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
+    """Each line's place and data; blank lines are passed over."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield f"{path}:{number}", load_json(line)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise SourceError("is not UTF-8 text", where=str(path), hint="Save it as UTF-8") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise SourceError(f"is no JSON: {error}", where=f"{path}:{number}", hint="One JSON object to a line") from error
+
+
+def load_json(text: str) -> Any:
+    """Parsed JSON; halves of a surrogate pair, which JSON can escape and no text can hold, become U+FFFD."""
+    data = json.loads(text)
+    return _whole(data) if _SURROGATE.search(text) else data
+
+
+def _whole(data: Any) -> Any:
+    if isinstance(data, str):
+        return data.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(data, list):
+        return [_whole(item) for item in data]
+    if isinstance(data, dict):
+        return {_whole(key): _whole(value) for key, value in data.items()}
+    return data
+
+
+def write_jsonl(transcripts: Iterable[Transcript], path: Path) -> None:
+    """Write transcripts in assay's own form."""
+    with path.open("w", encoding="utf-8") as file:
+        for transcript in transcripts:
+            file.write(transcript.model_dump_json(exclude_defaults=True, by_alias=True) + "\n")

@@ -1,0 +1,101 @@
+"""`assay chat`: score what assistants have said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
+from assay.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from assay.chat.scoring import Scores
+    from assay.types import Run
+
+app = typer.Typer(
+    help="Score conversations: fifteen metrics, each explained by the words that moved it.", no_args_is_help=True
+)
+
+
+@app.callback()
+def _chat() -> None:
+    """Keep `score` a command of its own: with a single command typer would swallow its name."""
+
+
+@app.command()
+def score(
+    file: Annotated[Path, typer.Argument(help="Transcripts: assay's JSONL, OpenAI messages, or OpenTelemetry spans.")],
+    form: Annotated[str, typer.Option(help="assay, openai, otel, or auto to tell by the content.")] = "auto",
+    agent: Annotated[str | None, typer.Option(help="Name of the agent where the file does not name it.")] = None,
+    metrics: Annotated[str | None, typer.Option(help="Names of metrics, separated by commas; all by default.")] = None,
+    json_out: Annotated[
+        str | None, typer.Option("--json", metavar="OUT", help="Write everything as JSON; - for standard output.")
+    ] = None,
+    html_out: Annotated[
+        Path | None, typer.Option("--html", metavar="OUT", help="Write a page with each answer and its evidence.")
+    ] = None,
+    judge_url: Annotated[
+        str | None, typer.Option(help="Add a model's judgement: address of an OpenAI-compatible endpoint.")
+    ] = None,
+    judge_model: Annotated[str | None, typer.Option(help="The model that judges.")] = None,
+    judge_samples: Annotated[int, typer.Option(min=1, help="How often each answer is judged.")] = 3,
+    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
+    name: RunName = "",
+    tag: Tags = None,
+    store: StoreAddress = None,
+    no_store: NoStore = False,
+) -> None:
+    """Score the answers in FILE and print a table for each agent.
+
+    A key for the judge is taken from the environment variable ASSAY_JUDGE_KEY.
+    """
+    from assay.chat.metric import METRICS, Metric
+    from assay.chat.readers import read_transcripts
+    from assay.chat.scoring import score as score_transcripts
+
+    chosen: list[str | Metric] | None = [name.strip() for name in metrics.split(",")] if metrics else None
+    if judge_url or judge_model:
+        if not (judge_url and judge_model):
+            raise UsageError("a judge needs both an address and a model", hint="Give --judge-url and --judge-model")
+        from assay.chat.judge import Judge
+
+        chosen = [*(chosen or METRICS.names()), Judge(judge_url, judge_model, samples=judge_samples).metric()]
+    scores = score_transcripts(read_transcripts(file, form=form, agent=agent), metrics=chosen, seed=seed)
+    if not scores.answers:
+        raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
+    if not no_store:
+        keep(lambda: _run(scores, file, name, tag or []), store, answers=scores.answers)
+    if json_out is not None:
+        _write_json(scores.as_dict(), json_out)
+    if html_out is not None:
+        from assay.report import chat as page
+
+        typer.echo(f"Written: {page.write(scores, html_out)}", err=True)
+    if json_out != "-":
+        from rich.console import Console
+
+        from assay.report.terminal_chat import conversations
+
+        Console().print(conversations(scores))
+
+
+def _run(scores: Scores, file: Path, name: str, tags: list[str]) -> Run:
+    from assay.store.recording import chat_run, command_line
+
+    return chat_run(scores, file, command=command_line(), name=name, tags=tags)
+
+
+def _write_json(data: dict[str, Any], out: str) -> None:
+    import json
+
+    # Half a surrogate pair has no bytes; its escape is what JSON would write anyway.
+    text = (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
+    if out == "-":
+        typer.echo(text, nl=False)
+        return
+    try:
+        Path(out).write_bytes(text)
+    except OSError as error:
+        raise UsageError(f"the scores cannot be written: {error.strerror}", where=out) from error

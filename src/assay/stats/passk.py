@@ -1,0 +1,53 @@
+"""pass@k and pass^k: the chance that at least one of k trials passes, and that all k do.
+
+Both are unbiased estimators from c passes in n trials: the share of all k-subsets of the n trials that pass. Plugging
+c/n into 1 − (1 − p)^k or p^k instead is biased for small n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import comb
+
+from assay.errors import UsageError
+from assay.types import Estimate
+
+
+def pass_at_k(passes: int, trials: int, k: int) -> float | None:
+    """The chance that at least one of k trials passes; None with fewer than k trials."""
+    _check(passes, trials, k)
+    return None if trials < k else 1 - comb(trials - passes, k) / comb(trials, k)
+
+
+def pass_hat_k(passes: int, trials: int, k: int) -> float | None:
+    """The chance that all of k trials pass (pass^k); None with fewer than k trials."""
+    _check(passes, trials, k)
+    return None if trials < k else comb(passes, k) / comb(trials, k)
+
+
+def mean_pass_hat_k(counts: Iterable[tuple[int, int]], k: int) -> Estimate:
+    """pass^k over scenarios, given (passes, trials) of each; those with fewer than k trials are skipped."""
+    return _mean([pass_hat_k(passes, trials, k) for passes, trials in counts])
+
+
+def mean_pass_at_k(counts: Iterable[tuple[int, int]], k: int) -> Estimate:
+    """pass@k over scenarios, given (passes, trials) of each; those with fewer than k trials are skipped."""
+    return _mean([pass_at_k(passes, trials, k) for passes, trials in counts])
+
+
+def _mean(values: list[float | None]) -> Estimate:
+    known = [value for value in values if value is not None]
+    return Estimate(
+        sum(known) / len(known) if known else None,
+        unit="scenario",
+        n=len(known),
+        n_units=len(known),
+        n_skipped=len(values) - len(known),
+    )
+
+
+def _check(passes: int, trials: int, k: int) -> None:
+    if k < 1 or not 0 <= passes <= trials:
+        raise UsageError(
+            f"{passes} passes in {trials} trials at k = {k} is impossible", hint="Use 0 ≤ passes ≤ trials and k ≥ 1"
+        )

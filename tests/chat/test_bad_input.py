@@ -1,0 +1,154 @@
+"""A wrong type is an error that names the field; odd text is scored; time grows with length and no faster."""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import Any
+
+import pytest
+
+from assay.chat import ChatbotEvaluator
+from assay.errors import UsageError
+
+GOOD: dict[str, Any] = {
+    "user_query": "What's the weather in Helsinki?",
+    "response": "It is 15°C.",
+    "framework_name": "agent",
+}
+
+
+@functools.cache
+def evaluator() -> ChatbotEvaluator:
+    return ChatbotEvaluator()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [
+        ("user_query", None, "user_query"),
+        ("user_query", 5, "user_query"),
+        ("response", None, "response"),
+        ("response", b"bytes", "response"),
+        ("response", ["a"], "response"),
+        ("framework_name", 3, "framework_name"),
+        ("weather_data_used", "rain", "weather_data_used"),
+        ("weather_data_used", 15, "weather_data_used"),
+        ("weather_data_used", {"current": [1]}, "weather_data_used.current"),
+        ("weather_data_used", {"current": {"temperature": "warm"}}, "weather_data_used.current.temperature"),
+        ("weather_data_used", {"current": {"temperature": [15]}}, "weather_data_used.current.temperature"),
+        ("weather_data_used", {"current": {"temperature": True}}, "weather_data_used.current.temperature"),
+        ("weather_data_used", {"current": {"temperature": 15, "main_condition": 5}}, "main_condition"),
+        ("weather_data_used", {"forecast": [5]}, "weather_data_used.forecast[0]"),
+        ("conversation_history", "hello", "conversation_history"),
+        ("conversation_history", {"user": "hi"}, "conversation_history"),
+        ("conversation_history", ["hi"], "conversation_history[0]"),
+        ("conversation_history", [{"user": "a"}, {"user": 5}], "conversation_history[1].user"),
+        ("user_preferences", ["cold"], "user_preferences"),
+        ("response_time", "fast", "response_time"),
+        ("response_time", True, "response_time"),
+        ("response_time", -1, "response_time"),
+        ("response_time", float("nan"), "response_time"),
+        ("tool_call_count", 1.5, "tool_call_count"),
+        ("tool_call_count", -1, "tool_call_count"),
+        ("tool_call_count", True, "tool_call_count"),
+        ("tool_calls", {"name": "x"}, "tool_calls"),
+        ("tool_calls", [5], "tool_calls[0]"),
+        ("tool_calls", [{"arguments": {}}], "tool_calls[0].name"),
+        ("tool_calls", [{"name": "x", "arguments": "city"}], "tool_calls[0].arguments"),
+        ("expected_calls", [{"name": 1}], "expected_calls[0].name"),
+        ("characteristics", [], "characteristics"),
+        ("characteristics", {"files": "five"}, "characteristics.files"),
+        ("characteristics", {"setup": "easy"}, "characteristics.setup"),
+    ],
+)
+def test_a_wrong_type_names_its_field(field: str, value: Any, named: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        evaluator().evaluate_response(**{**GOOD, field: value})
+    assert named in str(caught.value)
+
+
+def test_an_unknown_name_hints_at_the_nearest() -> None:
+    with pytest.raises(UsageError, match="weather"):
+        ChatbotEvaluator(domain="wether")
+    with pytest.raises(UsageError, match="accuracy"):
+        ChatbotEvaluator(metrics=["acuracy"])
+    with pytest.raises(UsageError, match="language 'xx'"):
+        ChatbotEvaluator(language="xx")
+
+
+HOSTILE = {
+    "figures": "15°C ",
+    "figures and days": "15°C tomorrow, 16°C today. ",
+    "one endless sentence": "rain and 15°C in Helsinki tomorrow ",
+    "quotation marks": '"is it" ',
+    "tags": "<b ",
+    "dashes": "-",
+    "digits": "1",
+    "commas": "1,",
+    "dots": "1.",
+    "apostrophes": "a'",
+    "negations": "no not never ",
+    "hypotheses": "if ",
+    "cities": "Helsinki Paris ",
+    "errors": "error because ",
+    "items": "umbrella jacket coat ",
+    "questions": "which city? ",
+    "newlines": "\n",
+    "quoted lines": "> it\n",
+    "ranges": "1-",
+    "roles": "high of 3°C (low) ",
+    "minus": "minus ",
+    "control": "\x00\x07",
+    "right to left": "مطر ",
+    "entities": "&deg;",
+    "emphasis": "*_~`",
+    "number words": "twenty ",
+    "combining": "e\u0301",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_time_is_linear_in_the_length_of_the_answer(kind: str) -> None:
+    unit = HOSTILE[kind]
+    truth = {"current": {"city": "Helsinki", "temperature": 15, "main_condition": "rain"}}
+
+    def seconds(length: int) -> float:
+        text = (unit * (length // len(unit) + 1))[:length]
+        start = time.process_time()
+        evaluator().evaluate_response(
+            "is it 15°C in Helsinki tomorrow?",
+            text,
+            "agent",
+            truth,
+            [{"user": "is it", "assistant": text[:9000]}],
+            {"dislikes_rain": True},
+        )
+        return time.process_time() - start
+
+    seconds(1000)
+    small, large = min(seconds(30_000) for _ in range(2)), seconds(240_000)
+    # Eight times the length; quadratic time would take 64 times as long.
+    assert large < 30 * small + 0.1, f"{small:.3f} s, then {large:.3f} s"
+
+
+def test_a_megabyte_is_scored() -> None:
+    text = "It is 15°C with rain in Helsinki. " * 30_000
+    entries = evaluator().evaluate_response("What's the weather in Helsinki?", text, "agent")
+    assert entries["task_completion"]["score"] == 0.8
+
+
+def test_a_megabyte_of_different_words_is_scored() -> None:
+    text = " ".join(f"reca{at}ing" for at in range(90_000))
+    assert evaluator().evaluate_response("Weather in Helsinki?", text, "agent")["task_completion"]["score"] == 0.4
+
+
+def test_deep_and_looping_tool_results_are_read() -> None:
+    deep: list[Any] = [15]
+    for _ in range(5000):
+        deep = [deep]
+    loop: dict[str, Any] = {"temp": 15}
+    loop["self"] = loop
+    for result in (deep, loop):
+        entries = evaluator().evaluate_response(**GOOD, tool_calls=[{"name": "t", "result": result}])
+        assert entries["groundedness"]["measured"]

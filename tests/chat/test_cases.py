@@ -1,0 +1,49 @@
+"""Facts about answers: each line of the data files is one, with the score it must have."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.chat import METRIC_NAMES, ChatbotEvaluator
+
+HERE = Path(__file__).parent
+
+
+def _lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines()]
+
+
+GIVEN = _lines("cases.jsonl")
+MORE = _lines("more_cases.jsonl")
+
+
+@functools.cache
+def evaluator(domain: str) -> ChatbotEvaluator:
+    return ChatbotEvaluator(domain=domain)
+
+
+@pytest.mark.parametrize("case", [*GIVEN, *MORE], ids=lambda case: case["id"])
+def test_case_holds_exactly(case: dict[str, Any]) -> None:
+    entries = evaluator(case.get("domain", "weather")).evaluate_response(**case["input"])
+    for metric, relation, expected in case["expect"]:
+        entry = entries[metric]
+        actual = entry["measured"] if relation == "measured" else entry["score"]
+        assert actual == expected, entry["details"]
+
+
+def test_every_metric_has_cases_of_our_own() -> None:
+    counts = dict.fromkeys(METRIC_NAMES, 0)
+    for case in MORE:
+        for metric in {metric for metric, _, _ in case["expect"]}:
+            counts[metric] += 1
+    assert len(MORE) >= 150
+    assert min(counts.values()) >= 3, counts
+
+
+def test_the_seeds_cases_are_all_there() -> None:
+    assert len(GIVEN) == 27

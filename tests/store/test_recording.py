@@ -1,0 +1,135 @@
+"""A run holds what is needed to repeat it, and gives back the report it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import UsageError
+from assay.events import evaluate, synthetic
+from assay.events.codecs import codec
+from assay.events.evaluation import rebuilt
+from assay.events.protocols import every_protocol
+from assay.events.stream import EventStream
+from assay.report.events import render
+from assay.store import open_store
+from assay.store.recording import digest, environment, events_run
+from assay.store.runs import Store
+from assay.types import Distribution
+
+
+@pytest.fixture(scope="module")
+def truth() -> EventStream:
+    return synthetic.recording(episodes=3, seconds=2, seed=1)
+
+
+@pytest.fixture(scope="module")
+def predicted(truth: EventStream) -> EventStream:
+    return synthetic.prediction(truth, synthetic.POOR, seed=1)
+
+
+def kept(store: Store, *arguments: Any, **settings: Any) -> tuple[Any, Any]:
+    """A report, and the one that its stored run gives."""
+    report = evaluate(*arguments, **settings)
+    return report, rebuilt(store.load(store.save(events_run(report, *arguments))))
+
+
+@pytest.mark.parametrize("interval", [None, "event", "reference"])
+def test_a_stored_report_is_the_report(
+    store: Store, predicted: EventStream, truth: EventStream, interval: str | None
+) -> None:
+    report, again = kept(
+        store, predicted, truth, protocols=every_protocol(), interval=interval, reps=50, settings={"bin_ms": 100.0}
+    )
+    assert again.to_json() == report.to_json()
+    assert render({"": again}) == render({"": report})
+
+
+def test_other_encodings_are_rebuilt_with_their_settings(tmp_path: Path, truth: EventStream) -> None:
+    """The digits of sequence@1 are in the encoding's own bases, so a run must know them."""
+    encoder = codec("factorized", time_bases=(7, 11, 13), unit_ns=5_000_000, strict=True)
+    texts = encoder.encode_each(truth)
+    with open_store(tmp_path / "runs.db") as store:
+        report, again = kept(
+            store, texts[1:] + texts[:1], texts, encoding=encoder, protocols=("sequence", "owa"), reps=20
+        )
+    assert report.settings["encoding.time_bases"] == [7, 11, 13]
+    assert report.settings["strict"] is True
+    assert again.to_json() == report.to_json()
+
+
+def test_episodes_that_only_one_side_has_are_remembered(tmp_path: Path, truth: EventStream) -> None:
+    with open_store(tmp_path / "runs.db") as store:
+        report, again = kept(store, truth[truth.episode != 1], truth, reps=20)
+    assert (len(again.predicted.episodes), len(again.truth.episodes)) == (2, 3)
+    assert again.to_json() == report.to_json()
+
+
+def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: Path) -> None:
+    from assay.chat import samples
+    from assay.chat.scoring import rebuilt as rebuilt_scores
+    from assay.chat.scoring import score
+    from assay.chat.transcript import write_jsonl
+    from assay.report import chat
+    from assay.store.recording import chat_run
+
+    transcripts = samples.transcripts()
+    file = tmp_path / "said.jsonl"
+    write_jsonl(transcripts, file)
+    scores = score(transcripts)
+    run = store.load(store.save(chat_run(scores, file), answers=scores.answers))
+    again = rebuilt_scores(run, store.answers(run.id))
+    assert again.as_dict() == scores.as_dict()
+    assert chat.render(again) == chat.render(scores)
+    assert list(run.tallies) == scores.agents
+    assert set(run.versions.values()) == {1}
+    line = scores.lines()[0]
+    kept_states = [states[line.metric] for states in run.tallies[line.agent].values()]
+    assert sum(state.n for state in kept_states if isinstance(state, Distribution)) == line.estimate.n
+
+
+def test_a_run_of_a_protocol_that_changed_is_not_recomputed(predicted: EventStream, truth: EventStream) -> None:
+    from dataclasses import replace
+
+    run = events_run(evaluate(predicted, truth, reps=20), predicted, truth)
+    with pytest.raises(UsageError, match="there is no owa@2"):
+        rebuilt(replace(run, versions={"owa": 2}))
+
+
+def test_a_run_says_what_is_needed_to_repeat_it(predicted: EventStream, truth: EventStream) -> None:
+    report = evaluate(predicted, truth, reps=20, seed=7)
+    command = ["assay", "events", "eval", "https://me:hunter2@host/p", "t", "--token", "abc"]
+    run = events_run(report, predicted, truth, command=command, name="n", tags=["t"])
+    assert run.command == "assay events eval 'https://***@host/p' t --token ***"
+    assert (run.kind, run.name, run.tags, run.seed) == ("events", "n", ("t",), 7)
+    assert run.versions == {"owa": 1}
+    assert {"assay", "python", "numpy", "machine", "system"} <= set(environment())
+    assert run.inputs["truth"]["sha256"] != run.inputs["predicted"]["sha256"]
+
+
+def test_an_address_with_a_password_is_kept_without_it(predicted: EventStream, truth: EventStream) -> None:
+    report = evaluate(predicted, truth, reps=20)
+    report.truth.source = "s3://key:hunter2@bucket/truth.parquet"
+    run = events_run(report, predicted, truth)
+    assert run.inputs["truth"]["source"] == "s3://***@bucket/truth.parquet"
+    report.truth.source = "a stream"
+
+
+def test_digests_are_of_bytes_names_and_columns(tmp_path: Path, truth: EventStream) -> None:
+    one, two = tmp_path / "data" / "a.jsonl", tmp_path / "data" / "b.jsonl"
+    one.parent.mkdir()
+    one.write_bytes(b"first")
+    two.write_bytes(b"second")
+    first = hashlib.sha256(b"first").hexdigest()
+    assert digest(one) == {"sha256": first, "bytes": 5}
+    folder = digest(str(one.parent))
+    assert (folder["files"], folder["bytes"]) == (2, 11)
+    assert digest(f"{one.parent}/*.jsonl") == folder
+    two.rename(two.with_name("c.jsonl"))
+    assert digest(str(one.parent))["sha256"] != folder["sha256"]
+    assert digest(["ab", "c"]) != digest(["a", "bc"])
+    assert digest(truth) == digest(truth[:]) != digest(truth[1:])
+    assert digest("memory://somewhere/else")["sha256"] is None
