@@ -35,7 +35,9 @@ def main() -> None:
         "Comparison",
         [
             at_most(f"comparing {what}", f"{compared:.1f} s", limit, compared / LIMIT_S, 1),
-            at_most(f"reading and comparing {what}", f"{loaded + compared:.1f} s", limit, (loaded + compared) / LIMIT_S, 1),
+            at_most(
+                f"reading and comparing {what}", f"{loaded + compared:.1f} s", limit, (loaded + compared) / LIMIT_S, 1
+            ),
         ],
     )
 

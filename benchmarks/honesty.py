@@ -38,7 +38,7 @@ class Population:
         """The errors of one episode, shape (size,)."""
         own = rng.normal(0, self.between) if own is None else own
         errors = self.shift + own + self.within * (rng.gamma(2.0, 1.0, size) - 2.0) / np.sqrt(2)
-        return np.rint(errors / _STEP) * _STEP
+        return np.asarray(np.rint(errors / _STEP) * _STEP, np.float64)
 
     @cache  # noqa: B019 — populations are few and small
     def iqm(self) -> float:
@@ -142,9 +142,9 @@ def difference_of_episodes(episodes: int = 40, size: int = 100) -> Trial:
         owns = rng.normal(0, 12.0, episodes)
         plan = _plan("episode", rng, keep=True)
         found = [
-            value_intervals(
-                [Distribution.of(model.episode(size, rng, own)) for own in owns.tolist()], ["iqm"], plan
-            )["iqm"]
+            value_intervals([Distribution.of(model.episode(size, rng, own)) for own in owns.tolist()], ["iqm"], plan)[
+                "iqm"
+            ]
             for model in (first, second)
         ]
         return *_difference_ends(found[0], found[1], episodes), truth
@@ -198,7 +198,8 @@ def _scores(hard: Floats, gain: float, repetitions: int, rng: np.random.Generato
     """Scores 0–1 in steps of 0.01, shape (scenarios, repetitions): a rule fires or does not."""
     chance = np.clip(hard + gain, 0, 1)[:, None]
     fired = rng.random((len(hard), repetitions)) < chance
-    return np.round(np.where(fired, 0.9, 0.5) + rng.choice([-0.1, 0.0, 0.1], (len(hard), repetitions)), 2)
+    noise = rng.choice([-0.1, 0.0, 0.1], fired.shape)
+    return np.asarray(np.round(np.where(fired, 0.9, 0.5) + noise, 2), np.float64)
 
 
 def mean_of_scenarios(scenarios: int = 40, repetitions: int = 3) -> Trial:
@@ -265,7 +266,7 @@ def _judged(a: Run, b: Run, seed: int) -> list[Verdict]:
 
 # --- the long version ----------------------------------------------------------------------------------------------
 
-TRIALS = {
+TRIALS: dict[str, Callable[[], Trial]] = {
     "IQM, independent events": iqm_of_events,
     "ratio, independent events": ratio_of_events,
     "IQM, correlated episodes": iqm_of_episodes,
@@ -289,12 +290,13 @@ def main(trials: int = 1000) -> None:
     print(f"Coverage of 95 % intervals, {trials} trials each")
     for at, (name, make) in enumerate(TRIALS.items()):
         tell(name, coverage(make(), trials=trials, seed=at))
-    for name, make in _by_event():
-        tell(f"{name}, resampled by event", coverage(make, trials=trials, seed=11))
+    for name, trial in _by_event():
+        tell(f"{name}, resampled by event", coverage(trial, trials=trials, seed=11))
     for episodes in (5, 10, 20, 40, 80):
         tell(f"IQM, {episodes} episodes", coverage(iqm_of_episodes(episodes), trials=trials, seed=12))
         tell(f"ratio, {episodes} episodes", coverage(ratio_of_episodes(episodes), trials=trials, seed=13))
-        tell(f"paired difference, {episodes} scenarios", coverage(difference_of_scenarios(episodes), trials=trials, seed=14))
+        paired = difference_of_scenarios(episodes)
+        tell(f"paired difference, {episodes} scenarios", coverage(paired, trials=trials, seed=14))
     print("Comparisons of identical agents over 15 metrics that call any better or worse")
     for scenarios in (10, 20, 50, 100):
         tell(f"false verdicts, {scenarios} scenarios", false_verdicts(trials=trials, scenarios=scenarios))

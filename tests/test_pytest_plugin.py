@@ -73,6 +73,35 @@ def test_unknown(assay):
     )
 
 
+def test_transcripts_are_asserted_by_scenario(pytester: pytest.Pytester) -> None:
+    result = outcome(
+        pytester,
+        """
+import json
+import pytest
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "transcripts.jsonl"
+    truth = {"city": "Rome", "temp": 20.0, "condition": "clear"}
+    turn = {"user": "How is the weather in Rome?", "assistant": "In Rome it is 20 °C and clear.", "truth": truth}
+    rows = [{"agent": "a", "scenario": f"s{at}", "turns": [turn]} for at in range(6)]
+    path.write_text("\\n".join(json.dumps(row) for row in rows))
+    return path
+
+def test_answers(assay, file):
+    found = assay.transcripts(file)
+    assert found["task_completion"].unit == "scenario"
+    found.at_least("task_completion", 0.3)
+
+def test_agent(assay, file):
+    assay.transcripts(str(file), agent="nobody")
+""",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*Name one with agent=: a*"])
+
+
 def test_a_comparison_is_asserted_by_its_calls(pytester: pytest.Pytester) -> None:
     result = outcome(
         pytester,
@@ -96,7 +125,7 @@ def test_starting_pytest_loads_nothing_heavy() -> None:
     code = (
         "import sys, pytest; pytest.main(['--version']); "
         "found = {'numpy', 'numba', 'pyarrow', 'rich'} & {name.split('.')[0] for name in sys.modules}; "
-        "assert 'assay.pytest_plugin' in sys.modules or True; sys.exit(str(found) if found else 0)"
+        "sys.exit(str(found) if found else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
     alone = "import sys, assay.pytest_plugin; sys.exit('numpy' in sys.modules)"

@@ -46,11 +46,14 @@ class Assay:
         }
         return Evaluated(estimates, ", ".join(result.label for result in protocols.values()))
 
-    def transcripts(self, transcripts: Iterable[Any] | str | Path, *, agent: str | None = None, **settings: Any) -> Evaluated:
+    def transcripts(
+        self, transcripts: Iterable[Any] | str | Path, *, agent: str | None = None, **settings: Any
+    ) -> Evaluated:
         """Score transcripts, or a file of them; takes what `assay.chat.score` takes. `agent` is needed for several."""
         from assay import chat
 
-        given = chat.read_transcripts(Path(transcripts)) if isinstance(transcripts, str | Path) else transcripts
+        path = Path(transcripts) if isinstance(transcripts, str | Path) else None
+        given: Iterable[Any] = transcripts if path is None else chat.read_transcripts(path)  # type: ignore[assignment]
         scores = chat.score(given, **settings)
         name = _only(scores.agents, agent)
         return Evaluated({line.metric: line.estimate for line in scores.lines() if line.agent == name}, name)

@@ -22,7 +22,7 @@ Make = Callable[..., Run]
 @pytest.fixture(scope="module")
 def events() -> dict[str, Run]:
     """Two made-up models on the same eight recordings, scored with two protocols."""
-    quantise = codec("hierarchical").quantise  # type: ignore[attr-defined]
+    quantise = codec("hierarchical").quantise
     truth = quantise(synthetic.recording(episodes=9, seconds=10))
     found = {}
     for name, model in (("good", synthetic.GOOD), ("poor", synthetic.POOR)):

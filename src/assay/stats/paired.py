@@ -117,7 +117,7 @@ def mean_replicates(sums: Floats, counts: Floats, strata: Sequence[str], *, reps
     stratum, and those groups are resampled: sums of a few random cases vary as cases do, and it costs a fraction.
     """
     rng = np.random.default_rng(seed)
-    sums, counts, strata = _grouped(sums, counts, np.asarray(strata, str), rng)
+    sums, counts, labels = _grouped(sums, counts, np.asarray(strata, str), rng)
     # Where every case has the same number of answers in all metrics, one column of counts serves them all.
     kept: dict[bytes, int] = {}
     where = np.array([kept.setdefault(column.tobytes(), len(kept)) for column in counts.T], np.int64)
@@ -125,7 +125,7 @@ def mean_replicates(sums: Floats, counts: Floats, strata: Sequence[str], *, reps
     table = np.concatenate([sums, counts[:, first]], axis=1)
     out = np.empty((reps, sums.shape[1]))
     start = 0
-    for weights in case_weights(strata.tolist(), reps, rng):
+    for weights in case_weights(labels.tolist(), reps, rng):
         totals = weights @ table
         with np.errstate(invalid="ignore"):
             out[start : start + len(weights)] = totals[:, : sums.shape[1]] / totals[:, sums.shape[1] + where]
