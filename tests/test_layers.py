@@ -26,6 +26,7 @@ HEIGHTS = {
     "store": 4,
     "report": 5,
     "cli": 6,
+    "pytest_plugin": 6,
     "web": 6,
 }
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import UsageError
+
+Call = Literal["better", "worse", "same", "inconclusive", "unmeasured", "descriptive"]
 
 _LIMB = 2**21 - 1
 _LIMB_CHUNK = 2**20
@@ -360,3 +362,25 @@ class Run:
     tallies: Mapping[str, Mapping[Case, Mapping[str, State]]]
     """Events: states by protocol and episode. Conversations: distributions of scores by agent, scenario and metric."""
     tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison says about one metric: the candidate against the baseline, on the cases that both have."""
+
+    metric: str
+    """Its key."""
+    difference: float | None
+    """Candidate − baseline; of their distances from 0 where 0 is best. None where either is undefined."""
+    low: float | None
+    """Lower end of the difference's interval."""
+    high: float | None
+    p_adjusted: float | None
+    """Two-sided p-value after Holm's correction over the metrics of the comparison."""
+    call: Call
+    """'better', 'worse', 'same' (the interval lies within the margin) or 'inconclusive'; 'unmeasured' where a side is
+    undefined or has no interval, 'descriptive' where no direction is better."""
+    n_needed: int | None
+    """How many cases would decide, if the difference stayed what it is; None where it is decided or cannot be said."""
+    reason: str = ""
+    """Why there is no verdict, or what is particular about it; empty where there is nothing to say."""

@@ -33,6 +33,9 @@ def settings(*models: str) -> Arguments:
         "error_over_position": {"rows": error_over_position(models)},
         "direction_errors": {"rows": direction_errors(models)},
         "displacement": {"rows": displacement(models), "limit": 60, "step": 4},
+        "differences": {"rows": differences(models)},
+        "improvement": {"rows": improvement(models)},
+        "profiles": {"rows": profiles(models)},
     }
 
 
@@ -157,3 +160,29 @@ def error_over_position(models: tuple[str, ...]) -> Rows:
         for index, model in _spread(models)
         for place, (first, following) in enumerate(pairwise(ends))
     ]
+
+
+def differences(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "name": name, "unit": unit, "value": at, "low": at - 0.1, "high": at + 0.2, "call": "better"}
+        for at, model in _spread(models)
+        for name, unit in (("accuracy", ""), ("groundedness", ""), ("time error", "ms"))
+    ]
+
+
+def improvement(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "name": name, "value": 0.5 + at / 4, "low": 0.4 + at / 4, "high": 0.6 + at / 4}
+        for at, model in _spread(models)
+        for name in ("accuracy", "groundedness")
+    ]
+
+
+def profiles(models: tuple[str, ...]) -> Rows:
+    rows: Rows = []
+    for at, model in _spread(models):
+        for mark in np.linspace(0, 1, 11).tolist():
+            share = (1 - mark) ** (1 - at / 2)
+            ends = {"low": max(0.0, share - 0.1), "high": min(1.0, share + 0.1)}
+            rows.append({"model": model, "name": "accuracy", "threshold": mark, "share": share, **ends})
+    return rows

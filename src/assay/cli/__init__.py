@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from assay import __version__
-from assay.cli import chat, demo, events, runs
+from assay.cli import chat, compare, demo, events, runs
 from assay.errors import AssayError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.add_typer(events.app, name="events")
 app.add_typer(chat.app, name="chat")
+app.command("compare")(compare.compare)
 app.add_typer(runs.app, name="runs")
 app.command("demo")(demo.demo)
 

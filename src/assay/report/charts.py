@@ -483,6 +483,126 @@ def error_over_position(*, rows: Rows) -> Panels:
     return panels
 
 
+def differences(*, rows: Rows) -> Panels:
+    """Draw differences of a comparison with their intervals around a line at zero: a panel for each unit.
+
+    Rows: `model` (the candidate), `name` (of the metric), `unit`, `value`, `low`, `high` (the difference turned so that
+    more is better), `call` (the verdict).
+    """
+    models = _models(rows)
+    panels = {}
+    for unit in dict.fromkeys(row["unit"] for row in rows):
+        some = [row for row in rows if row["unit"] == unit]
+        ending = f", {unit}" if unit else ""
+        panels[f"In {unit}" if unit else "Shares and scores"] = _spec(
+            f"Differences to the baseline{ending}, with intervals, by metric and candidate.",
+            some,
+            **_intervals(
+                some,
+                models=models,
+                y="name",
+                order=list(dict.fromkeys(row["name"] for row in some)),
+                x={
+                    "title": f"difference{ending} (right is better)",
+                    "scale": _around_zero(some),
+                    "axis": {"tickCount": 5},
+                },
+                color=_model_color(models),
+                tooltip=[
+                    ("name", "metric", ""),
+                    ("model", "candidate", ""),
+                    *_interval_fields("", unit),
+                    ("call", "verdict", ""),
+                ],
+                zero=True,
+            ),
+        )
+    return panels
+
+
+def improvement(*, rows: Rows) -> Panels:
+    """Draw the probability that a case of the candidate is better, with its interval: one panel with all candidates.
+
+    Rows: `model` (the candidate), `name` (of the metric), `value`, `low`, `high` (probabilities 0–1).
+    """
+    if not rows:
+        return {}
+    models = _models(rows)
+    drawn = _intervals(
+        rows,
+        models=models,
+        y="name",
+        order=list(dict.fromkeys(row["name"] for row in rows)),
+        x={
+            "title": "probability that a case is better",
+            "scale": {"domain": [0, 1], "nice": False},
+            "axis": {"format": "~%", "tickCount": 5},
+        },
+        color=_model_color(models),
+        tooltip=[("name", "metric", ""), ("model", "candidate", ""), *_interval_fields(".2f")],
+        zero=False,
+    )
+    drawn["layer"].insert(0, _reference(x={"datum": 0.5}))
+    return {"": _spec("Probability of improvement, with intervals, by metric and candidate.", rows, **drawn)}
+
+
+def profiles(*, rows: Rows) -> Panels:
+    """Draw the share of cases above each threshold with its interval as a band: a panel for each metric.
+
+    Rows: `model`, `name` (of the metric), `threshold` (in the metric's unit), `share`, `low`, `high` (0–1).
+    """
+    models = _models(rows)
+    panels = {}
+    for name in dict.fromkeys(row["name"] for row in rows):
+        some = [row for row in rows if row["name"] == name]
+        x: Spec = {
+            "field": "threshold",
+            "type": "quantitative",
+            "title": name,
+            "scale": {"zero": False, "nice": False},
+            "axis": {"grid": False, "tickCount": 5},
+        }
+        y: Spec = {
+            "type": "quantitative",
+            "title": "share of cases above",
+            "scale": {"domain": [0, 1]},
+            "axis": {"format": "~%", "tickCount": 4},
+        }
+        panels[name] = _spec(
+            f"Share of cases above each value of {name}, with intervals, by run.",
+            some,
+            height=170,
+            layer=[
+                {
+                    "mark": {"type": "area", "opacity": 0.16, "interpolate": "step-after", "aria": False},
+                    "encoding": {
+                        "x": x,
+                        "y": y | {"field": "low"},
+                        "y2": {"field": "high"},
+                        "color": _model_color(models),
+                    },
+                },
+                {
+                    "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
+                    "encoding": {
+                        "x": x,
+                        "y": y | {"field": "share"},
+                        "color": _model_color(models),
+                        "strokeDash": _model_dash(models),
+                        "tooltip": _tooltip(
+                            ("model", "run", ""),
+                            ("threshold", "above", ".4~r"),
+                            ("share", "share", ".1%"),
+                            ("low", "low", ".1%"),
+                            ("high", "high", ".1%"),
+                        ),
+                    },
+                },
+            ],
+        )
+    return panels
+
+
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A chart with the words that go with it on a page."""
@@ -555,6 +675,28 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 "no comparable mouse events",
                 displacement,
                 panel="narrow",
+            ),
+            Chart(
+                "Differences to the baseline",
+                "A point right of the line is better than the baseline, left of it worse; an interval that crosses "
+                "the line does not rule out that there is no difference.",
+                "no metric has an interval on both sides",
+                differences,
+            ),
+            Chart(
+                "Probability of improvement",
+                "How likely a case of the candidate scores better than a case of the baseline in the same stratum, "
+                "ties counting half; on the line at 50 % neither is ahead.",
+                "no metric was measured case by case",
+                improvement,
+            ),
+            Chart(
+                "Performance profiles",
+                "Each line is the share of cases above the value on the horizontal axis; where a higher value is "
+                "better, the higher line is ahead, and bands that overlap may be chance.",
+                "no metric was measured case by case",
+                profiles,
+                panel="medium",
             ),
         )
     }

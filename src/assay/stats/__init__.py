@@ -4,13 +4,20 @@ Knows NumPy and `assay.types`, and nothing of events or conversations.
 """
 
 from assay.stats.bootstrap import UNITS, Resampling, bootstrap, ratio_interval, sum_interval, value_intervals
+from assay.stats.improvement import Profile, performance_profile, probability_of_improvement
+from assay.stats.multiplicity import holm
+from assay.stats.paired import Difference, difference
 from assay.stats.passk import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 from assay.stats.quantiles import iqm, iqmpe, percentile
 
 __all__ = [
     "UNITS",
+    "Difference",
+    "Profile",
     "Resampling",
     "bootstrap",
+    "difference",
+    "holm",
     "iqm",
     "iqmpe",
     "mean_pass_at_k",
@@ -18,6 +25,8 @@ __all__ = [
     "pass_at_k",
     "pass_hat_k",
     "percentile",
+    "performance_profile",
+    "probability_of_improvement",
     "ratio_interval",
     "sum_interval",
     "value_intervals",

@@ -1,0 +1,169 @@
+"""Two runs of events, measured on the episodes that both have: every protocol they share, from their kept tallies."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.compare.model import Measure, Measured, Sample, Side, matched, pooled_strata
+from assay.errors import UsageError
+from assay.events.codecs import codec
+from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
+from assay.events.stream import Episode
+from assay.events.tally import Tally
+from assay.stats import Resampling
+from assay.types import Case, Estimate, Floats, Run, State
+
+# Episodes are finished one by one up to this many; beyond, no list of changed episodes is worth the wait.
+_ONE_BY_ONE = 1000
+
+
+def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
+    """Every metric of every protocol that both runs were scored with in the same version."""
+    protocols, notes = _shared_protocols(a.run, b.run)
+    common = _common_cases(a.run, b.run, [protocol.name for protocol in protocols])
+    cases, pooled = pooled_strata(common)
+    notes += pooled
+    unit = "episode" if len(cases) >= 2 else "event"
+    if unit == "event" and cases:
+        notes.append(
+            "There is one common episode: its events were resampled, on each side for itself. That says nothing about "
+            "other episodes, and events of one episode are not independent."
+        )
+    chosen = {
+        protocol.name: [metric for metric in protocol.metrics if full or metric.headline] for protocol in protocols
+    }
+    freedom = len(cases) - len({case.stratum for case in cases})
+    # On the same resamples of episodes, differences are paired. Draws of single events do not correspond to each
+    # other, and from one seed they would only seem to: so each side gets its own.
+    plans = [Resampling(unit, reps, level, seed + (unit == "event") * at, keep=True) for at in (0, 1)]
+    measured: list[Measured] = []
+    for protocol in protocols if cases else []:
+        tallies = [_tally(side.run.tallies[protocol.name], common, cases) for side in (a, b)]
+        estimates = [protocol.finish(tally, plan) for tally, plan in zip(tallies, plans, strict=True)]
+        scores = _case_scores(protocol, (a.run, b.run), common, chosen[protocol.name]) if unit == "episode" else {}
+        for metric in chosen[protocol.name]:
+            sides = [found[metric.key] for found in estimates]
+            measured.append(
+                Measured(
+                    _measure_of(protocol, metric),
+                    sides[0],
+                    sides[1],
+                    scores.get(metric.key),
+                    len(cases) if unit == "episode" else min(side.n for side in sides),
+                )
+            )
+    measured = _told_apart(measured)
+    if unit == "episode" and len(cases) > _ONE_BY_ONE:
+        notes.append(f"{len(cases):,} episodes are too many to list which changed; the verdicts rest on all of them.")
+    return Sample(cases, measured, unit, reps, notes, freedom)
+
+
+def _shared_protocols(a: Run, b: Run) -> tuple[list[EventProtocol], list[str]]:
+    """The protocols that both were scored with, as they were configured, and why others are left out."""
+    found, notes = [], []
+    for name in a.tallies:
+        if name not in b.tallies:
+            notes.append(f"{name} was not compared: only the baseline was scored with it.")
+            continue
+        protocol = PROTOCOLS.get(name)
+        versions = [run.versions.get(name, protocol.version) for run in (a, b)]
+        if versions[0] != versions[1]:
+            notes.append(
+                f"{name} was not compared: {name}@{versions[0]} and {name}@{versions[1]} are different measures."
+            )
+        elif versions[0] != protocol.version:
+            notes.append(f"{name} was not compared: this assay has {name}@{protocol.version}, not @{versions[0]}.")
+        elif differing := _differing_settings(a, b, name):
+            notes.append(f"{name} was not compared: {differing}.")
+        else:
+            found.append(_configured(protocol, a))
+    notes += [
+        f"{name} was not compared: only the candidate was scored with it." for name in b.tallies.keys() - a.tallies
+    ]
+    if not found:
+        raise UsageError("these runs have no protocol in common", hint=" ".join(notes) or "Score both with the same")
+    return found, notes
+
+
+def _differing_settings(a: Run, b: Run, protocol: str) -> str:
+    """Settings of a protocol that were not the same, in words; empty where all were."""
+    prefix = f"{protocol}."
+    keys = [key for key in sorted({*a.settings, *b.settings}) if key.startswith(prefix)]
+    apart = [key for key in keys if a.settings.get(key) != b.settings.get(key)]
+    return "; ".join(f"{key} was {a.settings.get(key)} and {b.settings.get(key)}" for key in apart)
+
+
+def _configured(protocol: EventProtocol, run: Run) -> EventProtocol:
+    prefix = f"{protocol.name}."
+    settings = {key.removeprefix(prefix): value for key, value in run.settings.items() if key.startswith(prefix)}
+    encoding = settings.get("digits") or run.settings.get("encoding") or "hierarchical"
+    return protocol.configured(codec(str(encoding)), settings)
+
+
+def _common_cases(a: Run, b: Run, protocols: Sequence[str]) -> list[Case]:
+    """Episodes that both runs have under every protocol compared."""
+    both = [matched(a.tallies[name], b.tallies[name]) for name in protocols]
+    kept = set(both[0]).intersection(*both[1:])
+    return [case for case in both[0] if case in kept]
+
+
+def _tally(states: Mapping[Case, Mapping[str, State]], common: Sequence[Case], resampled: Sequence[Case]) -> Tally:
+    """The tally of the common cases, in the strata they are resampled in."""
+    tally = Tally()
+    for case, stratified in zip(common, resampled, strict=True):
+        tally.add(Episode(case.name, stratified.stratum), states[case])
+    return tally
+
+
+def _case_scores(
+    protocol: EventProtocol, runs: tuple[Run, Run], cases: Sequence[Case], metrics: Sequence[Metric]
+) -> dict[str, tuple[Floats, Floats]]:
+    """Each metric of each episode by itself, on both sides; nothing where there are too many."""
+    if len(cases) > _ONE_BY_ONE:
+        return {}
+    alone = Resampling("episode", reps=1)  # one episode has no interval of that unit, so nothing is resampled
+    sides: list[list[Mapping[str, Estimate]]] = []
+    for run in runs:
+        states = run.tallies[protocol.name]
+        sides.append([protocol.finish(_tally(states, [case], [case]), alone) for case in cases])
+
+    def column(side: list[Mapping[str, Estimate]], key: str) -> Floats:
+        values = (found[key].value for found in side)
+        return np.array([math.nan if value is None else value for value in values])
+
+    return {metric.key: (column(sides[0], metric.key), column(sides[1], metric.key)) for metric in metrics}
+
+
+def _measure_of(protocol: EventProtocol, metric: Metric) -> Measure:
+    return replace(
+        Measure(metric.key, metric.title, f"{protocol.name}@{protocol.version}"),
+        group=metric.group,
+        unit=metric.unit,
+        better=metric.better,
+        headline=metric.headline,
+        undefined=metric.undefined,
+    )
+
+
+def _told_apart(measured: Sequence[Measured]) -> list[Measured]:
+    """Titles that stand for one metric each: where a title comes again, its heading or its protocol is added."""
+    within = Counter((entry.measure.part, entry.measure.title) for entry in measured)
+    titles = [
+        f"{m.title}, {m.group.lower()}" if within[m.part, m.title] > 1 else m.title
+        for m in (entry.measure for entry in measured)
+    ]
+    overall = Counter(titles)
+    return [
+        replace(
+            entry,
+            measure=replace(
+                entry.measure, title=f"{title}, {entry.measure.part.split('@')[0]}" if overall[title] > 1 else title
+            ),
+        )
+        for entry, title in zip(measured, titles, strict=True)
+    ]

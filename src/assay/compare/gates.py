@@ -1,0 +1,119 @@
+"""What must hold for a comparison to pass: calls that may not occur, and numbers that must be reached."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from assay.compare.model import Comparison, Line
+from assay.errors import UsageError
+
+FAIL_ON: Final = ("worse", "inconclusive", "unmeasured")
+
+_HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
+    {">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
+)
+_REQUIREMENT = re.compile(r"\s*([^\s<>=]+?)\s*(>=|<=|==|>|<)\s*([-+]?[0-9.eE+-]+)\s*")
+_ENDS = ("low", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A number that the candidate must reach: its value, or with `.low` and `.high` an end of its interval."""
+
+    metric: str
+    end: str
+    """'value', 'low' or 'high'."""
+    relation: str
+    bound: float
+
+    @classmethod
+    def parse(cls, text: str) -> Requirement:
+        """'accuracy>=0.9', 'accuracy.low>=0.85', 'owa:timestamp_abs_error_p95_ms<40'."""
+        match = _REQUIREMENT.fullmatch(text)
+        try:
+            if match is None:
+                raise ValueError
+            metric, relation, bound = match[1], match[2], float(match[3])
+        except ValueError:
+            raise UsageError(
+                f"'{text}' is not a requirement", hint='Write "metric>=number"; also <=, <, > and ==, and metric.low'
+            ) from None
+        stem, _, end = metric.rpartition(".")
+        if stem and end in _ENDS:
+            return cls(stem, end, relation, bound)
+        return cls(metric, "value", relation, bound)
+
+    def __str__(self) -> str:
+        end = "" if self.end == "value" else f".{self.end}"
+        return f"{self.metric}{end}{self.relation}{self.bound:g}"
+
+    def failure(self, comparison: Comparison) -> str:
+        """Why the candidate does not meet it; empty where it does. What is undefined meets nothing."""
+        line = comparison.line(self.metric)
+        found = getattr(line.candidate, self.end)
+        what = "value" if self.end == "value" else f"{self.end} end of its interval"
+        if found is None:
+            return f"{self} is not met: {self.metric} has no {what} ({line.verdict.reason or line.measure.undefined})"
+        if _HOLDS[self.relation](found, self.bound):
+            return ""
+        return f"{self} is not met: the {what} is {found:.4g} (n = {line.candidate.n:,})"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One check with its result."""
+
+    comparison: Comparison
+    name: str
+    """The metric, or the requirement as it was written."""
+    failure: str
+    """Why it failed; empty where it passed."""
+    line: Line | None = None
+    """The line that was checked, for a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """All that must hold."""
+
+    fail_on: Sequence[str] = ()
+    """Calls that no metric may have. 'unmeasured' means undefined in the candidate and defined in the baseline."""
+    requirements: Sequence[Requirement] = ()
+
+    def __post_init__(self) -> None:
+        for call in self.fail_on:
+            if call not in FAIL_ON:
+                raise UsageError(f"cannot fail on '{call}'", hint=f"Use: {', '.join(FAIL_ON)}")
+
+    def check(self, comparisons: Sequence[Comparison]) -> list[Outcome]:
+        """Every check of every comparison, in order: metrics first, then requirements."""
+        outcomes: list[Outcome] = []
+        for comparison in comparisons:
+            outcomes += [Outcome(comparison, ln.measure.key, self._refused(ln), ln) for ln in comparison.lines]
+            outcomes += [Outcome(comparison, str(must), must.failure(comparison)) for must in self.requirements]
+        return outcomes
+
+    def _refused(self, line: Line) -> str:
+        verdict = line.verdict
+        if verdict.call not in self.fail_on:
+            return ""
+        if verdict.call == "unmeasured":
+            lost = line.baseline.value is not None and line.candidate.value is None
+            return f"{verdict.metric} is unmeasured: {verdict.reason}" if lost else ""
+        if verdict.difference is None or verdict.low is None or verdict.high is None:
+            return f"{verdict.metric} is {verdict.call}: {verdict.reason}"
+        unit = f" {line.measure.unit}" if line.measure.unit else ""
+        text = (
+            f"{verdict.metric} is {verdict.call}: {line.baseline.value:.4g} → {line.candidate.value:.4g}{unit}, "
+            f"difference {verdict.difference:+.4g} [{verdict.low:+.4g}, {verdict.high:+.4g}]"
+        )
+        if verdict.p_adjusted is not None and verdict.call == "worse":
+            text += f", adjusted p {verdict.p_adjusted:.2g}"
+        if verdict.n_needed is not None:
+            text += f"; about {verdict.n_needed:,} cases would decide"
+        return text

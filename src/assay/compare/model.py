@@ -1,0 +1,299 @@
+"""What a comparison is made of, as plain values that reports lay out and gates read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.errors import UsageError
+from assay.stats import Profile
+from assay.types import Case, Estimate, Floats, Run, Verdict
+
+Direction = Literal["higher", "lower", "zero", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What one number of a comparison is."""
+
+    key: str
+    title: str
+    part: str
+    """The protocol it belongs to, with its version: 'owa@1', 'chat@1'."""
+    group: str = ""
+    unit: str = ""
+    better: Direction = "higher"
+    headline: bool = True
+    undefined: str = "nothing to measure"
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """How large a difference may be and still not matter.
+
+    A share or score, that is a number without a unit between −1 and 1, may differ by `general` itself; any other by
+    that part of the baseline's value. Both rules agree where the value is 1. `special` has margins of single metrics,
+    in their own units.
+    """
+
+    general: float = 0.05
+    special: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for margin in (self.general, *self.special.values()):
+            if not 0 <= margin < float("inf"):
+                raise UsageError(f"a margin of {margin} makes no sense", hint="Give a number of 0 or more, e.g. 0.05")
+
+    def of(self, measure: Measure, baseline: float, candidate: float) -> float:
+        """The margin of one metric."""
+        if measure.key in self.special:
+            return self.special[measure.key]
+        plain = measure.unit == "" and abs(baseline) <= 1 and abs(candidate) <= 1
+        return self.general if plain else self.general * abs(baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two: a run, or one agent of a run of conversations."""
+
+    run: Run
+    agent: str = ""
+    """Whose answers; empty for events."""
+    label: str = ""
+    """What it is called in tables."""
+
+
+def side_of(run: Run | Side, agent: str | None = None) -> Side:
+    """A run as one side; `agent` is needed where a run of conversations has several."""
+    if isinstance(run, Side):
+        return run
+    if run.kind == "events":
+        if agent:
+            raise UsageError(f"the run '{run.name or run.id}' is of events and has no agent '{agent}'")
+        return Side(run, "", run.name or run.id)
+    agents = list(run.tallies)
+    if agent is None and len(agents) != 1:
+        raise UsageError(
+            f"the run '{run.name or run.id}' has {len(agents)} agents", hint=f"Name one: {', '.join(sorted(agents))}"
+        )
+    if agent is not None and agent not in run.tallies:
+        raise UsageError(
+            f"the run '{run.name or run.id}' has no agent '{agent}'", hint=f"It has: {', '.join(sorted(agents))}"
+        )
+    name = agents[0] if agent is None else agent
+    return Side(run, name, f"{run.name or run.id}:{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One metric of a comparison."""
+
+    measure: Measure
+    baseline: Estimate
+    """On the common cases only."""
+    candidate: Estimate
+    margin: float
+    """Differences up to this do not matter, in the metric's unit."""
+    n_cases: int
+    """How many cases the difference rests on."""
+    verdict: Verdict
+
+    @property
+    def gain(self) -> float | None:
+        """The difference, turned so that more is better; None where there is none or no direction is better."""
+        if self.verdict.difference is None or self.measure.better == "none":
+            return None
+        return self.verdict.difference if self.measure.better == "higher" else -self.verdict.difference
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A case that scored differently."""
+
+    case: Case
+    baseline: float
+    candidate: float
+
+    @property
+    def difference(self) -> float:
+        return self.candidate - self.baseline
+
+
+@dataclass(frozen=True, slots=True)
+class PerCase:
+    """A metric case by case, on both sides."""
+
+    measure: Measure
+    changes: Sequence[Change]
+    """The cases that changed most, largest first."""
+    n_changed: int
+    improvement: Estimate
+    """The probability that a case of the candidate scores better than one of the baseline in the same stratum."""
+    profiles: tuple[Profile, Profile] | None
+    """Of baseline and candidate: the share of cases above each threshold; None with fewer than two cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A candidate against a baseline."""
+
+    baseline: Side
+    candidate: Side
+    kind: str
+    n_common: int
+    """Cases that both have."""
+    n_baseline_only: int
+    n_candidate_only: int
+    unit: str
+    """What was resampled: 'episode', 'scenario' or 'event'."""
+    level: float
+    reps: int
+    seed: int
+    lines: Sequence[Line]
+    cases: Sequence[PerCase]
+    notes: Sequence[str]
+    """Sentences that change how the verdicts are to be read."""
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return [line.verdict for line in self.lines]
+
+    @property
+    def calls(self) -> Counter[str]:
+        """How many metrics got each call."""
+        return Counter(verdict.call for verdict in self.verdicts)
+
+    def line(self, metric: str) -> Line:
+        """The line of a metric, by its key, or by 'protocol:key' where several protocols share one."""
+        part, _, key = metric.rpartition(":")
+        found = [ln for ln in self.lines if ln.measure.key == key and (not part or ln.measure.part.startswith(part))]
+        if not found:
+            from assay.errors import unknown_name
+
+            raise unknown_name("metric", metric, (line.measure.key for line in self.lines))
+        return found[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "baseline": _side_json(self.baseline),
+            "candidate": _side_json(self.candidate),
+            "kind": self.kind,
+            "cases": {
+                "common": self.n_common,
+                "baseline_only": self.n_baseline_only,
+                "candidate_only": self.n_candidate_only,
+            },
+            "settings": {"unit": self.unit, "level": self.level, "reps": self.reps, "seed": self.seed},
+            "verdicts": [_line_json(line) for line in self.lines],
+            "per_case": [_per_case_json(entry) for entry in self.cases],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a kind of run knows about one metric on the common cases, before any verdict."""
+
+    measure: Measure
+    baseline: Estimate
+    candidate: Estimate
+    """With replicates, on the same resamples as the baseline's where the unit is a case."""
+    scores: tuple[Floats, Floats] | None = None
+    """Case by case, shape (cases,) each, NaN where undefined; None where that was not computed."""
+    n_cases: int = 0
+    reason: str = ""
+    """Why it must not be compared; empty where it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The common cases of two sides, with everything measured on them."""
+
+    cases: Sequence[Case]
+    """In the order of the scores; strata as they were resampled."""
+    measured: Sequence[Measured]
+    unit: str
+    reps: int
+    notes: Sequence[str]
+    freedom: int
+    """Cases less strata."""
+
+
+def pooled_strata(cases: Sequence[Case]) -> tuple[list[Case], list[str]]:
+    """The cases with strata that can be resampled, and a note where that took a change.
+
+    A stratum of one case would always be drawn as it is, and seem to be known without error. Such strata are put
+    together; a single one joins the largest.
+    """
+    sizes = Counter(case.stratum for case in cases)
+    lone = {stratum for stratum, size in sizes.items() if size == 1}
+    if not lone or len(cases) < 2:
+        return list(cases), []
+    home = sizes.most_common(1)[0][0] if len(lone) == 1 else "(strata of one case)"
+    note = f"{len(lone)} of {len(sizes)} strata have one common case only and were resampled together."
+    return [replace(case, stratum=home) if case.stratum in lone else case for case in cases], [note]
+
+
+def matched(a: Mapping[Case, object], b: Mapping[Case, object]) -> list[Case]:
+    """The cases both have, in one fixed order."""
+    return sorted(a.keys() & b.keys(), key=lambda case: (case.stratum, case.name))
+
+
+def _side_json(side: Side) -> dict[str, Any]:
+    return {"run": side.run.id, "name": side.run.name, "agent": side.agent or None, "label": side.label}
+
+
+def _line_json(line: Line) -> dict[str, Any]:
+    verdict = line.verdict
+    return {
+        "metric": verdict.metric,
+        "protocol": line.measure.part,
+        "unit": line.measure.unit,
+        "better": line.measure.better,
+        "baseline": line.baseline.value,
+        "candidate": line.candidate.value,
+        "difference": verdict.difference,
+        "low": verdict.low,
+        "high": verdict.high,
+        "p_adjusted": verdict.p_adjusted,
+        "margin": line.margin,
+        "call": verdict.call,
+        "n_cases": line.n_cases,
+        "n_needed": verdict.n_needed,
+        "reason": verdict.reason,
+    }
+
+
+def _per_case_json(entry: PerCase) -> dict[str, Any]:
+    improvement = entry.improvement
+    return {
+        "metric": entry.measure.key,
+        "protocol": entry.measure.part,
+        "changed": entry.n_changed,
+        "changed_most": [
+            {
+                "case": change.case.name,
+                "stratum": change.case.stratum,
+                "baseline": change.baseline,
+                "candidate": change.candidate,
+            }
+            for change in entry.changes
+        ],
+        "probability_of_improvement": {
+            "value": improvement.value,
+            "low": improvement.low,
+            "high": improvement.high,
+            "n": improvement.n,
+        },
+        "profiles": None if entry.profiles is None else [_profile_json(profile) for profile in entry.profiles],
+    }
+
+
+def _profile_json(profile: Profile) -> dict[str, list[float]]:
+    columns = {"threshold": profile.thresholds, "share": profile.share, "low": profile.low, "high": profile.high}
+    return {name: np.asarray(values).tolist() for name, values in columns.items()}

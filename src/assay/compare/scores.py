@@ -1,0 +1,105 @@
+"""Two agents' conversations, measured on the scenarios both had: means of scores, repetitions inside a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from assay.compare.model import Measure, Measured, Sample, Side, matched, pooled_strata
+from assay.stats.paired import mean_replicates
+from assay.types import Case, Distribution, Estimate, Floats, State
+
+_PROTOCOL = "chat"
+_NOTHING = Distribution()
+
+
+def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
+    """Every metric that either agent was scored with. `full` changes nothing: scores have no lesser figures."""
+    sides = [side.run.tallies[side.agent] for side in (a, b)]
+    common = matched(*sides)
+    cases, notes = pooled_strata(common)
+    named = dict.fromkeys(tuple(states) for side in sides for states in side.values())
+    metrics = list(dict.fromkeys(name for names in named for name in names))
+    strata = [case.stratum for case in cases]
+    freedom = len(cases) - len(set(strata))
+    tables = [_sums(side, common, metrics) for side in sides]
+    # A scenario that only one side could be measured on says nothing about their difference.
+    both = (tables[0][1] > 0) & (tables[1][1] > 0)
+    sums, counts = (np.concatenate([table[at] * both for table in tables], axis=1) for at in (0, 1))
+    replicates = None
+    if len(cases) >= 2:
+        replicates = mean_replicates(sums, counts, strata, reps=reps, seed=seed)
+    measured = []
+    for at, name in enumerate(metrics):
+        columns = (at, at + len(metrics))
+        chosen = both[:, at]
+        if chosen.any():
+            shown = [(sums[:, column], counts[:, column]) for column in columns]
+        else:  # what a side has by itself still tells whether the other lost it
+            shown = [(table[0][:, at], table[1][:, at]) for table in tables]
+        estimates = [
+            _estimate(*side, int(chosen.sum()), replicates, column, level, reps, seed)
+            for side, column in zip(shown, columns, strict=True)
+        ]
+        scores = [np.where(chosen, sums[:, column] / np.maximum(counts[:, column], 1), np.nan) for column in columns]
+        versions = [_version(side, name) for side in (a, b)]
+        reason = (
+            "" if versions[0] == versions[1] else f"versions {versions[0]} and {versions[1]} are different measures"
+        )
+        label = f"{_PROTOCOL}@{_version(a, _PROTOCOL) or 1}"
+        measure = Measure(name, name.replace("_", " "), label, undefined="no scenario could be measured on both sides")
+        measured.append(
+            Measured(measure, estimates[0], estimates[1], (scores[0], scores[1]), int(chosen.sum()), reason)
+        )
+    return Sample(cases, measured, "scenario", reps, notes, freedom)
+
+
+def _version(side: Side, name: str) -> int | None:
+    versions = side.run.versions
+    return versions.get(name, versions.get(_PROTOCOL))
+
+
+def _sums(
+    side: Mapping[Case, Mapping[str, State]], cases: Sequence[Case], metrics: Sequence[str]
+) -> tuple[Floats, Floats]:
+    """Sum and number of the scores of each case and metric, shape (cases, metrics) each."""
+    sums, counts = np.zeros((2, len(cases), len(metrics)))
+    rows = [side[case] for case in cases]
+    for at, name in enumerate(metrics if rows else ()):
+        column = [row.get(name) for row in rows]
+        # Scores repeat all the time and equal ones are often one object, so each object is looked into once.
+        objects = np.fromiter(map(id, column), np.int64, len(column))
+        _, first, where = np.unique(objects, return_index=True, return_inverse=True)
+        states = [column[index] for index in first.tolist()]
+        distinct = [state if isinstance(state, Distribution) else _NOTHING for state in states]
+        index = np.repeat(np.arange(len(distinct)), [len(state.values) for state in distinct])
+        times = np.concatenate([state.counts for state in distinct]).astype(np.float64)
+        values = np.concatenate([state.values for state in distinct])
+        sums[:, at] = np.bincount(index, values * times, len(distinct))[where]
+        counts[:, at] = np.bincount(index, times, len(distinct))[where]
+    return sums, counts
+
+
+def _estimate(
+    sums: Floats,
+    counts: Floats,
+    n_cases: int,
+    replicates: Floats | None,
+    column: int,
+    level: float,
+    reps: int,
+    seed: int,
+) -> Estimate:
+    n = int(counts.sum())
+    value = float(sums.sum() / n) if n else None
+    method = f"percentile bootstrap, {reps} resamples, seed {seed}"
+    blank = Estimate(value, None, None, level, method, "scenario", n, n_cases, len(counts) - n_cases)
+    if replicates is None or value is None or n_cases < 2:
+        return blank
+    own = replicates[:, column]
+    tail = (1 - level) / 2 * 100
+    low, high = np.nanpercentile(own, [tail, 100 - tail])
+    return Estimate(
+        value, float(low), float(high), level, method, "scenario", n, n_cases, blank.n_skipped, replicates=own
+    )

@@ -1,0 +1,263 @@
+"""From measurements to verdicts: differences on the same resamples, corrected for how many there are, and called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.compare.model import Change, Comparison, Line, Margin, Measured, PerCase, Sample, Side, side_of
+from assay.errors import UsageError
+from assay.stats import Difference, Resampling, difference, holm, performance_profile, probability_of_improvement
+from assay.stats.paired import cases_needed, differing
+from assay.types import Call, Case, Estimate, Floats, Run, Verdict
+
+_CHANGES = 10
+_THRESHOLDS = 41
+# Setting every case of one side against every case of the other takes their number squared.
+_MOST_SET_AGAINST_EACH_OTHER = 2000
+
+
+def compare(
+    baseline: Run | Side,
+    candidate: Run | Side,
+    *,
+    margin: float | Margin = 0.05,
+    level: float = 0.95,
+    seed: int = 42,
+    reps: int = 1000,
+    full: bool = False,
+) -> Comparison:
+    """The candidate against the baseline, on the cases that both have.
+
+    `margin` is how large a difference may be and still not matter (see `Margin`). `full` takes in every
+    figure of a protocol instead of those that matter first; the more metrics, the stronger the correction.
+    """
+    a, b = side_of(baseline), side_of(candidate)
+    if a.run.kind != b.run.kind:
+        raise UsageError(
+            f"a run of {a.run.kind} and a run of {b.run.kind} cannot be compared", hint="Name two of one kind"
+        )
+    margins = margin if isinstance(margin, Margin) else Margin(margin)
+    sample = _measure(a, b, level, seed, reps, full)
+    _check_names(margins, sample)
+    return Comparison(
+        a,
+        b,
+        a.run.kind,
+        len(sample.cases),
+        _count(a) - len(sample.cases),
+        _count(b) - len(sample.cases),
+        sample.unit,
+        level,
+        sample.reps,
+        seed,
+        judge(sample, margins, level),
+        [_per_case(entry, sample, level, seed) for entry in sample.measured if _worth_listing(entry, sample)],
+        [*sample.notes, *_differences_of_input(a.run, b.run)],
+    )
+
+
+def compare_all(
+    sides: Sequence[Run | Side],
+    *,
+    margin: float | Margin = 0.05,
+    level: float = 0.95,
+    seed: int = 42,
+    reps: int = 1000,
+    full: bool = False,
+) -> list[Comparison]:
+    """Every other side against the first. Each comparison is corrected for its own metrics."""
+    if len(sides) < 2:
+        raise UsageError("a comparison needs two runs", hint="Name a baseline and at least one candidate")
+    first, *others = sides
+    return [compare(first, other, margin=margin, level=level, seed=seed, reps=reps, full=full) for other in others]
+
+
+def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -> Sample:
+    if a.run.kind == "events":
+        from assay.compare.events import measure
+    else:
+        from assay.compare.scores import measure
+    return measure(a, b, level=level, seed=seed, reps=reps, full=full)
+
+
+def _count(side: Side) -> int:
+    """How many cases a side has."""
+    if side.agent:
+        return len(side.run.tallies[side.agent])
+    return len(set[Case]().union(*side.run.tallies.values()))
+
+
+def _check_names(margins: Margin, sample: Sample) -> None:
+    known = {entry.measure.key for entry in sample.measured}
+    for name in margins.special:
+        if known and name not in known:
+            from assay.errors import unknown_name
+
+            raise unknown_name("metric", name, known)
+
+
+def _differences_of_input(a: Run, b: Run) -> list[str]:
+    """What else was not the same: two runs on different truths are paired by the names of their cases only."""
+    notes = []
+    if "truth" in a.inputs and "truth" in b.inputs:
+        digests = [
+            run.inputs["truth"].get("sha256") if isinstance(run.inputs["truth"], dict) else None for run in (a, b)
+        ]
+        if None not in digests and digests[0] != digests[1]:
+            notes.append("The two runs were scored against different truths: cases are paired by their names only.")
+    ignored = {"interval", "reps", "level", "seed", "threads"}
+    apart = [
+        f"{key} was {a.settings.get(key)!r} and {b.settings.get(key)!r}"
+        for key in sorted(a.settings.keys() & b.settings.keys() - ignored)
+        if a.settings[key] != b.settings[key]
+    ]
+    return [*notes, f"Settings differ: {'; '.join(apart)}."] if apart else notes
+
+
+# --- verdicts ------------------------------------------------------------------------------------------------------
+
+
+def judge(sample: Sample, margins: Margin, level: float) -> list[Line]:
+    """A verdict for everything that was measured."""
+    found = [_difference(entry, sample, level) for entry in sample.measured]
+    tested = [at for at, result in enumerate(found) if isinstance(result, Difference)]
+    adjusted: dict[int, float] = {}
+    if tested:
+        adjusted = dict(zip(tested, holm([found[at].p for at in tested]).tolist(), strict=True))  # type: ignore[union-attr]
+    lines = []
+    for at, (entry, result) in enumerate(zip(sample.measured, found, strict=True)):
+        a, b = entry.baseline.value, entry.candidate.value
+        margin = 0.0 if a is None or b is None else margins.of(entry.measure, a, b)
+        if isinstance(result, Difference):
+            verdict = _verdict(entry, result, adjusted[at], margin, level)
+        else:
+            verdict = _without_test(entry, *result)
+        lines.append(
+            Line(
+                entry.measure,
+                replace(entry.baseline, replicates=None),
+                replace(entry.candidate, replicates=None),
+                margin,
+                entry.n_cases,
+                verdict,
+            )
+        )
+    return lines
+
+
+def _difference(entry: Measured, sample: Sample, level: float) -> Difference | tuple[Call, str]:
+    """The tested difference of a metric, or what to call it instead, and why."""
+    a, b = entry.baseline, entry.candidate
+    if entry.reason:
+        return "unmeasured", entry.reason
+    if a.value is None or b.value is None:
+        side = "on both sides" if a.value is None and b.value is None else f"in the {_missing(a)}"
+        return "unmeasured", f"undefined {side}: {entry.measure.undefined}"
+    if entry.measure.better == "none":
+        return "descriptive", "describes the data; no direction is better"
+    if entry.n_cases < 2:
+        return "inconclusive", f"{entry.n_cases} common case{'' if entry.n_cases == 1 else 's'}: nothing to resample"
+    if a.replicates is None or b.replicates is None:
+        return "unmeasured", "has no interval"
+    n_differing, freedom = None, sample.freedom
+    if sample.unit == "event":
+        freedom = entry.n_cases - 1
+    elif entry.scores is not None:
+        moved = int(differing(*(side[:, None] for side in entry.scores))[0])
+        n_differing = moved if 2 * moved < entry.n_cases else None
+        freedom = max(entry.n_cases - (len(sample.cases) - sample.freedom), 1)
+    away = _distance if entry.measure.better == "zero" else _same
+    found = difference(
+        float(away(np.array(b.value)) - away(np.array(a.value))),
+        away(b.replicates) - away(a.replicates),
+        level=level,
+        freedom=freedom,
+        n=entry.n_cases,
+        n_differing=n_differing,
+    )
+    return ("unmeasured", "no resample could be measured") if found is None else found
+
+
+def _missing(baseline: Estimate) -> str:
+    return "baseline" if baseline.value is None else "candidate"
+
+
+def _distance(values: Floats) -> Floats:
+    return np.abs(values)
+
+
+def _same(values: Floats) -> Floats:
+    return values
+
+
+def _verdict(entry: Measured, found: Difference, p_adjusted: float, margin: float, level: float) -> Verdict:
+    """A difference that cannot matter is 'same', however certain it is; else certainty decides."""
+    gain = found.value if entry.measure.better == "higher" else -found.value
+    call: Call
+    if -margin <= found.low and found.high <= margin:
+        call = "same"
+    elif p_adjusted <= 1 - level and gain:
+        call = "better" if gain > 0 else "worse"
+    else:
+        call = "inconclusive"
+    needed = None
+    if call == "inconclusive":
+        factor = p_adjusted / found.p if found.p else 1.0
+        needed = cases_needed(
+            found.value, found.error, entry.n_cases, margin=margin, tests=max(factor, 1.0), level=level
+        )
+    return Verdict(entry.measure.key, found.value, found.low, found.high, p_adjusted, call, needed)
+
+
+def _without_test(entry: Measured, call: Call, reason: str) -> Verdict:
+    a, b = entry.baseline.value, entry.candidate.value
+    away = abs if entry.measure.better == "zero" else float
+    value = None if a is None or b is None or entry.reason else float(away(b) - away(a))
+    return Verdict(entry.measure.key, value, None, None, None, call, None, reason)
+
+
+# --- case by case --------------------------------------------------------------------------------------------------
+
+
+def _worth_listing(entry: Measured, sample: Sample) -> bool:
+    return entry.scores is not None and entry.measure.headline and not entry.reason and entry.measure.better != "none"
+
+
+def _per_case(entry: Measured, sample: Sample, level: float, seed: int) -> PerCase:
+    """Which cases changed most, how likely a case is better, and how many pass each mark."""
+    assert entry.scores is not None
+    a, b = entry.scores
+    defined = np.flatnonzero(~np.isnan(a) & ~np.isnan(b))
+    a, b = a[defined], b[defined]
+    moved = np.abs(b - a)
+    order = np.argsort(-moved, kind="stable")
+    changes = [
+        Change(sample.cases[int(defined[at])], float(a[at]), float(b[at]))
+        for at in order[:_CHANGES].tolist()
+        if moved[at] > 0
+    ]
+    plan = Resampling("episode", 1000, level, seed)
+    improvement, profiles = Estimate(None, n=len(a), n_units=len(a)), None
+    if 2 <= len(a) <= _MOST_SET_AGAINST_EACH_OTHER:
+        strata = [sample.cases[at].stratum for at in defined.tolist()]
+        improvement = replace(
+            probability_of_improvement(*_turned(entry, b, a), strata=strata, plan=plan), unit=sample.unit
+        )
+        both = np.concatenate([a, b])
+        marks = np.linspace(both.min(), both.max(), _THRESHOLDS)
+        profiles = (
+            performance_profile(a, marks, strata=strata, plan=plan),
+            performance_profile(b, marks, strata=strata, plan=plan),
+        )
+    return PerCase(entry.measure, changes, int((moved > 0).sum()), improvement, profiles)
+
+
+def _turned(entry: Measured, *sides: Floats) -> tuple[Floats, Floats]:
+    """Scores of both sides, turned so that more is better."""
+    if entry.measure.better == "higher":
+        return sides[0], sides[1]
+    away = [np.abs(side) if entry.measure.better == "zero" else side for side in sides]
+    return -away[0], -away[1]

@@ -1,0 +1,71 @@
+"""Probability of improvement and performance profiles, on matrices whose answer fits in a comment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu
+
+from assay.errors import UsageError
+from assay.stats import Resampling, performance_profile, probability_of_improvement
+
+
+def test_every_pair_is_set_against_each_other_and_ties_count_half() -> None:
+    # 1 against 1, 2, 0: ½ + 0 + 1; 3: 1 + 1 + 1; 2: 1 + ½ + 1. Together 7 of 9.
+    assert probability_of_improvement([1, 3, 2], [1, 2, 0]).value == pytest.approx(7 / 9)
+
+
+def test_strata_count_alike_whatever_their_size() -> None:
+    # In 'a' both lose, in 'b' all four win: the mean of 0 and 1.
+    found = probability_of_improvement([0, 0, 5, 5, 5, 5], [1, 1, 1, 1, 1, 1], strata=list("aabbbb"))
+    assert (found.value, found.low, found.high) == (0.5, 0.5, 0.5)
+
+
+def test_it_is_the_statistic_of_mann_and_whitney() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(0, 6, 40), rng.integers(0, 6, 40)
+    u = mannwhitneyu(x, y).statistic
+    assert probability_of_improvement(x, y).value == pytest.approx(u / 1600)
+
+
+def test_an_agent_is_neither_ahead_of_nor_behind_itself() -> None:
+    x = np.random.default_rng(2).normal(size=30)
+    found = probability_of_improvement(x, x)
+    assert found.value == found.low == found.high == 0.5
+
+
+def test_the_interval_follows_from_the_seed() -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(0.5, 1, 25), rng.normal(0, 1, 25)
+    first, again, other = (
+        probability_of_improvement(x, y, plan=Resampling("episode", seed=seed)) for seed in (42, 42, 7)
+    )
+    assert (first.low, first.high) == (again.low, again.high) != (other.low, other.high)
+    assert first.low is not None
+    assert first.high is not None
+    assert first.low < (first.value or 0) < first.high
+
+
+def test_nothing_to_compare_is_undefined_and_one_case_has_no_interval() -> None:
+    assert probability_of_improvement([], []).value is None
+    one = probability_of_improvement([2.0], [1.0])
+    assert (one.value, one.low) == (1.0, None)
+
+
+def test_what_cannot_be_paired_is_refused() -> None:
+    for x, y, strata in (([1, 2], [1], None), ([1, np.nan], [1, 2], None), ([1, 2], [1, 2], ["a"])):
+        with pytest.raises(UsageError):
+            probability_of_improvement(x, y, strata=strata)
+
+
+def test_a_profile_is_the_share_strictly_above_each_threshold() -> None:
+    profile = performance_profile([0.0, 0.5, 0.5, 1.0], [-1, 0, 0.5, 1])
+    assert profile.share.tolist() == [1.0, 0.75, 0.25, 0.0]
+    assert profile.low[0] == profile.high[0] == 1.0
+    assert profile.low[1] < 0.75 < profile.high[1]
+
+
+def test_a_profile_of_nothing_is_refused() -> None:
+    for scores in ([], [np.nan]):
+        with pytest.raises(UsageError):
+            performance_profile(scores, [0.5])

@@ -1,0 +1,132 @@
+"""The pytest plug-in, as a user's test suite sees it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+HEAD = """
+from assay.events import synthetic
+from assay.types import Case, Distribution, Estimate, Run
+
+TRUTH = synthetic.recording(episodes=4, seconds=5)
+GOOD = synthetic.prediction(TRUTH, synthetic.GOOD, seed=1)
+"""
+
+
+def outcome(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
+    pytester.makepyfile(HEAD + body)
+    return pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
+
+
+def test_estimates_are_asserted_by_their_interval(pytester: pytest.Pytester) -> None:
+    result = outcome(
+        pytester,
+        """
+def test_passes(assay):
+    found = assay.events(GOOD, TRUTH)
+    found.at_least("comparable", 0.9).at_most("timestamp_abs_error_p95_ms", 100)
+    assert found["comparable"].n == len(TRUTH)
+
+def test_fails(assay):
+    assay.events(GOOD, TRUTH).at_least("comparable", 0.9999)
+
+def test_several_protocols(assay):
+    assay.events(GOOD, TRUTH, protocols=("owa", "d2e")).at_least("owa:comparable", 0.9)
+""",
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*comparable of owa@1 should be at least 0.9999 by the lower end of its interval: value 0.9*, 95% interval*"]
+    )
+    result.stdout.fnmatch_lines(["*n = *from 4 episodes*"])
+
+
+def test_what_has_no_interval_or_no_value_fails_unless_told_otherwise(pytester: pytest.Pytester) -> None:
+    result = outcome(
+        pytester,
+        """
+def test_by_value(assay):
+    assay.estimates({"m": Estimate(0.8, n=3)}).at_least("m", 0.8, by="value").at_most("m", 0.8, by="value")
+
+def test_no_interval(assay):
+    assay.estimates({"m": Estimate(0.8, n=3)}).at_least("m", 0.8)
+
+def test_no_value(assay):
+    assay.estimates({"m": Estimate(None, n_skipped=7)}).at_most("m", 0.8, by="value")
+
+def test_unknown(assay):
+    assay.estimates({"accuracy": Estimate(0.8)}).at_least("acuracy", 0.8)
+""",
+    )
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*without an interval, assert with by='value'*",
+            "*nothing to measure (7 skipped)*",
+            "*Did you mean 'accuracy'*",
+        ]
+    )
+
+
+def test_transcripts_are_asserted_by_scenario(pytester: pytest.Pytester) -> None:
+    result = outcome(
+        pytester,
+        """
+import json
+import pytest
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "transcripts.jsonl"
+    truth = {"city": "Rome", "temp": 20.0, "condition": "clear"}
+    turn = {"user": "How is the weather in Rome?", "assistant": "In Rome it is 20 °C and clear.", "truth": truth}
+    rows = [{"agent": "a", "scenario": f"s{at}", "turns": [turn]} for at in range(6)]
+    path.write_text("\\n".join(json.dumps(row) for row in rows))
+    return path
+
+def test_answers(assay, file):
+    found = assay.transcripts(file)
+    assert found["task_completion"].unit == "scenario"
+    found.at_least("task_completion", 0.3)
+
+def test_agent(assay, file):
+    assay.transcripts(str(file), agent="nobody")
+""",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*Name one with agent=: a*"])
+
+
+def test_a_comparison_is_asserted_by_its_calls(pytester: pytest.Pytester) -> None:
+    result = outcome(
+        pytester,
+        """
+def run(score):
+    cases = {Case(f"s{at}"): {"accuracy": Distribution.of([score - at / 100])} for at in range(30)}
+    return Run("id", "chat", "run", "", "", {}, 42, {}, {}, {}, {"agent": cases})
+
+def test_same(assay):
+    assay.compare(run(0.9), run(0.9)).none("worse", "inconclusive")
+
+def test_worse(assay):
+    assay.compare(run(0.9), run(0.7)).none("worse")
+""",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*accuracy is worse: 0.7*"])
+
+
+def test_starting_pytest_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, pytest; pytest.main(['--version']); "
+        "found = {'numpy', 'numba', 'pyarrow', 'rich'} & {name.split('.')[0] for name in sys.modules}; "
+        "sys.exit(str(found) if found else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+    alone = "import sys, assay.pytest_plugin; sys.exit('numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", alone], check=True, timeout=60)
