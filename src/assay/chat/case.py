@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from assay.chat.domain import Domain, Fact, Truth, leaves
 from assay.chat.figures import Quantity
 from assay.chat.lexicon import Kind
+from assay.chat.moments import Moment
 from assay.chat.places import main_name, words_of
 from assay.chat.text import Mention, Place, Reader, Reading
 from assay.chat.trajectory import Call, Trajectory
@@ -22,8 +23,11 @@ from assay.chat.trajectory import Call, Trajectory
 Said = TypeVar("Said", Mention, Quantity)
 
 _PRESENT = frozenset({"now", "today"})
-_PAST = frozenset({"yesterday"})
+# A day that the truth says nothing about; a bare month ("the average for May") is one too.
+_ANOTHER_DAY = "another day"
+_PAST = frozenset({"yesterday", _ANOTHER_DAY})
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
+_MONTHS = frozenset("january february march april may june july august september october november december".split())
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 # An answer that names this many states for one place and time names none.
 _TOO_MANY_STATES = 4
@@ -269,11 +273,42 @@ class Case:
     def days_of(self, reading: Reading) -> dict[str, Mention]:
         """Days named in a text, each with its first mention; parts of a day are none."""
         days: dict[str, Mention] = {}
-        for mention in reading.all("times"):
-            name = mention.keys[0].removeprefix("times.")
-            if name not in _PARTS_OF_DAY:
-                days.setdefault(name, mention)
+        for mention in self._day_mentions(reading):
+            days.setdefault(mention.keys[0].removeprefix("times."), mention)
         return days
+
+    def _day_mentions(self, reading: Reading) -> list[Mention]:
+        """Days by name and by date, in order; a date is named as the truth names it ('times.2026-11-20')."""
+        dates = [
+            Mention(moment.start, moment.end, moment.first, moment.last, (f"times.{day}",))
+            for moment in reading.moments
+            if (day := self._day_of(moment)) is not None
+        ]
+        dated = {at for mention in dates for at in range(mention.first, mention.last + 1)}
+        named = [
+            mention
+            for mention in reading.all("times")
+            if mention.first not in dated and mention.keys[0].removeprefix("times.") not in _PARTS_OF_DAY
+        ]
+        return sorted([*named, *dates], key=lambda mention: mention.first)
+
+    def _day_of(self, moment: Moment) -> str | None:
+        """The truth's name of a date; None where the truth has no dates to compare it with."""
+        if moment.month is None or not self._true_dates:
+            return None
+        if self._today is not None and moment.is_date(self._today):
+            return "today"
+        return next((day.isoformat() for day in self._true_dates if moment.is_date(day)), _ANOTHER_DAY)
+
+    @cached_property
+    def _true_dates(self) -> list[date]:
+        """The dates that the truth has something for, ascending."""
+        days = {*self.truth.states, *(fact.day for fact in self.truth.facts), self.truth.today}
+        return sorted(filter(None, map(_date, days)))
+
+    @cached_property
+    def _today(self) -> date | None:
+        return _date(self.truth.today)
 
     def day_at(self, index: int) -> str | None:
         """The day that what stands at token `index` of the response is said of; the one asked about by default.
@@ -291,7 +326,8 @@ class Case:
                 before = [mention for mention in near if mention.first < index]
                 if inside or before:
                     chosen = min(inside or before, key=lambda mention: abs(mention.first - index))
-                    return chosen.keys[0].removeprefix("times.")
+                    day = chosen.keys[0].removeprefix("times.")
+                    return _ANOTHER_DAY if day in _MONTHS and day != self.query_day else day
         return self.query_day
 
     def _clause(self, index: int) -> tuple[int, int]:
@@ -307,11 +343,7 @@ class Case:
 
     @cached_property
     def _response_days(self) -> tuple[list[Mention], list[int]]:
-        mentions = [
-            mention
-            for mention in self.response.all("times")
-            if mention.keys[0].removeprefix("times.") not in _PARTS_OF_DAY
-        ]
+        mentions = self._day_mentions(self.response)
         return mentions, [mention.first for mention in mentions]
 
     # --- what is true -----------------------------------------------------------------------------------------------
@@ -327,14 +359,24 @@ class Case:
         facts = [fact for fact in self.truth.facts if fact.kind == quantity.kind]
         if quantity.role in ("high", "low"):
             return self._on_day([fact for fact in facts if fact.role == quantity.role], day)
-        if day is None or day in _PRESENT or day not in self._later_days:
-            return [fact for fact in facts if fact.role == quantity.role and fact.day is None]
-        return self._on_day([fact for fact in facts if fact.day is not None], day)
+        current = [fact for fact in facts if fact.role == quantity.role and fact.day is None]
+        if not self._is_later(day):
+            return current
+        later = self._on_day([fact for fact in facts if fact.day is not None], day)
+        return [*later, *current] if self._may_be_today(day) else later
 
     def _on_day(self, facts: list[Fact], day: str | None) -> list[Fact]:
         """Those of the day; where the truth's days cannot be told apart by name, all of them."""
         exact = [fact for fact in facts if self._is_day(fact.day, day)]
         return exact or facts
+
+    def _is_later(self, day: str | None) -> bool:
+        """Whether a day, by name or by date, is one to come."""
+        return day is not None and (day in self._later_days or day[:1].isdigit())
+
+    def _may_be_today(self, day: str | None) -> bool:
+        """Whether a date may be today's: the first that the truth has, where it does not say which day it is."""
+        return self._today is None and bool(self._true_dates) and day == self._true_dates[0].isoformat()
 
     @cached_property
     def _later_days(self) -> frozenset[str]:
@@ -343,17 +385,16 @@ class Case:
     def _is_day(self, true_day: str | None, said: str | None) -> bool:
         if true_day is None or said is None or true_day == said:
             return true_day == said or (true_day is None and said in _PRESENT)
-        try:
-            moment = date.fromisoformat(true_day)
-        except ValueError:
+        moment = _date(true_day)
+        if moment is None:
             return False
         if said in _WEEKDAYS:
             return moment.weekday() == _WEEKDAYS.index(said)
         if said == "weekend":
             return moment.weekday() >= 5
-        if self.truth.today is None or not self.truth.today[:4].isdigit():
+        today = self._today
+        if today is None:
             return False
-        today = date.fromisoformat(self.truth.today[:10])
         return moment == {"tomorrow": today + timedelta(days=1), "today": today, "now": today}.get(said)
 
     @cached_property
@@ -361,7 +402,9 @@ class Case:
         """The states in words that hold at the time asked about."""
         states = self.truth.states
         day = self.query_day
-        if day is not None and day in self._later_days:
+        if self._asks_outlook:
+            return list(states.values())
+        if day is not None and self._is_later(day):
             exact = [words for true_day, words in states.items() if self._is_day(true_day, day)]
             later = exact or [words for true_day, words in states.items() if true_day is not None]
             if later:
@@ -370,27 +413,34 @@ class Case:
             return [states[None]]
         return list(states.values())
 
-    def states_named(self) -> dict[str, list[Mention]]:
-        """States that the response names for the subject at the time asked about; too many at once are none."""
-        asked_later = self.query_day in self._later_days
-        named: dict[str, list[Mention]] = {}
-        for state, mentions in self.said_by_name("states").items():
-            fitting = [
-                mention
-                for mention in mentions
-                if self.is_about_subject(mention.first) and self._is_asked_time(mention, later=asked_later)
-            ]
-            if fitting:
-                named[state] = fitting
-        return {} if len(named) >= _TOO_MANY_STATES else named
+    @property
+    def _asks_outlook(self) -> bool:
+        """Whether a forecast is asked for and no day is named: any that the truth has will do."""
+        return self.asks_later and not self.days_of(self.query)
 
-    def _is_asked_time(self, mention: Mention, *, later: bool) -> bool:
-        if not self.domain.by_day:
+    def states_named(self) -> dict[str, list[Mention]]:
+        """States that the response names for the subject at the time asked about; too many for one day are none."""
+        now = self.states_in(self.truth.states.get(None, ""))
+        named: dict[str, list[Mention]] = {}
+        by_day: dict[str | None, set[str]] = {}
+        for state, mentions in self.said_by_name("states").items():
+            for mention in mentions:
+                day = self.day_at(mention.first) if self.domain.by_day else None
+                if self.is_about_subject(mention.first) and self._is_asked_time(day, is_true_now=state in now):
+                    named.setdefault(state, []).append(mention)
+                    by_day.setdefault(day, set()).add(state)
+        return {} if any(len(states) >= _TOO_MANY_STATES for states in by_day.values()) else named
+
+    def _is_asked_time(self, day: str | None, *, is_true_now: bool) -> bool:
+        if day is None or day == self.query_day:
             return True
-        day = self.day_at(mention.first)
-        if later:
-            return day is None or day == self.query_day or day in self._later_days
-        return day is None or day in _PRESENT or day not in self._later_days | _PAST
+        if self._asks_outlook:
+            return day not in _PAST
+        if self._is_later(self.query_day):
+            return self._is_later(day)
+        if self._may_be_today(day):  # said of the day's forecast, it contradicts nothing
+            return is_true_now
+        return day in _PRESENT or not (self._is_later(day) or day in _PAST)
 
     def has_aspect(self, name: str) -> bool:
         """Whether an aspect holds ('cold'): by the truth, or where it is silent by the response."""
@@ -474,6 +524,14 @@ class Case:
         named |= {at for mention in self.query.all("times") for at in range(mention.first, mention.last + 1)}
         words = [at for at, token in enumerate(self.query.tokens) if token.kind == "word"]
         return bool(named) and len(set(words) - named) <= 1
+
+
+def _date(day: str | None) -> date | None:
+    """The date that a day of the truth is, where it is one."""
+    try:
+        return date.fromisoformat(day[:10]) if day else None
+    except ValueError:
+        return None
 
 
 def _same_name(name: str, other: str) -> bool:
