@@ -6,7 +6,7 @@ Knows the reading of each text, the truth and the domain's data; knows no metric
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
@@ -27,8 +27,25 @@ _PRESENT = frozenset({"now", "today"})
 _ANOTHER_DAY = "another day"
 _PAST = frozenset({"yesterday", _ANOTHER_DAY})
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
-_MONTHS = frozenset("january february march april may june july august september october november december".split())
+_MONTHS = frozenset(
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+# Roles of figures that the truth has nothing for: by how much, and those of something else (the sea, an average).
+_UNCOMPARED = frozenset({"change", "other"})
 # An answer that names this many states for one place and time names none.
 _TOO_MANY_STATES = 4
 # Longer clauses are looked at only this many tokens to either side.
@@ -69,6 +86,7 @@ class Case:
     derived: dict[str, object] = field(default_factory=dict)
     """What metrics have worked out for several of their rules."""
     _places: dict[int, frozenset[str]] = field(default_factory=dict)
+    _located: dict[int, tuple[list[Place], list[int]]] = field(default_factory=dict)
 
     # --- what is asked ----------------------------------------------------------------------------------------------
 
@@ -217,28 +235,37 @@ class Case:
         """The folded words of what the truth is about; what follows a comma ('Helsinki, FI') is left out."""
         return words_of(self.truth.subject.split(",")[0]) if self.truth.subject else ()
 
-    @cached_property
-    def _response_places(self) -> tuple[list[Place], list[int]]:
-        places = self._named(self.response)
-        return places, [place.first for place in places]
+    def _places_of(self, reading: Reading) -> tuple[list[Place], list[int]]:
+        known = self._located.get(id(reading))
+        if known is None:
+            places = self._named(reading)
+            known = self._located[id(reading)] = places, [place.first for place in places]
+        return known
 
     @property
     def response_places(self) -> list[Place]:
         """Subjects that the response names, in order."""
-        return self._response_places[0]
+        return self._places_of(self.response)[0]
 
     def is_about_subject(self, index: int) -> bool:
-        """Whether what stands at token `index` is said of the truth's subject.
+        """Whether what stands at token `index` of the response is said of the truth's subject."""
+        if not self.truth.subject:
+            return True
+        words = self._truth_subject
+        return self.is_about(self.response, index, [main_name(words) if self.domain.uses_places else " ".join(words)])
+
+    def is_about(self, reading: Reading, index: int, subjects: Iterable[str]) -> bool:
+        """Whether what stands at token `index` of a text is said of one of `subjects`.
 
         It belongs to the one that directly follows ("28 °C in Madrid"), else to the nearest one named before it in its
         sentence, else after it there, else before that sentence.
         """
-        places, firsts = self._response_places
-        if not self.truth.subject or not places:
+        places, firsts = self._places_of(reading)
+        if not places:
             return True
-        first, last = self.response.sentence(index)
+        first, last = reading.sentence(index)
         at = bisect_right(firsts, index) - 1
-        if at + 1 < len(places) and self._follows(index, places[at + 1]):
+        if at + 1 < len(places) and self._follows(reading, index, places[at + 1]):
             nearest = at + 1
         elif at >= 0 and places[at].first >= first:
             nearest = at
@@ -249,26 +276,21 @@ class Case:
         else:
             return True
         around = places[max(0, nearest - 1) : nearest + 2]
-        joined = [place for place in around if place is places[nearest] or self._is_one_place(place, places[nearest])]
-        words = self._truth_subject
-        subject = main_name(words) if self.domain.uses_places else " ".join(words)
-        return any(_same_name(place.name, subject) for place in joined)
+        joined = [
+            place for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
+        ]
+        return any(_same_name(place.name, subject) for place in joined for subject in subjects)
 
-    def _follows(self, index: int, place: Place) -> bool:
+    def _follows(self, reading: Reading, index: int, place: Place) -> bool:
         """Whether a place stands directly behind what begins at token `index`, with a preposition between."""
         if not 1 < place.first - index <= _CLOSE + 1:
             return False
-        between = self.response.tokens[index + 1 : place.first]
+        between = reading.tokens[index + 1 : place.first]
         return (
             between[-1].text in self.reader.prepositions
             and not any(token.kind == "word" and not token.units for token in between[:-1])
             and not any(token.text in ",;.|" for token in between)
         )
-
-    def _is_one_place(self, a: Place, b: Place) -> bool:
-        """Whether two names are one place, as in 'Kallio, Helsinki'."""
-        left, right = sorted((a, b), key=lambda place: place.first)
-        return right.first == left.last + 2 and self.response.tokens[left.last + 1].text == ","
 
     def days_of(self, reading: Reading) -> dict[str, Mention]:
         """Days named in a text, each with its first mention; parts of a day are none."""
@@ -284,7 +306,7 @@ class Case:
             for moment in reading.moments
             if (day := self._day_of(moment)) is not None
         ]
-        dated = {at for mention in dates for at in range(mention.first, mention.last + 1)}
+        dated = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
         named = [
             mention
             for mention in reading.all("times")
@@ -330,6 +352,29 @@ class Case:
                     return _ANOTHER_DAY if day in _MONTHS and day != self.query_day else day
         return self.query_day
 
+    def is_part_of_day(self, index: int) -> bool:
+        """Whether what stands at token `index` of the response is said of a part of the day: this evening, tonight."""
+        times, firsts, parts = self._response_times
+        if not parts:
+            return False
+        first, _ = self.response.sentence(index)
+        start, stop = self._clause(index)
+        at = bisect_left(firsts, index)
+        near = times[max(0, at - 1) : at + 1]
+        inside = [mention for mention in near if start <= mention.first <= stop]
+        before = [mention for mention in near if first <= mention.first < index]
+        if not inside and not before:
+            return False
+        nearest = min(inside or before, key=lambda mention: abs(mention.first - index))
+        return any(at in parts for at in range(nearest.first, nearest.last + 1))
+
+    @cached_property
+    def _response_times(self) -> tuple[list[Mention], list[int], frozenset[int]]:
+        """Times by name, where they begin, and the tokens that name a part of the day."""
+        times = self.response.all("times")
+        parts = frozenset(part.last for part in self.response.all("part_of_day"))
+        return times, [mention.first for mention in times], parts
+
     def _clause(self, index: int) -> tuple[int, int]:
         tokens = self.response.tokens
         first, last = self.response.sentence(index)
@@ -354,7 +399,7 @@ class Case:
     def facts_for(self, quantity: Quantity) -> list[Fact]:
         """The facts that a figure can be compared with; none where the truth is silent."""
         day = self.day_at(quantity.first) if self.domain.by_day else None
-        if day in _PAST or not self.is_about_subject(quantity.first):
+        if day in _PAST or quantity.role in _UNCOMPARED or not self.is_about_subject(quantity.first):
             return []
         facts = [fact for fact in self.truth.facts if fact.kind == quantity.kind]
         if quantity.role in ("high", "low"):
@@ -524,6 +569,12 @@ class Case:
         named |= {at for mention in self.query.all("times") for at in range(mention.first, mention.last + 1)}
         words = [at for at, token in enumerate(self.query.tokens) if token.kind == "word"]
         return bool(named) and len(set(words) - named) <= 1
+
+
+def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
+    """Whether two names are one place, as in 'Kallio, Helsinki'."""
+    left, right = sorted((a, b), key=lambda place: place.first)
+    return right.first == left.last + 2 and reading.tokens[left.last + 1].text == ","
 
 
 def _date(day: str | None) -> date | None:
