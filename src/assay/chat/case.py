@@ -48,6 +48,8 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 _UNCOMPARED = frozenset({"change", "other"})
 # An answer that names this many states for one place and time names none.
 _TOO_MANY_STATES = 4
+# A line with a day, no figure and at most this many words can be a heading.
+_LONGEST_HEADING = 5
 # Longer clauses are looked at only this many tokens to either side.
 _CLAUSE_REACH = 20
 # A figure, its unit and a preposition: a place this near behind is what the figure is said of.
@@ -309,7 +311,7 @@ class Case:
         dated = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
         named = [
             mention
-            for mention in reading.all("times")
+            for mention in _longest(reading.all("times"))
             if mention.first not in dated and mention.keys[0].removeprefix("times.") not in _PARTS_OF_DAY
         ]
         return sorted([*named, *dates], key=lambda mention: mention.first)
@@ -348,9 +350,52 @@ class Case:
                 before = [mention for mention in near if mention.first < index]
                 if inside or before:
                     chosen = min(inside or before, key=lambda mention: abs(mention.first - index))
-                    day = chosen.keys[0].removeprefix("times.")
-                    return _ANOTHER_DAY if day in _MONTHS and day != self.query_day else day
+                    return self._true_day(chosen.keys[0].removeprefix("times."))
+            at = bisect_right(self._sections[0], self.response.starts[index]) - 1
+            if at >= 0 and self.response.starts[index] < self._sections[1][at][0]:
+                return self._true_day(self._sections[1][at][1])
         return self.query_day
+
+    def _true_day(self, day: str) -> str:
+        """The day itself, or that it is another one: a bare month, or a weekday that the truth's dates do not reach."""
+        if day == self.query_day:
+            return day
+        beyond = (
+            day in _WEEKDAYS and bool(self._true_dates) and not any(self._is_day(str(d), day) for d in self._true_dates)
+        )
+        return _ANOTHER_DAY if beyond or day in _MONTHS else day
+
+    @cached_property
+    def _sections(self) -> tuple[list[int], list[tuple[int, str]]]:
+        """Lines that stand under a day ("### Tuesday") or behind it ("Tuesday: …"): starts, and ends with the day."""
+        mentions, _ = self._response_days
+        mention_starts = [mention.start for mention in mentions]
+        figure_starts = [figure.start for figure in self.response.quantities]
+        starts: list[int] = []
+        ends: list[tuple[int, str]] = []
+        heading: str | None = None
+        used = False
+        start = 0
+        for line in self.response.text.splitlines(keepends=True):
+            stop = start + len(line)
+            at = bisect_left(mention_starts, start)
+            mention = mentions[at] if at < len(mentions) and mentions[at].start < stop else None
+            figure = bisect_left(figure_starts, start)
+            has_figure = figure < len(figure_starts) and figure_starts[figure] < stop
+            day = None if mention is None else mention.keys[0].removeprefix("times.")
+            if not line.strip():
+                heading = None if used else heading
+            elif mention is not None and not has_figure and _is_heading(line):
+                heading, used = day, False
+            elif mention is not None and _leads_line(self.response.text, start, mention, stop):
+                starts.append(start)
+                ends.append((stop, str(day)))
+            elif heading is not None:
+                starts.append(start)
+                ends.append((stop, heading))
+                used = True
+            start = stop
+        return starts, ends
 
     def is_part_of_day(self, index: int) -> bool:
         """Whether what stands at token `index` of the response is said of a part of the day: this evening, tonight."""
@@ -370,9 +415,14 @@ class Case:
 
     @cached_property
     def _response_times(self) -> tuple[list[Mention], list[int], frozenset[int]]:
-        """Times by name, where they begin, and the tokens that name a part of the day."""
-        times = self.response.all("times")
-        parts = frozenset(part.last for part in self.response.all("part_of_day"))
+        """Times by name and clock, where they begin, and the tokens that name a part of the day or an hour."""
+        clock = [
+            Mention(moment.start, moment.end, moment.first, moment.last, ("times.clock",))
+            for moment in self.response.moments
+            if moment.hour is not None
+        ]
+        times = sorted([*_longest(self.response.all("times")), *clock], key=lambda mention: mention.first)
+        parts = frozenset(part.last for part in [*self.response.all("part_of_day"), *clock])
         return times, [mention.first for mention in times], parts
 
     def _clause(self, index: int) -> tuple[int, int]:
@@ -575,6 +625,30 @@ def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
     """Whether two names are one place, as in 'Kallio, Helsinki'."""
     left, right = sorted((a, b), key=lambda place: place.first)
     return right.first == left.last + 2 and reading.tokens[left.last + 1].text == ","
+
+
+def _longest(mentions: Sequence[Mention]) -> list[Mention]:
+    """Without those that lie inside another: 'today' in 'later today'."""
+    kept: list[Mention] = []
+    for mention in mentions:
+        if kept and mention.last <= kept[-1].last:
+            if mention.first > kept[-1].first or mention.last < kept[-1].last:
+                continue
+        elif kept and mention.first == kept[-1].first:
+            kept.pop()
+        kept.append(mention)
+    return kept
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line that names a day is a heading and no sentence: '**Tuesday, Nov 17**'."""
+    return len(line.split()) <= _LONGEST_HEADING and line.rstrip(" *_\r\n")[-1:] not in tuple(".!?")
+
+
+def _leads_line(text: str, start: int, mention: Mention, stop: int) -> bool:
+    """Whether a line begins with a day and goes on with what is said of it: '- **Tuesday:** …'."""
+    after = text[mention.end : stop].lstrip("*_ )")
+    return not any(char.isalnum() for char in text[start : mention.start]) and after[:1] in (":", "–", "—", "-", "|")
 
 
 def _date(day: str | None) -> date | None:
