@@ -93,3 +93,10 @@ def test_cases_put_together_vary_as_single_ones_do(monkeypatch: pytest.MonkeyPat
     together = mean_replicates(sums, np.ones_like(sums), strata, reps=2000, seed=1)
     assert together.mean() == pytest.approx(single.mean(), abs=0.003)
     assert together.std() == pytest.approx(single.std(), rel=0.1)
+
+
+def test_a_difference_of_a_hundred_errors_is_clear_with_five_cases() -> None:
+    d = np.array([1.00, 1.01, 0.99, 1.02, 0.98])
+    found = difference(float(d.mean()), replicates_of(d), level=0.95, freedom=4, n=5)
+    assert found is not None
+    assert np.log(found.p) == pytest.approx(np.log(scipy_stats.ttest_1samp(d, 0).pvalue), abs=1.0)

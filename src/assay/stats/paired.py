@@ -60,7 +60,7 @@ def difference(
         return None
     tail = (1 - level) / 2 * 100
     low, high = np.percentile(usable, [tail, 100 - tail])
-    p = expanded(inverted(value, usable), freedom=freedom, n=n)
+    p = _tail(_score(value, usable), freedom, n)
     if n_differing is not None:
         p = max(p, min(1.0, 2.0 ** (1 - n_differing)))
     spread = float(usable.std()) * math.sqrt(n / max(freedom, 1))
@@ -68,27 +68,37 @@ def difference(
 
 
 def inverted(value: float, replicates: Floats) -> float:
-    """The two-sided p-value at which a percentile interval just leaves out 0, with 1 added to both counts.
-
-    Where fewer than ten resamples lie beyond 0, their number is too rough to be corrected for several tests, and the
-    tail of a normal with the replicates' spread takes its place: else a clear difference among many metrics would need
-    tens of thousands of resamples.
-    """
-    reps = len(replicates)
-    beyond = int(min((replicates <= 0).sum(), (replicates >= 0).sum()))
-    spread = float(replicates.std())
-    if beyond >= _RESOLVED:
-        return min(1.0, 2 * (1 + beyond) / (reps + 1))
-    tail = 2 * _NORMAL.cdf(-abs(value) / spread) if spread > 0 else 0.0
-    return max(tail, 2 * beyond / (reps + 1), _SMALLEST)
+    """The two-sided p-value at which a percentile interval just leaves out 0, with 1 added to both counts."""
+    return 2 * _NORMAL.cdf(-_score(value, replicates))
 
 
 def expanded(p: float, *, freedom: int, n: int) -> float:
     """A p-value of resampling with the tails of a t distribution of `freedom` degrees, and its spread put right."""
-    if p >= 1:
-        return 1.0
-    t = -_NORMAL.inv_cdf(p / 2) * math.sqrt(max(freedom, 1) / n)
-    return 2 * _NORMAL.cdf(-_normal_of_t(t, max(freedom, 1)))
+    return _tail(-_NORMAL.inv_cdf(p / 2), freedom, n) if p < 1 else 1.0
+
+
+def _score(value: float, replicates: Floats) -> float:
+    """How many standard errors lie between the difference and 0, by the share of resamples beyond 0.
+
+    Where fewer than ten resamples lie beyond 0, their number is too rough to be corrected for several tests, and the
+    replicates' spread takes its place: else a clear difference among many metrics would need tens of thousands of
+    resamples.
+    """
+    reps = len(replicates)
+    beyond = int(min((replicates <= 0).sum(), (replicates >= 0).sum()))
+    if beyond >= _RESOLVED:
+        return -_NORMAL.inv_cdf(min(1.0, 2 * (1 + beyond) / (reps + 1)) / 2)
+    spread = float(replicates.std())
+    score = abs(value) / spread if spread > 0 else math.inf
+    return min(score, -_NORMAL.inv_cdf(beyond / (reps + 1))) if beyond else score
+
+
+def _tail(score: float, freedom: int, n: int) -> float:
+    """Two-sided p-value of a score of resampling."""
+    if math.isinf(score):
+        return _SMALLEST
+    t = score * math.sqrt(max(freedom, 1) / n)
+    return min(1.0, max(2 * _NORMAL.cdf(-_normal_of_t(t, max(freedom, 1))), _SMALLEST))
 
 
 def cases_needed(
