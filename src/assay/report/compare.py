@@ -1,6 +1,6 @@
 """The HTML report about a comparison: verdicts with their intervals, and where single cases changed.
 
-Turns comparisons into rows of plain values; how a chart looks is in `charts.py`, how a page looks in `page.py`.
+Turns comparisons into rows of plain values; how a chart looks is in `charts`, how a page looks in `page.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The HTML report about events: tables of every protocol, and charts derived from the tally of `owa`.
 
-Turns reports into rows of plain values; how a chart looks is in `charts.py`, how a page looks in `page.py`.
+Turns reports into rows of plain values; how a chart looks is in `charts`, how a page looks in `page.py`.
 """
 
 from __future__ import annotations

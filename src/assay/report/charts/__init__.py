@@ -1,0 +1,145 @@
+"""Charts as data: each function turns rows of plain values into Vega-Lite specifications; it computes only layout.
+
+A chart is one or more *panels*, `{title of the panel: specification}`: panels stand side by side on a wide screen and
+below each other on a phone, which facets inside one Vega-Lite specification cannot. A function sees the rows of
+every model, so that panels that are to be compared share their axes. No rows give no panels.
+
+Colour tells models apart; where there is only one model, it tells the categories of events apart. The colours are
+not here: specifications name ranges and styles (`category`, `ordinal`, `heatmap`, `reference`, …) that the page fills
+in for light and dark. This module knows nothing of HTML, of events or of how a number was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+from assay.report.charts.comparison import differences, improvement, profiles
+from assay.report.charts.kinds import comparability, kinds_confusion
+from assay.report.charts.movement import direction_errors, displacement
+from assay.report.charts.parts import CATEGORIES, KINDS, Panels, Row, Rows, Spec
+from assay.report.charts.timing import error_over_position, signed_errors, time_error_distribution
+
+__all__ = [
+    "CATEGORIES",
+    "CHARTS",
+    "KINDS",
+    "Chart",
+    "Panels",
+    "Row",
+    "Rows",
+    "Spec",
+    "comparability",
+    "differences",
+    "direction_errors",
+    "displacement",
+    "error_over_position",
+    "improvement",
+    "kinds_confusion",
+    "profiles",
+    "signed_errors",
+    "time_error_distribution",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart with the words that go with it on a page."""
+
+    title: str
+    """What it shows."""
+    how_to_read: str
+    """One sentence for someone who sees it for the first time."""
+    nothing: str
+    """What was missing where there are no rows; completes 'nothing to draw: …'."""
+    draw: Callable[..., Panels]
+    """The function that draws it."""
+    panel: Literal["wide", "medium", "narrow"] = "wide"
+    """How much width a panel wants."""
+
+
+CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
+    {
+        chart.draw.__name__: chart
+        for chart in (
+            Chart(
+                "Comparable predictions",
+                "Each point is the share of predictions that decode and have the kind of the truth, with its interval; "
+                "further right is better, and what is not comparable enters none of the errors below.",
+                "no events",
+                comparability,
+            ),
+            Chart(
+                "Kinds, true and predicted",
+                "Each row is a true kind and adds up to 100 %; what lies off the diagonal was taken for something "
+                "else, could not be decoded (invalid) or was not there (missing).",
+                "no events",
+                kinds_confusion,
+            ),
+            Chart(
+                "Signed errors",
+                "A point left or right of the line at zero is a bias, and an interval that crosses the line does not "
+                "rule out that there is none.",
+                "no comparable events",
+                signed_errors,
+            ),
+            Chart(
+                "Time errors by category",
+                "The higher and narrower around the line at zero, the better the timing; mass to the right is late, to "
+                "the left early. The outermost bars hold all that lies further out. Each panel has its own vertical "
+                "scale.",
+                "no comparable events",
+                time_error_distribution,
+            ),
+            Chart(
+                "Time error along the episode",
+                "A line that rises to the right is an error that grows while the episode goes on; each thick stroke "
+                "spans the positions it was taken over. Each panel has its own vertical scale.",
+                "no comparable events",
+                error_over_position,
+            ),
+            Chart(
+                "Direction of mouse movements",
+                "Up is the true direction, right is a quarter turn clockwise, down is the opposite; the area of a "
+                "wedge is the share of movements that went that way. Predicted standstills have no direction and are "
+                "left out.",
+                "no mouse movements with a true direction",
+                direction_errors,
+                panel="medium",
+            ),
+            Chart(
+                "Mouse displacement",
+                "A perfect model lies on the dashed diagonal; a flatter cloud moves too little, a steeper one too "
+                "much, a level band along zero not at all. Cells at the edge hold all that lies further out.",
+                "no comparable mouse events",
+                displacement,
+                panel="narrow",
+            ),
+            Chart(
+                "Differences to the baseline",
+                "A point right of the line is better than the baseline, left of it worse; an interval that crosses "
+                "the line does not rule out that there is no difference.",
+                "no metric has an interval on both sides",
+                differences,
+            ),
+            Chart(
+                "Probability of improvement",
+                "How likely a case of the candidate scores better than a case of the baseline in the same stratum, "
+                "ties counting half; on the line at 50 % neither is ahead.",
+                "no metric was measured case by case",
+                improvement,
+            ),
+            Chart(
+                "Performance profiles",
+                "Each line is the share of cases above the value on the horizontal axis; where a higher value is "
+                "better, the higher line is ahead, and bands that overlap may be chance.",
+                "no metric was measured case by case",
+                profiles,
+                panel="medium",
+            ),
+        )
+    }
+)
+"""Every chart by its id, in the order in which a report shows them."""
