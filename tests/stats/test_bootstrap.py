@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from assay import stats
 from assay.errors import UsageError
-from assay.stats import Resampling, ratio_interval, sum_interval, value_intervals
-from assay.stats.bootstrap import _event, resample_weights
+from assay.stats import Resampling, by_event, ratio_interval, sum_interval, value_intervals
+from assay.stats.by_episode import resample_weights
 from assay.types import Distribution, Estimate, Floats, Ratio
 
 
@@ -118,7 +118,7 @@ def test_event_has_the_exact_distribution_of_small_samples(sample: list[float], 
 
 def replicates_of(x: Floats, statistic: str, reps: int) -> Floats:
     """The replicates themselves: an interval shows only two numbers of them."""
-    return _event(Distribution.of(x), statistic, Resampling("event", reps, seed=99))
+    return by_event.replicates(Distribution.of(x), statistic, reps=reps, seed=99)
 
 
 def share_up_to(sample: Floats, grid: Floats) -> Floats:
@@ -190,7 +190,7 @@ def test_many_episodes_use_fewer_blocks_and_give_the_same(monkeypatch: pytest.Mo
     plan, whole = Resampling("episode", 60, seed=2), [Distribution.of(part) for part in parts]
     usual = value_intervals(whole, ["iqm", "median", "mean"], plan)
     # As if there were thousands of episodes: at most 64 blocks of values.
-    monkeypatch.setattr(sys.modules["assay.stats.bootstrap"], "_BLOCK_CELLS", 1)
+    monkeypatch.setattr(sys.modules["assay.stats.by_episode"], "_BLOCK_CELLS", 1)
     fewer = value_intervals(whole, ["iqm", "median", "mean"], plan)
     for name, estimate in usual.items():
         assert (fewer[name].low, fewer[name].high) == pytest.approx((estimate.low, estimate.high), rel=1e-12)

@@ -76,6 +76,30 @@ def test_an_evaluation_is_stored_listed_shown_exported_tagged_and_deleted(data: 
     assert "no runs" in assay("runs", "list", cwd=tmp_path, **store).stderr
 
 
+def test_scored_conversations_are_stored_shown_and_exported(tmp_path: Path) -> None:
+    from assay.chat import samples
+    from assay.chat.transcript import write_jsonl
+
+    store = {"ASSAY_STORE": str(tmp_path / "runs.db")}
+    write_jsonl(samples.transcripts(), tmp_path / "said.jsonl")
+    made = assay("chat", "score", "said.jsonl", "--name", "talk", "--json", "live.json", cwd=tmp_path, **store)
+    assert made.returncode == 0, made.stderr
+    assert "run: " in made.stderr
+    shown = assay("runs", "show", "talk", cwd=tmp_path, **store)
+    assert made.stdout.strip() in shown.stdout
+    for name in ("out.json", "out.html", "out.parquet"):
+        exported = assay("runs", "export", "talk", name, cwd=tmp_path, **store)
+        assert exported.returncode == 0, exported.stderr
+    live, stored = (json.loads((tmp_path / name).read_text()) for name in ("live.json", "out.json"))
+    assert (stored["summary"], stored["passes"], stored["answers"]) == (
+        live["summary"],
+        live["passes"],
+        live["answers"],
+    )
+    rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert len(rows) == sum(len(answer["metrics"]) for answer in live["answers"])
+
+
 def test_without_a_store_nothing_is_kept(data: Path, tmp_path: Path) -> None:
     store = tmp_path / "runs.db"
     words = ("events", "eval", data / "pred.jsonl", data / "truth.jsonl", "--reps", 20, "--no-store")

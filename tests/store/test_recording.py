@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,8 @@ def test_digests_are_of_bytes_names_and_columns(tmp_path: Path, truth: EventStre
     assert digest(["ab", "c"]) != digest(["a", "bc"])
     assert digest(truth) == digest(truth[:]) != digest(truth[1:])
     assert digest("memory://somewhere/else")["sha256"] is None
+
+
+def test_a_pipe_is_not_read_a_second_time(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert digest(str(tmp_path / "pipe")) == {"sha256": None}

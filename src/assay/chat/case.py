@@ -6,7 +6,7 @@ Knows the reading of each text, the truth and the domain's data; knows no metric
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from assay.chat.domain import Domain, Fact, Truth, leaves
 from assay.chat.figures import Quantity
 from assay.chat.lexicon import Kind
+from assay.chat.moments import Moment
 from assay.chat.places import main_name, words_of
 from assay.chat.text import Mention, Place, Reader, Reading
 from assay.chat.trajectory import Call, Trajectory
@@ -22,11 +23,33 @@ from assay.chat.trajectory import Call, Trajectory
 Said = TypeVar("Said", Mention, Quantity)
 
 _PRESENT = frozenset({"now", "today"})
-_PAST = frozenset({"yesterday"})
+# A day that the truth says nothing about; a bare month ("the average for May") is one too.
+_ANOTHER_DAY = "another day"
+_PAST = frozenset({"yesterday", _ANOTHER_DAY})
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
+_MONTHS = frozenset(
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+# Roles of figures that the truth has nothing for: by how much, and those of something else (the sea, an average).
+_UNCOMPARED = frozenset({"change", "other"})
 # An answer that names this many states for one place and time names none.
 _TOO_MANY_STATES = 4
+# A line with a day, no figure and at most this many words can be a heading.
+_LONGEST_HEADING = 5
 # Longer clauses are looked at only this many tokens to either side.
 _CLAUSE_REACH = 20
 # A figure, its unit and a preposition: a place this near behind is what the figure is said of.
@@ -65,6 +88,7 @@ class Case:
     derived: dict[str, object] = field(default_factory=dict)
     """What metrics have worked out for several of their rules."""
     _places: dict[int, frozenset[str]] = field(default_factory=dict)
+    _located: dict[int, tuple[list[Place], list[int]]] = field(default_factory=dict)
 
     # --- what is asked ----------------------------------------------------------------------------------------------
 
@@ -213,28 +237,37 @@ class Case:
         """The folded words of what the truth is about; what follows a comma ('Helsinki, FI') is left out."""
         return words_of(self.truth.subject.split(",")[0]) if self.truth.subject else ()
 
-    @cached_property
-    def _response_places(self) -> tuple[list[Place], list[int]]:
-        places = self._named(self.response)
-        return places, [place.first for place in places]
+    def _places_of(self, reading: Reading) -> tuple[list[Place], list[int]]:
+        known = self._located.get(id(reading))
+        if known is None:
+            places = self._named(reading)
+            known = self._located[id(reading)] = places, [place.first for place in places]
+        return known
 
     @property
     def response_places(self) -> list[Place]:
         """Subjects that the response names, in order."""
-        return self._response_places[0]
+        return self._places_of(self.response)[0]
 
     def is_about_subject(self, index: int) -> bool:
-        """Whether what stands at token `index` is said of the truth's subject.
+        """Whether what stands at token `index` of the response is said of the truth's subject."""
+        if not self.truth.subject:
+            return True
+        words = self._truth_subject
+        return self.is_about(self.response, index, [main_name(words) if self.domain.uses_places else " ".join(words)])
+
+    def is_about(self, reading: Reading, index: int, subjects: Iterable[str]) -> bool:
+        """Whether what stands at token `index` of a text is said of one of `subjects`.
 
         It belongs to the one that directly follows ("28 °C in Madrid"), else to the nearest one named before it in its
         sentence, else after it there, else before that sentence.
         """
-        places, firsts = self._response_places
-        if not self.truth.subject or not places:
+        places, firsts = self._places_of(reading)
+        if not places:
             return True
-        first, last = self.response.sentence(index)
+        first, last = reading.sentence(index)
         at = bisect_right(firsts, index) - 1
-        if at + 1 < len(places) and self._follows(index, places[at + 1]):
+        if at + 1 < len(places) and self._follows(reading, index, places[at + 1]):
             nearest = at + 1
         elif at >= 0 and places[at].first >= first:
             nearest = at
@@ -245,35 +278,61 @@ class Case:
         else:
             return True
         around = places[max(0, nearest - 1) : nearest + 2]
-        joined = [place for place in around if place is places[nearest] or self._is_one_place(place, places[nearest])]
-        words = self._truth_subject
-        subject = main_name(words) if self.domain.uses_places else " ".join(words)
-        return any(_same_name(place.name, subject) for place in joined)
+        joined = [
+            place for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
+        ]
+        return any(_same_name(place.name, subject) for place in joined for subject in subjects)
 
-    def _follows(self, index: int, place: Place) -> bool:
+    def _follows(self, reading: Reading, index: int, place: Place) -> bool:
         """Whether a place stands directly behind what begins at token `index`, with a preposition between."""
         if not 1 < place.first - index <= _CLOSE + 1:
             return False
-        between = self.response.tokens[index + 1 : place.first]
+        between = reading.tokens[index + 1 : place.first]
         return (
             between[-1].text in self.reader.prepositions
             and not any(token.kind == "word" and not token.units for token in between[:-1])
             and not any(token.text in ",;.|" for token in between)
         )
 
-    def _is_one_place(self, a: Place, b: Place) -> bool:
-        """Whether two names are one place, as in 'Kallio, Helsinki'."""
-        left, right = sorted((a, b), key=lambda place: place.first)
-        return right.first == left.last + 2 and self.response.tokens[left.last + 1].text == ","
-
     def days_of(self, reading: Reading) -> dict[str, Mention]:
         """Days named in a text, each with its first mention; parts of a day are none."""
         days: dict[str, Mention] = {}
-        for mention in reading.all("times"):
-            name = mention.keys[0].removeprefix("times.")
-            if name not in _PARTS_OF_DAY:
-                days.setdefault(name, mention)
+        for mention in self._day_mentions(reading):
+            days.setdefault(mention.keys[0].removeprefix("times."), mention)
         return days
+
+    def _day_mentions(self, reading: Reading) -> list[Mention]:
+        """Days by name and by date, in order; a date is named as the truth names it ('times.2026-11-20')."""
+        dates = [
+            Mention(moment.start, moment.end, moment.first, moment.last, (f"times.{day}",))
+            for moment in reading.moments
+            if (day := self._day_of(moment)) is not None
+        ]
+        dated = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
+        named = [
+            mention
+            for mention in _longest(reading.all("times"))
+            if mention.first not in dated and mention.keys[0].removeprefix("times.") not in _PARTS_OF_DAY
+        ]
+        return sorted([*named, *dates], key=lambda mention: mention.first)
+
+    def _day_of(self, moment: Moment) -> str | None:
+        """The truth's name of a date; None where the truth has no dates to compare it with."""
+        if moment.month is None or not self._true_dates:
+            return None
+        if self._today is not None and moment.is_date(self._today):
+            return "today"
+        return next((day.isoformat() for day in self._true_dates if moment.is_date(day)), _ANOTHER_DAY)
+
+    @cached_property
+    def _true_dates(self) -> list[date]:
+        """The dates that the truth has something for, ascending."""
+        days = {*self.truth.states, *(fact.day for fact in self.truth.facts), self.truth.today}
+        return sorted(filter(None, map(_date, days)))
+
+    @cached_property
+    def _today(self) -> date | None:
+        return _date(self.truth.today)
 
     def day_at(self, index: int) -> str | None:
         """The day that what stands at token `index` of the response is said of; the one asked about by default.
@@ -291,8 +350,80 @@ class Case:
                 before = [mention for mention in near if mention.first < index]
                 if inside or before:
                     chosen = min(inside or before, key=lambda mention: abs(mention.first - index))
-                    return chosen.keys[0].removeprefix("times.")
+                    return self._true_day(chosen.keys[0].removeprefix("times."))
+            at = bisect_right(self._sections[0], self.response.starts[index]) - 1
+            if at >= 0 and self.response.starts[index] < self._sections[1][at][0]:
+                return self._true_day(self._sections[1][at][1])
         return self.query_day
+
+    def _true_day(self, day: str) -> str:
+        """The day itself, or that it is another one: a bare month, or a weekday that the truth's dates do not reach."""
+        if day == self.query_day:
+            return day
+        beyond = (
+            day in _WEEKDAYS and bool(self._true_dates) and not any(self._is_day(str(d), day) for d in self._true_dates)
+        )
+        return _ANOTHER_DAY if beyond or day in _MONTHS else day
+
+    @cached_property
+    def _sections(self) -> tuple[list[int], list[tuple[int, str]]]:
+        """Lines that stand under a day ("### Tuesday") or behind it ("Tuesday: …"): starts, and ends with the day."""
+        mentions, _ = self._response_days
+        mention_starts = [mention.start for mention in mentions]
+        figure_starts = [figure.start for figure in self.response.quantities]
+        starts: list[int] = []
+        ends: list[tuple[int, str]] = []
+        heading: str | None = None
+        used = False
+        start = 0
+        for line in self.response.text.splitlines(keepends=True):
+            stop = start + len(line)
+            at = bisect_left(mention_starts, start)
+            mention = mentions[at] if at < len(mentions) and mentions[at].start < stop else None
+            figure = bisect_left(figure_starts, start)
+            has_figure = figure < len(figure_starts) and figure_starts[figure] < stop
+            day = None if mention is None else mention.keys[0].removeprefix("times.")
+            if not line.strip():
+                heading = None if used else heading
+            elif mention is not None and not has_figure and _is_heading(line):
+                heading, used = day, False
+            elif mention is not None and _leads_line(self.response.text, start, mention, stop):
+                starts.append(start)
+                ends.append((stop, str(day)))
+            elif heading is not None:
+                starts.append(start)
+                ends.append((stop, heading))
+                used = True
+            start = stop
+        return starts, ends
+
+    def is_part_of_day(self, index: int) -> bool:
+        """Whether what stands at token `index` of the response is said of a part of the day: this evening, tonight."""
+        times, firsts, parts = self._response_times
+        if not parts:
+            return False
+        first, _ = self.response.sentence(index)
+        start, stop = self._clause(index)
+        at = bisect_left(firsts, index)
+        near = times[max(0, at - 1) : at + 1]
+        inside = [mention for mention in near if start <= mention.first <= stop]
+        before = [mention for mention in near if first <= mention.first < index]
+        if not inside and not before:
+            return False
+        nearest = min(inside or before, key=lambda mention: abs(mention.first - index))
+        return any(at in parts for at in range(nearest.first, nearest.last + 1))
+
+    @cached_property
+    def _response_times(self) -> tuple[list[Mention], list[int], frozenset[int]]:
+        """Times by name and clock, where they begin, and the tokens that name a part of the day or an hour."""
+        clock = [
+            Mention(moment.start, moment.end, moment.first, moment.last, ("times.clock",))
+            for moment in self.response.moments
+            if moment.hour is not None
+        ]
+        times = sorted([*_longest(self.response.all("times")), *clock], key=lambda mention: mention.first)
+        parts = frozenset(part.last for part in [*self.response.all("part_of_day"), *clock])
+        return times, [mention.first for mention in times], parts
 
     def _clause(self, index: int) -> tuple[int, int]:
         tokens = self.response.tokens
@@ -307,11 +438,7 @@ class Case:
 
     @cached_property
     def _response_days(self) -> tuple[list[Mention], list[int]]:
-        mentions = [
-            mention
-            for mention in self.response.all("times")
-            if mention.keys[0].removeprefix("times.") not in _PARTS_OF_DAY
-        ]
+        mentions = self._day_mentions(self.response)
         return mentions, [mention.first for mention in mentions]
 
     # --- what is true -----------------------------------------------------------------------------------------------
@@ -322,19 +449,29 @@ class Case:
     def facts_for(self, quantity: Quantity) -> list[Fact]:
         """The facts that a figure can be compared with; none where the truth is silent."""
         day = self.day_at(quantity.first) if self.domain.by_day else None
-        if day in _PAST or not self.is_about_subject(quantity.first):
+        if day in _PAST or quantity.role in _UNCOMPARED or not self.is_about_subject(quantity.first):
             return []
         facts = [fact for fact in self.truth.facts if fact.kind == quantity.kind]
         if quantity.role in ("high", "low"):
             return self._on_day([fact for fact in facts if fact.role == quantity.role], day)
-        if day is None or day in _PRESENT or day not in self._later_days:
-            return [fact for fact in facts if fact.role == quantity.role and fact.day is None]
-        return self._on_day([fact for fact in facts if fact.day is not None], day)
+        current = [fact for fact in facts if fact.role == quantity.role and fact.day is None]
+        if not self._is_later(day):
+            return current
+        later = self._on_day([fact for fact in facts if fact.day is not None], day)
+        return [*later, *current] if self._may_be_today(day) else later
 
     def _on_day(self, facts: list[Fact], day: str | None) -> list[Fact]:
         """Those of the day; where the truth's days cannot be told apart by name, all of them."""
         exact = [fact for fact in facts if self._is_day(fact.day, day)]
         return exact or facts
+
+    def _is_later(self, day: str | None) -> bool:
+        """Whether a day, by name or by date, is one to come."""
+        return day is not None and (day in self._later_days or day[:1].isdigit())
+
+    def _may_be_today(self, day: str | None) -> bool:
+        """Whether a date may be today's: the first that the truth has, where it does not say which day it is."""
+        return self._today is None and bool(self._true_dates) and day == self._true_dates[0].isoformat()
 
     @cached_property
     def _later_days(self) -> frozenset[str]:
@@ -343,17 +480,16 @@ class Case:
     def _is_day(self, true_day: str | None, said: str | None) -> bool:
         if true_day is None or said is None or true_day == said:
             return true_day == said or (true_day is None and said in _PRESENT)
-        try:
-            moment = date.fromisoformat(true_day)
-        except ValueError:
+        moment = _date(true_day)
+        if moment is None:
             return False
         if said in _WEEKDAYS:
             return moment.weekday() == _WEEKDAYS.index(said)
         if said == "weekend":
             return moment.weekday() >= 5
-        if self.truth.today is None or not self.truth.today[:4].isdigit():
+        today = self._today
+        if today is None:
             return False
-        today = date.fromisoformat(self.truth.today[:10])
         return moment == {"tomorrow": today + timedelta(days=1), "today": today, "now": today}.get(said)
 
     @cached_property
@@ -361,7 +497,9 @@ class Case:
         """The states in words that hold at the time asked about."""
         states = self.truth.states
         day = self.query_day
-        if day is not None and day in self._later_days:
+        if self._asks_outlook:
+            return list(states.values())
+        if day is not None and self._is_later(day):
             exact = [words for true_day, words in states.items() if self._is_day(true_day, day)]
             later = exact or [words for true_day, words in states.items() if true_day is not None]
             if later:
@@ -370,27 +508,34 @@ class Case:
             return [states[None]]
         return list(states.values())
 
-    def states_named(self) -> dict[str, list[Mention]]:
-        """States that the response names for the subject at the time asked about; too many at once are none."""
-        asked_later = self.query_day in self._later_days
-        named: dict[str, list[Mention]] = {}
-        for state, mentions in self.said_by_name("states").items():
-            fitting = [
-                mention
-                for mention in mentions
-                if self.is_about_subject(mention.first) and self._is_asked_time(mention, later=asked_later)
-            ]
-            if fitting:
-                named[state] = fitting
-        return {} if len(named) >= _TOO_MANY_STATES else named
+    @property
+    def _asks_outlook(self) -> bool:
+        """Whether a forecast is asked for and no day is named: any that the truth has will do."""
+        return self.asks_later and not self.days_of(self.query)
 
-    def _is_asked_time(self, mention: Mention, *, later: bool) -> bool:
-        if not self.domain.by_day:
+    def states_named(self) -> dict[str, list[Mention]]:
+        """States that the response names for the subject at the time asked about; too many for one day are none."""
+        now = self.states_in(self.truth.states.get(None, ""))
+        named: dict[str, list[Mention]] = {}
+        by_day: dict[str | None, set[str]] = {}
+        for state, mentions in self.said_by_name("states").items():
+            for mention in mentions:
+                day = self.day_at(mention.first) if self.domain.by_day else None
+                if self.is_about_subject(mention.first) and self._is_asked_time(day, is_true_now=state in now):
+                    named.setdefault(state, []).append(mention)
+                    by_day.setdefault(day, set()).add(state)
+        return {} if any(len(states) >= _TOO_MANY_STATES for states in by_day.values()) else named
+
+    def _is_asked_time(self, day: str | None, *, is_true_now: bool) -> bool:
+        if day is None or day == self.query_day:
             return True
-        day = self.day_at(mention.first)
-        if later:
-            return day is None or day == self.query_day or day in self._later_days
-        return day is None or day in _PRESENT or day not in self._later_days | _PAST
+        if self._asks_outlook:
+            return day not in _PAST
+        if self._is_later(self.query_day):
+            return self._is_later(day)
+        if self._may_be_today(day):  # said of the day's forecast, it contradicts nothing
+            return is_true_now
+        return day in _PRESENT or not (self._is_later(day) or day in _PAST)
 
     def has_aspect(self, name: str) -> bool:
         """Whether an aspect holds ('cold'): by the truth, or where it is silent by the response."""
@@ -474,6 +619,44 @@ class Case:
         named |= {at for mention in self.query.all("times") for at in range(mention.first, mention.last + 1)}
         words = [at for at, token in enumerate(self.query.tokens) if token.kind == "word"]
         return bool(named) and len(set(words) - named) <= 1
+
+
+def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
+    """Whether two names are one place, as in 'Kallio, Helsinki'."""
+    left, right = sorted((a, b), key=lambda place: place.first)
+    return right.first == left.last + 2 and reading.tokens[left.last + 1].text == ","
+
+
+def _longest(mentions: Sequence[Mention]) -> list[Mention]:
+    """Without those that lie inside another: 'today' in 'later today'."""
+    kept: list[Mention] = []
+    for mention in mentions:
+        if kept and mention.last <= kept[-1].last:
+            if mention.first > kept[-1].first or mention.last < kept[-1].last:
+                continue
+        elif kept and mention.first == kept[-1].first:
+            kept.pop()
+        kept.append(mention)
+    return kept
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line that names a day is a heading and no sentence: '**Tuesday, Nov 17**'."""
+    return len(line.split()) <= _LONGEST_HEADING and line.rstrip(" *_\r\n")[-1:] not in tuple(".!?")
+
+
+def _leads_line(text: str, start: int, mention: Mention, stop: int) -> bool:
+    """Whether a line begins with a day and goes on with what is said of it: '- **Tuesday:** …'."""
+    after = text[mention.end : stop].lstrip("*_ )")
+    return not any(char.isalnum() for char in text[start : mention.start]) and after[:1] in (":", "–", "—", "-", "|")
+
+
+def _date(day: str | None) -> date | None:
+    """The date that a day of the truth is, where it is one."""
+    try:
+        return date.fromisoformat(day[:10]) if day else None
+    except ValueError:
+        return None
 
 
 def _same_name(name: str, other: str) -> bool:

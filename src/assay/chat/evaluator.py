@@ -5,6 +5,7 @@ A wrong type is an error that names the field; odd text is scored.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
@@ -18,7 +19,7 @@ from assay.chat.metric import METRICS, Entry, Metric
 from assay.chat.metrics._characteristics import check
 from assay.chat.places import words_of
 from assay.chat.text import Reader
-from assay.chat.trajectory import Call
+from assay.chat.trajectory import Call, failure_in
 from assay.errors import UsageError
 
 METRIC_NAMES = (
@@ -40,6 +41,8 @@ METRIC_NAMES = (
 )
 """The fifteen, in the order in which they are shown; metrics of other packages follow by name."""
 
+_USER_ROLES = ("user", "human")
+_ASSISTANT_ROLES = ("assistant", "model", "ai", "bot")
 _USER_SIDES = ("user", "query", "user_query", "user_message", "human", "question", "message")
 _ASSISTANT_SIDES = ("assistant", "response", "assistant_response", "bot_response", "agent", "ai", "bot", "answer")
 
@@ -143,10 +146,10 @@ class ChatbotEvaluator:
                     f"{where} is {_name(turn)}, not a turn", hint="Give a dictionary with user and assistant"
                 )
             if "role" in turn:
-                role, said = turn["role"], self._side(turn, ("content",), where)
-                if role == "user":
+                role, said = turn["role"], self._side(turn, ("content", "parts", "text"), where)
+                if role in _USER_ROLES:
                     exchanges.append(Exchange(said, None))
-                elif role == "assistant" and said is not None:
+                elif role in _ASSISTANT_ROLES and said is not None:
                     open_turn = exchanges and exchanges[-1].assistant is None
                     user = exchanges.pop().user if open_turn else None
                     exchanges.append(Exchange(user, said))
@@ -159,7 +162,7 @@ class ChatbotEvaluator:
     def _side(self, turn: Mapping[str, Any], names: Sequence[str], where: str) -> Any:
         for name in names:
             if turn.get(name) is not None:
-                return self.reader.read(_text(turn[name], f"{where}.{name}"))
+                return self.reader.read(_content(turn[name], f"{where}.{name}"))
         return None
 
     def _preferences(self, data: Mapping[str, Any] | None) -> frozenset[str]:
@@ -179,6 +182,14 @@ def _text(value: object, field: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{field} is {_name(value)}, not a text", hint="Give a string")
     return value
+
+
+def _content(value: object, field: str) -> str:
+    """The text of one side: itself, or the texts of its parts (`[{"type": "text", "text": …}]`)."""
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        return _text(value, field)
+    parts = [part.get("text") if isinstance(part, Mapping) else part for part in value]
+    return "\n".join(_text(part, f"{field}[{at}]") for at, part in enumerate(parts) if part is not None)
 
 
 def _sequence(value: Any, field: str) -> Sequence[Any]:
@@ -211,12 +222,22 @@ def _calls(value: Any, field: str) -> tuple[Call, ...] | None:
     return tuple(_call(call, f"{field}[{at}]") for at, call in enumerate(_sequence(value, field)))
 
 
+def _parsed(arguments: Any) -> Any:
+    """Arguments as a table; many services give them as JSON in a text."""
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments) if arguments.strip() else None
+    except ValueError:
+        return arguments
+
+
 def _call(value: Any, field: str) -> Call:
     if isinstance(value, Call):
         return value
     if not isinstance(value, Mapping):
         raise UsageError(f"{field} is {_name(value)}, not a call", hint="Give a dictionary with name and arguments")
-    arguments = value.get("arguments")
+    arguments = _parsed(value.get("arguments"))
     if arguments is not None and not isinstance(arguments, Mapping):
         raise UsageError(f"{field}.arguments is {_name(arguments)}, not a table", hint="Give a dictionary")
     error = value.get("error")
@@ -227,7 +248,7 @@ def _call(value: Any, field: str) -> Call:
         name=_text(value.get("name"), f"{field}.name"),
         arguments=dict(arguments or {}),
         result=value.get("result"),
-        error=str(error) if error else None,
+        error=str(error) if error else failure_in(value.get("result")),
         duration=duration,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from assay.chat.lexicon import Lexicon, Unit
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _DASHES = frozenset("-–—−‑")
 _MINUS = frozenset("-−–‑")
 _STOPS = frozenset(".!?…\n;")
+_EXTREMES = frozenset({"high", "low"})
 # Digits beyond this many are no figure anyone meant.
 _LONGEST_NUMBER = 18
 # A role may stand this many tokens before its figure.
@@ -63,6 +65,7 @@ def read_figures(reading: Reading, lexicon: Lexicon) -> None:
             at += 1
     if reading.quantities:
         parser.give_roles()
+        parser.pair_highs_with_lows()
 
 
 @dataclass(slots=True)
@@ -80,6 +83,7 @@ class _Parser:
         self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
         self.units = lexicon.units
         self.kinds = lexicon.kinds
+        self.roles = lexicon.roles
         language = lexicon.language
         self.before = frozenset(language["signs_before"])
         self.after = [tuple(words) for words in language["signs_after"]]
@@ -266,6 +270,16 @@ class _Parser:
                 role = self.role_before(quantity, before, roles, ends) or self.role_after(quantity, after, by_first)
                 if role is not None:
                     self.take(quantity, role.keys[0].rpartition(".")[2])
+
+    def pair_highs_with_lows(self) -> None:
+        """'18 °C / 9 °C' is a high and a low; '15 °C / 59 °F' is one temperature in two units."""
+        quantities = self.reading.quantities
+        for a, b in pairwise(quantities):
+            between = self.tokens[a.last + 1 : b.first]
+            if a.unit.name != b.unit.name or [token.text for token in between] != ["/"] or a.high == b.high:
+                continue
+            if {a.role, b.role} <= {"actual", *_EXTREMES} and self.roles.get(a.kind, set()) >= _EXTREMES:
+                a.role, b.role = ("high", "low") if a.high > b.high else ("low", "high")
 
     def role_before(self, quantity: Quantity, before: int, roles: list[Mention], ends: list[int]) -> Mention | None:
         at = bisect_left(ends, quantity.first) - 1

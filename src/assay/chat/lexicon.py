@@ -110,6 +110,8 @@ class Lexicon:
     units: dict[str, list[Unit]] = field(default_factory=dict)
     """By first token, the longest first."""
     kinds: dict[str, Kind] = field(default_factory=dict)
+    roles: dict[str, set[str]] = field(default_factory=dict)
+    """The roles that figures of a kind can have."""
 
     def add(self, key: str, entries: Iterable[str]) -> None:
         """Add the entries of the list `key`."""
@@ -212,6 +214,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
         for kind, roles in source.get("roles", {}).items():
             for role, entries in roles.items():
                 lexicon.add(f"role.{kind}.{role}", entries)
+                lexicon.roles.setdefault(kind, set()).add(role)
         for kind, changes in source.get("changes", {}).items():
             lexicon.add(f"change.{kind}", changes["after"])
         lexicon.add_units(source.get("units", {}))

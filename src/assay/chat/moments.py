@@ -42,6 +42,7 @@ class Moment:
 def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
     """Every date and clock time in the text, in order."""
     months = {name: at for at, name in enumerate(lexicon.language["months"], 1)}
+    months |= lexicon.language.get("months_short", {})
     halves: dict[str, int] = lexicon.language["halves_of_day"]
     ordinals = frozenset(lexicon.language["ordinal_endings"])
     links = frozenset(lexicon.language["day_of_month"])
@@ -87,7 +88,8 @@ def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
                 continue
         elif token.text in months and (day := number(at + 1, 1, 31)) is not None:
             last = at + 1 + (text(at + 2) in ordinals)
-            at = add(at, last, month=months[token.text], day=day)
+            stated = number(last + 2, 1000, 9999) if text(last + 1) == "," else number(last + 1, 1000, 9999)
+            at = add(at, last, month=months[token.text], day=day, year=stated)
             continue
         at += 1
     return found

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from assay.chat.trajectory import failure_in
 from assay.chat.transcript import Transcript, json_lines, load_json, parse
 from assay.errors import SourceError, unknown_name
 
@@ -178,10 +179,9 @@ def _arguments(raw: Any) -> dict[str, Any]:
 def _give_result(call: dict[str, Any], text: str | None) -> None:
     result = _json(text)
     call["result"] = result
-    if isinstance(result, Mapping) and result.get("error"):
-        call["error"] = str(result["error"])
-    elif isinstance(result, str) and result.lower().startswith("error"):
-        call["error"] = result
+    failure = failure_in(result)
+    if failure is not None:
+        call["error"] = failure
 
 
 def _json(text: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.metric import METRICS, PROTOCOL, Entry, Metric
+from assay.chat.metric import METRICS, PROTOCOL, Entry, Evidence, Metric
 from assay.chat.transcript import Transcript, Turn
 from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
 from assay.types import Estimate, Run
@@ -191,12 +191,16 @@ def rebuilt(run: Run, answers: Iterable[KeptAnswer]) -> Scores:
             answer.turn,
             answer.query,
             answer.response,
-            {name: Entry(entry) for name, entry in answer.entries.items()},
+            {name: _entry(entry) for name, entry in answer.entries.items()},
             answer.passed,
         )
         for answer in answers
     )
     return Scores(tuple(found), tuple(metrics), run.seed)
+
+
+def _entry(kept: dict[str, Any]) -> Entry:
+    return Entry(kept | {"evidence": [Evidence(line) for line in kept["evidence"]]})
 
 
 def _answers(transcript: Transcript, evaluator: ChatbotEvaluator) -> list[Answer]:

@@ -18,6 +18,10 @@ from assay.chat.places import City, Names, fold, gazetteer
 
 # How many tokens a negation or an "if" reaches ahead inside its clause.
 _REACH = 8
+# "A 10 % slight chance": how near a percentage stands before what it is a chance of.
+_NEXT = 2
+# A chance below this, in percent, does not say that something will be: forecasters call it slight.
+_SLIGHT_CHANCE = 30.0
 # Texts longer than this are not kept: they are rare, and would crowd out the turns of a conversation.
 _LONGEST_KEPT = 4_000
 # A lower-case word after "in" or "for" is a place only where at least this many people live there.
@@ -176,6 +180,7 @@ class Reader:
         self._final = frozenset(language["negation"].get("final", ()))
         self._ended = frozenset(language["negation"].get("ended", ()))
         self._free = frozenset(language["negation"].get("compounds", ()))
+        self._question_words = frozenset(language.get("question_words", ()))
         self._denials = tuple(language["negation"]["endings"])
         self.prepositions = frozenset(language["place_prepositions"])
         self._ordinary = frozenset(language["ordinary_names"].split())
@@ -303,6 +308,7 @@ class Reader:
         zeros = [q.first for q in reading.quantities if q.kind == "percentage" and q.high == 0]
         denials = sorted([mention.last for mention in reading.all("negation")] + zeros)
         guesses = [mention.last for mention in reading.all("hypothesis")]
+        faint = self._faint_chances(reading)
         questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
         heaps = self._word_heaps(reading)
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
@@ -315,11 +321,64 @@ class Reader:
                 unsaid = (
                     denied
                     or (bool(guesses) and self._in_reach(reading, said.first, guesses, frozenset()))
-                    or (questions and reading.is_question(said.first))
+                    or (bool(faint) and self._in_reach(reading, said.first, faint, self._negation_stops))
+                    or (questions and self._is_asked(reading, said.first))
                     or said.first in heaps
                 )
                 verdict = judged[where] = (denied, not unsaid)
             said.denied, said.asserted = verdict
+
+    def _faint_chances(self, reading: Reading) -> list[int]:
+        """Where a small chance of something is told: 'a 10 % chance of rain', 'chance of rain: 10 %'."""
+        percentages = [q for q in reading.quantities if q.kind == "percentage"]
+        if not percentages:
+            return []
+        firsts = [q.first for q in percentages]
+        found = []
+        for chance in reading.all("chance"):
+            at = bisect_left(firsts, chance.first)
+            before = percentages[at - 1] if at and chance.first - percentages[at - 1].last <= _NEXT else None
+            after = percentages[at] if at < len(firsts) and firsts[at] - chance.last <= _REACH else None
+            percentage = before or after
+            if percentage is not None and percentage.high < _SLIGHT_CHANCE:
+                between = reading.tokens[min(chance.last, percentage.last) : max(chance.first, percentage.first)]
+                if not any(token.text in _STOPS or token.text == "," for token in between):
+                    found.append(chance.last)
+        return found
+
+    def _is_asked(self, reading: Reading, index: int) -> bool:
+        """Whether what stands at token `index` is asked and not said.
+
+        A statement that leads up to a question ("It's raining, do you have an umbrella?") is said, and so is what is
+        suggested by asking ("How about a museum?").
+        """
+        if not reading.is_question(index):
+            return False
+        first, _ = reading.sentence(index)
+        suggestions = self._first_tokens(reading, "suggestion")
+        at = bisect_right(suggestions, index) - 1
+        if at >= 0 and suggestions[at] >= first:
+            return False
+        while first < index and reading.tokens[first].kind != "word":
+            first += 1
+        if not self._question_words or reading.tokens[first].text in self._question_words:
+            return True
+        marks = self._clause_marks(reading)
+        at = bisect_left(marks, first)
+        return at >= len(marks) or not (first + 2 < marks[at] and index < marks[at] <= reading.sentence(index)[1])
+
+    def _first_tokens(self, reading: Reading, key: str) -> list[int]:
+        known = reading.memory.get(f"first {key}")
+        if not isinstance(known, list):
+            known = reading.memory[f"first {key}"] = [mention.first for mention in reading.all(key)]
+        return known
+
+    def _clause_marks(self, reading: Reading) -> list[int]:
+        known = reading.memory.get("clause marks")
+        if not isinstance(known, list):
+            known = [at for at, token in enumerate(reading.tokens) if token.text in _CLAUSE_MARKS]
+            reading.memory["clause marks"] = known
+        return known
 
     def _is_denied(self, reading: Reading, first: int, last: int, denials: Sequence[int], zeros: Sequence[int]) -> bool:
         if self._in_reach(reading, first, denials, self._negation_stops):

@@ -27,6 +27,16 @@ class Call:
     """Seconds."""
 
 
+def failure_in(result: object) -> str | None:
+    """What a result says went wrong: `{"error": …}`, `{"status": "error", "error_message": …}`, 'Error: …'."""
+    if isinstance(result, Mapping):
+        message = result.get("error") or result.get("error_message")
+        status = result.get("status")
+        failed = isinstance(status, str) and status.lower() in ("error", "failed", "failure")
+        return str(message or status) if message or failed else None
+    return result if isinstance(result, str) and result.lower().startswith("error") else None
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """An argument that is not as expected."""

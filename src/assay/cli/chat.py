@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
+from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep, tell
 from assay.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -65,14 +65,15 @@ def score(
     scores = score_transcripts(read_transcripts(file, form=form, agent=agent), metrics=chosen, seed=seed)
     if not scores.answers:
         raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
-    if not no_store:
-        keep(lambda: _run(scores, file, name, tag or []), store, answers=scores.answers)
+    # Before anything else is written: what was scored must not be lost to a wrong path.
+    run_id = None if no_store else keep(lambda: _run(scores, file, name, tag or []), store, answers=scores.answers)
     if json_out is not None:
         _write_json(scores.as_dict(), json_out)
     if html_out is not None:
         from assay.report import chat as page
 
         typer.echo(f"Written: {page.write(scores, html_out)}", err=True)
+    tell(run_id)
     if json_out != "-":
         from rich.console import Console
 

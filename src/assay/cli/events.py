@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
+from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep, tell
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -139,12 +139,13 @@ def evaluate(
         )
     for warning in report.warnings:
         print(f"note: {warning}", file=sys.stderr)
-    if not no_store:
-        keep(lambda: _run(report, predicted, truth, name, tag or []), store)
+    # Before anything else is written: what took hours to score must not be lost to a wrong path.
+    run_id = None if no_store else keep(lambda: _run(report, predicted, truth, name, tag or []), store)
     if html is not None:
         print(f"report: {report.html(html)}", file=sys.stderr)
     if json is not None:
         _write_json(report.to_json(), json)
+    tell(run_id)
     if json != "-":
         from rich.console import Console
 

@@ -151,7 +151,7 @@ def tag(
 
 
 def keep(make: Callable[[], Run], store: str | None, *, answers: Any = ()) -> str | None:
-    """Store a run and say its id on standard error.
+    """Store a run; gives its id, to be told with `tell` once everything else has gone well.
 
     A store that was asked for and fails is an error. The default one is a service to the user: that it fails is told,
     and the evaluation goes on.
@@ -162,14 +162,18 @@ def keep(make: Callable[[], Run], store: str | None, *, answers: Any = ()) -> st
 
     try:
         with _opened(store) as opened:
-            run_id = opened.save(make(), answers=answers)
+            return opened.save(make(), answers=answers)
     except AssayError as error:
         if store or os.environ.get(VARIABLE):
             raise
         print(f"note: the run was not stored: {error}", file=sys.stderr)
         return None
-    print(f"run: {run_id}", file=sys.stderr)
-    return run_id
+
+
+def tell(run_id: str | None) -> None:
+    """Say which run was stored, if one was."""
+    if run_id is not None:
+        print(f"run: {run_id}", file=sys.stderr)
 
 
 def _opened(address: str | None) -> Store:

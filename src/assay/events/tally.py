@@ -58,6 +58,11 @@ class Tally:
         """The episodes in one fixed order, whatever order they came in."""
         return sorted(self._piles, key=lambda episode: (episode.stratum, episode.name))
 
+    @property
+    def arrived(self) -> list[Episode]:
+        """The episodes in the order they came, which the `reference` interval rests on."""
+        return list(self._piles)
+
     def parts(self, name: str, kind: type[AnyState]) -> list[AnyState]:
         """The state called `name` of each episode, in the order of `episodes`; empty where an episode has none."""
         return [_of_kind(self._piles[episode].get(name, []), kind) for episode in self.episodes]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import UsageError
-from assay.stats.bootstrap import Resampling, resample_weights
+from assay.stats.bootstrap import Resampling
+from assay.stats.by_episode import resample_weights
 from assay.types import Estimate, Floats
 
 

@@ -7,10 +7,12 @@ x with Q25 ≤ x ≤ Q75, both ends included. Everything is None where there are
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from assay.errors import UsageError
 from assay.types import Distribution, Floats, Ints
 
 
@@ -43,6 +45,27 @@ def iqmpe(predicted: ArrayLike, truth: ArrayLike) -> float | None:
     return iqm(np.abs(p[kept] - t[kept]) / np.abs(t[kept]) * 100)
 
 
+def statistic_of(d: Distribution, name: str) -> float | None:
+    """The statistic called `name` of a distribution, or None where it is empty."""
+    if not len(d.values):
+        return None
+    if name == "iqm":
+        return iqm(d)
+    if name == "mean":
+        return mean_of_counts(d.values, d.counts)
+    return percentile(d, percent_of(name))
+
+
+def percent_of(name: str) -> float:
+    """The percentile that 'median' or a name such as 'p95' stands for."""
+    if name == "median":
+        return 50.0
+    match = re.fullmatch(r"p(\d+(?:\.\d+)?)", name)
+    if match is None or float(match[1]) > 100:
+        raise UsageError(f"there is no statistic '{name}'", hint="Use iqm, mean, median, or a percentile like p95")
+    return float(match[1])
+
+
 def split_rank(q: float, n: int) -> tuple[int, float]:
     """Where the q-th percentile of n values lies: the rank below it (from 0), and how far towards the next one."""
     virtual = (q / 100) * (n - 1)
@@ -62,6 +85,34 @@ def mean_of_counts(values: Floats, counts: Ints | Floats) -> float:
     """The mean of `values`, each `counts` times; NaN where all counts are 0."""
     total = counts.sum()
     return float((values * counts).sum() / total) if total else math.nan
+
+
+def statistic_of_rows(values: Floats, counts: NDArray[np.int64] | Floats, name: str) -> Floats:
+    """The statistic of each row of `counts`, shape (some, k), over `values`, shape (k,). NaN for an empty row."""
+    if name == "mean":
+        return np.array([mean_of_counts(values, row) for row in counts])
+    rows, k = counts.shape
+    # One running sum over all rows keeps the ranks of all rows ascending: one search serves them all.
+    cumulative = np.cumsum(counts.ravel())
+    ends = cumulative[k - 1 :: k]
+    starts = np.concatenate([[0], ends[:-1]])
+    sizes = ends - starts
+    offsets = np.arange(rows) * k
+
+    def quantile(q: float) -> Floats:
+        virtual = (q / 100) * np.maximum(sizes - 1, 0)
+        below = np.floor(virtual)
+        pair = [
+            values[np.clip(np.searchsorted(cumulative, starts + rank, "right") - offsets, 0, k - 1)]
+            for rank in (below, np.minimum(below + 1, np.maximum(sizes - 1, 0)))
+        ]
+        return np.asarray(interpolate(pair[0], pair[1], virtual - below))
+
+    if name != "iqm":
+        return np.where(sizes > 0, quantile(percent_of(name)), np.nan)
+    lows = np.searchsorted(values, quantile(25), "left")
+    highs = np.searchsorted(values, quantile(75), "right")
+    return np.array([mean_of_counts(values[a:b], row[a:b]) for row, a, b in zip(counts, lows, highs, strict=True)])
 
 
 def _at_rank(values: Floats, cumulative: Ints, rank: int) -> float:

@@ -102,7 +102,8 @@ class Database:
         except SQLAlchemyError as error:
             raise StoreError(f"the store failed: {type(error).__name__}", where=self.label) from error
         except Exception as error:
-            if not type(error).__module__.startswith("psycopg"):  # from COPY, which SQLAlchemy does not see
+            # From the fast ways in and out, which SQLAlchemy does not see.
+            if not type(error).__module__.startswith(("psycopg", "sqlite3")):
                 raise
             what, hint = _meaning(error)
             raise StoreError(what, where=self.label, hint=hint) from error
@@ -230,13 +231,9 @@ def select_rows(connection: Connection, table: Table, columns: Sequence[str], *,
     names = ", ".join(columns)
     order = ", ".join(column.name for column in table.primary_key.columns)
     query = f"SELECT {names} FROM {table.name} WHERE run = {int(run)} ORDER BY {order}"
-    if connection.dialect.name == "sqlite":
-        for piece in connection.exec_driver_sql(query).partitions(_PIECE):
-            yield from map(tuple, piece)
-        return
-    # In binary form bytes come as bytes, not as twice as many letters.
     raw: Any = connection.connection.dbapi_connection
-    cursor = raw.cursor(binary=True)
+    # In PostgreSQL's binary form bytes come as bytes, not as twice as many letters.
+    cursor = raw.cursor() if connection.dialect.name == "sqlite" else raw.cursor(binary=True)
     cursor.execute(query)
     while piece := cursor.fetchmany(_PIECE):
         yield from piece

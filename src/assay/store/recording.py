@@ -67,10 +67,11 @@ def _by_case(tally: Tally) -> dict[Case, dict[str, State]]:
     from assay.events.stream import Episode
     from assay.events.tally import Tally
 
-    whole = Tally()
-    for episode, states in tally.states().items():
-        whole.add(Episode(episode.name, episode.stratum), states)
-    return {Case(episode.name, episode.stratum): states for episode, states in whole.states().items()}
+    whole, states = Tally(), tally.states()
+    for episode in tally.arrived:
+        whole.add(Episode(episode.name, episode.stratum), states[episode])
+    merged = whole.states()
+    return {Case(episode.name, episode.stratum): merged[episode] for episode in whole.arrived}
 
 
 def chat_run(
@@ -190,9 +191,12 @@ def _files_digest(address: str) -> dict[str, Any]:
     files = find(address)
     digests = [(file.name, _file_digest(file.address)) for file in files]
     if len(digests) == 1 and not digests[0][0]:
-        return {"sha256": digests[0][1], "bytes": os.stat(files[0].address).st_size}
+        of_one = digests[0][1]
+        return {"sha256": of_one} | ({"bytes": os.stat(files[0].address).st_size} if of_one else {})
     whole = hashlib.sha256()
-    for name, of_file in sorted(digests):
+    if None in dict(digests).values():
+        return {"sha256": None, "files": len(files)}
+    for name, of_file in digests:
         whole.update(f"{of_file}  {name}\n".encode("utf-8", "surrogatepass"))
     return {
         "sha256": whole.hexdigest(),
@@ -201,11 +205,17 @@ def _files_digest(address: str) -> dict[str, Any]:
     }
 
 
-def _file_digest(path: str) -> str:
+def _file_digest(path: str) -> str | None:
+    """Of a file's bytes; None for a pipe, which was read and is empty now, and for a file that is gone."""
+    if not os.path.isfile(path):
+        return None
     whole = hashlib.sha256()
-    with open(path, "rb", buffering=0) as file:
-        while chunk := file.read(_CHUNK):
-            whole.update(chunk)
+    try:
+        with open(path, "rb", buffering=0) as file:
+            while chunk := file.read(_CHUNK):
+                whole.update(chunk)
+    except OSError:
+        return None
     return whole.hexdigest()
 
 

@@ -38,16 +38,23 @@ def _worst(case: Case, role: str) -> list[_Gap]:
     known = case.derived.get(f"accuracy {role}")
     if isinstance(known, list):
         return known
-    worst: dict[str, _Gap] = {}
+    gaps: dict[str, list[_Gap]] = {}
     for quantity in case.figures:
         own = quantity.role if quantity.role in _FORECAST else "now"
         if own != role or not case.kind(quantity.kind).checked:
             continue
         gap = _gap(quantity, case.facts_for(quantity))
-        if gap is not None and (quantity.kind not in worst or gap.size > worst[quantity.kind].size):
-            worst[quantity.kind] = gap
-    case.derived[f"accuracy {role}"] = found = list(worst.values())
+        if gap is not None:
+            gaps.setdefault(quantity.kind, []).append(gap)
+    found = [max(_main(case, of_kind), key=lambda gap: gap.size) for of_kind in gaps.values()]
+    case.derived[f"accuracy {role}"] = found
     return found
+
+
+def _main(case: Case, gaps: list[_Gap]) -> list[_Gap]:
+    """Without what is said of a part of the day ("15 °C, and 9 °C tonight"); if all is, the one that fits best."""
+    whole = [gap for gap in gaps if not case.is_part_of_day(gap.quantity.first)]
+    return whole or [min(gaps, key=lambda gap: gap.size)]
 
 
 def _gap(quantity: Quantity, facts: Sequence[Fact]) -> _Gap | None:

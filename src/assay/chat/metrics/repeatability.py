@@ -40,17 +40,20 @@ def _intent(case: Case, query: Reading) -> tuple[object, ...]:
 
 
 def _pairs(case: Case) -> list[tuple[Quantity, Quantity]]:
-    """Figures of the two answers that speak of the same thing: kind and role."""
+    """Figures of the two answers that speak of the same thing: kind, role, and the place asked about."""
     earlier = _earlier(case)
+    asked = case.query_places
     if earlier is None:
         return []
     before: dict[tuple[str, str], Quantity] = {}
     for figure in earlier.quantities:
-        if figure.asserted and case.kind(figure.kind).checked:
+        about = not asked or case.is_about(earlier, figure.first, asked)
+        if figure.asserted and about and case.kind(figure.kind).checked:
             before.setdefault((figure.kind, figure.role), figure)
     now: dict[tuple[str, str], Quantity] = {}
     for figure in case.figures:
-        if case.is_about_subject(figure.first):
+        about = case.is_about(case.response, figure.first, asked) if asked else case.is_about_subject(figure.first)
+        if about:
             now.setdefault((figure.kind, figure.role), figure)
     return [(now[what], before[what]) for what in now if what in before]
 

@@ -118,8 +118,10 @@ class _Reader:
         """Date, high, low and condition of each day; the steps of a finer forecast are gathered by day."""
         name, value = first_of(root, _DAYS)
         for _ in range(_DEEPEST):
-            if isinstance(value, Mapping):
+            if isinstance(value, Mapping) and first_of(value, _DAYS)[1] is not None:
                 field, (name, value) = f"{field}.{name}", first_of(value, _DAYS)
+        if isinstance(value, Mapping) and value and all(isinstance(entry, Mapping) for entry in value.values()):
+            value = [{"date": day, **entry} for day, entry in value.items()]  # {"tomorrow": {...}}
         if not isinstance(value, Sequence) or isinstance(value, str):
             return []
         gathered: dict[str, tuple[list[float], list[float], list[str]]] = {}
