@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SAMPLE = Path(__file__).parents[1] / "plugin_sample"
+SAMPLE = Path(__file__).parents[1] / "plugins" / "assay-sample"
 
 PROGRAM = """
 import json
