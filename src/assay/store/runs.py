@@ -7,11 +7,13 @@ an open run is never loaded, compared or meant by `@last` or by a name, so that 
 from __future__ import annotations
 
 import difflib
+import gc
 import re
 import secrets
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import TracebackType
@@ -568,9 +570,22 @@ def _load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, d
     columns = ("group_number", "case_number", "states")
     loaded: dict[str, dict[Case, dict[str, State]]] = {}
     decoder = Decoder()
-    for group, case, states in select_rows(connection, schema.tallies, columns, run=run.number):
-        loaded.setdefault(run.group_names[group], {})[known[case]] = decoder.decode(states)
+    with _no_collecting():
+        for group, case, states in select_rows(connection, schema.tallies, columns, run=run.number):
+            loaded.setdefault(run.group_names[group], {})[known[case]] = decoder.decode(states)
     return loaded
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Nothing of what is being loaded is garbage, and looking for it again and again takes a quarter of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _batches(things: Iterable[Thing], size: int) -> Iterator[list[Thing]]:
