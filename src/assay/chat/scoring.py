@@ -5,7 +5,7 @@ The unit of resampling is the scenario: repetitions of one scenario and turns of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
@@ -35,6 +35,41 @@ class Answer:
     entries: dict[str, Entry]
     passed: bool
     """Whether it meets the scenario's checks, or where it has none, the pass mark."""
+
+
+class AnyAnswer(Protocol):
+    """A scored answer, as scoring gives it or as it comes out of a store."""
+
+    @property
+    def agent(self) -> str: ...
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def repetition(self) -> int: ...
+    @property
+    def turn(self) -> int: ...
+    @property
+    def query(self) -> str: ...
+    @property
+    def response(self) -> str: ...
+    @property
+    def entries(self) -> Mapping[str, Mapping[str, Any]]: ...
+    @property
+    def passed(self) -> bool: ...
+
+
+def answer_json(answer: AnyAnswer) -> dict[str, Any]:
+    """An answer with its scores, ready for JSON."""
+    return {
+        "agent": answer.agent,
+        "scenario": answer.scenario,
+        "repetition": answer.repetition,
+        "turn": answer.turn,
+        "query": answer.query,
+        "response": answer.response,
+        "passed": answer.passed,
+        "metrics": answer.entries,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +149,7 @@ class Scores:
                 }
                 for agent in self.agents
             },
-            "answers": [
-                {
-                    "agent": answer.agent,
-                    "scenario": answer.scenario,
-                    "repetition": answer.repetition,
-                    "turn": answer.turn,
-                    "query": answer.query,
-                    "response": answer.response,
-                    "passed": answer.passed,
-                    "metrics": answer.entries,
-                }
-                for answer in self.answers
-            ],
+            "answers": [answer_json(answer) for answer in self.answers],
         }
 
 
@@ -154,28 +177,7 @@ def score(
     return Scores(tuple(answers), used, seed)
 
 
-class KeptAnswer(Protocol):
-    """An answer as it comes out of a store."""
-
-    @property
-    def agent(self) -> str: ...
-    @property
-    def scenario(self) -> str: ...
-    @property
-    def repetition(self) -> int: ...
-    @property
-    def turn(self) -> int: ...
-    @property
-    def query(self) -> str: ...
-    @property
-    def response(self) -> str: ...
-    @property
-    def entries(self) -> dict[str, dict[str, Any]]: ...
-    @property
-    def passed(self) -> bool: ...
-
-
-def rebuilt(run: Run, answers: Iterable[KeptAnswer]) -> Scores:
+def rebuilt(run: Run, answers: Iterable[AnyAnswer]) -> Scores:
     """The scores of a stored run: kept as they were given, with means and intervals computed anew."""
     known = METRICS.names()
     metrics = []
@@ -199,8 +201,8 @@ def rebuilt(run: Run, answers: Iterable[KeptAnswer]) -> Scores:
     return Scores(tuple(found), tuple(metrics), run.seed)
 
 
-def _entry(kept: dict[str, Any]) -> Entry:
-    return Entry(kept | {"evidence": [Evidence(line) for line in kept["evidence"]]})
+def _entry(kept: Mapping[str, Any]) -> Entry:
+    return Entry(dict(kept) | {"evidence": [Evidence(line) for line in kept["evidence"]]})
 
 
 def _answers(transcript: Transcript, evaluator: ChatbotEvaluator) -> list[Answer]:

@@ -129,19 +129,9 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[StoredAnswer]) -> dict
         for group, by_case in run.tallies.items()
     }
     if answers:
-        content["answers"] = [
-            {
-                "agent": answer.agent,
-                "scenario": answer.scenario,
-                "repetition": answer.repetition,
-                "turn": answer.turn,
-                "query": answer.query,
-                "response": answer.response,
-                "passed": answer.passed,
-                "metrics": answer.entries,
-            }
-            for answer in answers
-        ]
+        from assay.chat.scoring import answer_json
+
+        content["answers"] = [answer_json(answer) for answer in answers]
     return content
 
 

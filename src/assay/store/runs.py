@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from sqlalchemy.sql import Select
@@ -28,6 +28,9 @@ from assay.store.database import Database, file_size, insert_rows, select_rows
 from assay.store.encoding import Decoder, encode
 from assay.store.schema import json_text, kept_text, plain_text
 from assay.types import Case, Run, State
+
+if TYPE_CHECKING:
+    from assay.chat.scoring import AnyAnswer
 
 Tallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
 
@@ -56,27 +59,6 @@ def new_id() -> str:
         now, digit = divmod(now, 32)
         letters.append(_LETTERS[digit])
     return "".join(reversed(letters)) + "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM_LETTERS))
-
-
-class Answer(Protocol):
-    """What is kept of one scored answer of a conversation: `assay.chat.scoring.Answer` is one."""
-
-    @property
-    def agent(self) -> str: ...
-    @property
-    def scenario(self) -> str: ...
-    @property
-    def repetition(self) -> int: ...
-    @property
-    def turn(self) -> int: ...
-    @property
-    def query(self) -> str: ...
-    @property
-    def response(self) -> str: ...
-    @property
-    def entries(self) -> Mapping[str, Mapping[str, Any]]: ...
-    @property
-    def passed(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +113,7 @@ class Store:
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
-    def save(self, run: Run, *, answers: Iterable[Answer] = ()) -> str:
+    def save(self, run: Run, *, answers: Iterable[AnyAnswer] = ()) -> str:
         """Keep a whole run in one transaction: all of it or nothing. Gives its id."""
         with self._database.writing() as connection:
             if _find(connection, run.id) is not None:
@@ -153,7 +135,7 @@ class Store:
                 raise StoreError(f"run {run.id} is finished", hint="Begin another one")
         return run.id
 
-    def add_cases(self, run_id: str, tallies: Tallies, *, answers: Iterable[Answer] = ()) -> int:
+    def add_cases(self, run_id: str, tallies: Tallies, *, answers: Iterable[AnyAnswer] = ()) -> int:
         """Add cases to an open run in one transaction. What it holds already stays as it is. Gives how many were new.
 
         A case counts once for each group, which is a protocol or an agent.
@@ -454,7 +436,7 @@ def _label(row: AnyRow) -> str:
 # --- cases, tallies, answers ----------------------------------------------------------------------------------------
 
 
-def _add(connection: Connection, run: AnyRow, tallies: Tallies, answers: Iterable[Answer]) -> int:
+def _add(connection: Connection, run: AnyRow, tallies: Tallies, answers: Iterable[AnyAnswer]) -> int:
     """Whatever of these the run does not hold yet. Gives how many tallies were new."""
     said = list(answers)
     groups = _grown(run.group_names, [*tallies, *(answer.agent for answer in said)])
@@ -524,7 +506,7 @@ def _add_tallies(
 def _add_answers(
     connection: Connection,
     run: AnyRow,
-    answers: Sequence[Answer],
+    answers: Sequence[AnyAnswer],
     groups: Mapping[str, int],
     numbers: Mapping[Case, int],
 ) -> None:
