@@ -19,12 +19,16 @@ Thing = TypeVar("Thing")
 class Registry(Generic[Thing]):
     """All things of one kind, by name."""
 
-    def __init__(self, kind: str, *, package: str, attribute: str, group: str) -> None:
-        """`package` holds a module per built-in, each with `attribute`; `group` is the entry-point group."""
+    def __init__(self, kind: str, *, package: str, attribute: str, group: str, folders: bool = False) -> None:
+        """`package` holds a module per built-in, each with `attribute`; `group` is the entry-point group.
+
+        With `folders` only its folders are built-ins, and their names are written with hyphens.
+        """
         self.kind = kind
         self.group = group
         self._package = package
         self._attribute = attribute
+        self._folders = folders
 
     def names(self) -> list[str]:
         """Every name that `get` answers to, sorted."""
@@ -32,8 +36,9 @@ class Registry(Generic[Thing]):
 
     def get(self, name: str) -> Thing:
         """The thing called `name`; an unknown name is an error that hints at the nearest one."""
-        if name in self._built_in():
-            thing: Thing = getattr(importlib.import_module(f"{self._package}.{name}"), self._attribute)
+        module = self._built_in().get(name)
+        if module is not None:
+            thing: Thing = getattr(importlib.import_module(f"{self._package}.{module}"), self._attribute)
             return thing
         added = self._added()
         if name not in added:
@@ -48,9 +53,11 @@ class Registry(Generic[Thing]):
             ) from error
         return loaded
 
-    def _built_in(self) -> set[str]:
-        path = importlib.import_module(self._package).__path__
-        return {module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")}
+    def _built_in(self) -> dict[str, str]:
+        """Modules by the name they answer to."""
+        found = pkgutil.iter_modules(importlib.import_module(self._package).__path__)
+        names = [module.name for module in found if not module.name.startswith("_") and module.ispkg >= self._folders]
+        return {name.replace("_", "-") if self._folders else name: name for name in names}
 
     def _added(self) -> dict[str, EntryPoint]:
         return {entry.name: entry for entry in entry_points(group=self.group)}
