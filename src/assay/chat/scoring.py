@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.metric import METRICS, PROTOCOL, Entry, Evidence, Metric
+from assay.chat.record import Record
 from assay.chat.transcript import Transcript, Turn
 from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
 from assay.types import Estimate, Run
@@ -24,7 +25,7 @@ KS = (1, 2, 3, 4, 5)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer with its scores."""
+    """One answer with its scores; or, with a record that says so, a turn that was skipped or failed and has none."""
 
     agent: str
     scenario: str
@@ -35,6 +36,12 @@ class Answer:
     entries: dict[str, Entry]
     passed: bool
     """Whether it meets the scenario's checks, or where it has none, the pass mark."""
+    record: Record | None = None
+    """What was measured while it was played; None where it was read from a file."""
+
+    @property
+    def skipped(self) -> bool:
+        return self.record is not None and self.record.status == "skipped"
 
 
 class AnyAnswer(Protocol):
@@ -56,11 +63,13 @@ class AnyAnswer(Protocol):
     def entries(self) -> Mapping[str, Mapping[str, Any]]: ...
     @property
     def passed(self) -> bool: ...
+    @property
+    def record(self) -> Record | None: ...
 
 
 def answer_json(answer: AnyAnswer) -> dict[str, Any]:
     """An answer with its scores, ready for JSON."""
-    return {
+    shown = {
         "agent": answer.agent,
         "scenario": answer.scenario,
         "repetition": answer.repetition,
@@ -70,6 +79,9 @@ def answer_json(answer: AnyAnswer) -> dict[str, Any]:
         "passed": answer.passed,
         "metrics": answer.entries,
     }
+    if answer.record is not None:
+        shown["record"] = answer.record.model_dump(mode="json") | {"overhead": answer.record.overhead}
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +115,11 @@ class Scores:
         return self._lines
 
     def _line(self, agent: str, metric: Metric) -> Line:
-        pairs = [(answer.entries[metric.name], answer.scenario) for answer in self.answers if answer.agent == agent]
+        pairs = [
+            (answer.entries[metric.name], answer.scenario)
+            for answer in self.answers
+            if answer.agent == agent and metric.name in answer.entries
+        ]
         measured = [(entry.score, scenario) for entry, scenario in pairs if entry.measured]
         estimate = bootstrap(
             [score for score, _ in measured],
@@ -121,11 +137,12 @@ class Scores:
     def passes(self, agent: str) -> dict[str, dict[int, Estimate]]:
         """pass^k and pass@k of an agent for k = 1 … 5, as far as there are repetitions.
 
-        A trial is one repetition of a scenario; it passes where all its answers do.
+        A trial is one repetition of a scenario; it passes where all its answers do. A turn that failed does not pass;
+        a trial that was skipped from its first turn on is none.
         """
         trials: dict[str, dict[int, bool]] = {}
         for answer in self.answers:
-            if answer.agent == agent:
+            if answer.agent == agent and not (answer.skipped and answer.turn == 0):
                 of_scenario = trials.setdefault(answer.scenario, {})
                 of_scenario[answer.repetition] = of_scenario.get(answer.repetition, True) and answer.passed
         counts = [(sum(trial.values()), len(trial)) for trial in trials.values()]
@@ -171,7 +188,11 @@ def score(
                 domain=transcript.domain, language=transcript.language, names=transcript.names, metrics=metrics
             )
         used = evaluators[key].metrics
-        answers += _answers(transcript, evaluators[key])
+        answers += [
+            answer_of(transcript, at, evaluators[key])
+            for at, turn in enumerate(transcript.turns)
+            if turn.assistant is not None
+        ]
         if progress is not None:
             progress(number)
     return Scores(tuple(answers), used, seed)
@@ -195,6 +216,7 @@ def rebuilt(run: Run, answers: Iterable[AnyAnswer]) -> Scores:
             answer.response,
             {name: _entry(entry) for name, entry in answer.entries.items()},
             answer.passed,
+            answer.record,
         )
         for answer in answers
     )
@@ -205,37 +227,34 @@ def _entry(kept: Mapping[str, Any]) -> Entry:
     return Entry(dict(kept) | {"evidence": [Evidence(line) for line in kept["evidence"]]})
 
 
-def _answers(transcript: Transcript, evaluator: ChatbotEvaluator) -> list[Answer]:
-    found = []
-    for at, turn in enumerate(transcript.turns):
-        if turn.assistant is None:
-            continue
-        entries = evaluator.evaluate_response(
-            turn.user or "",
-            turn.assistant,
-            transcript.agent,
-            turn.truth,
-            [{"user": earlier.user, "assistant": earlier.assistant} for earlier in transcript.turns[:at]],
-            transcript.preferences,
-            turn.response_time,
-            turn.tool_call_count,
-            tool_calls=_calls(turn),
-            expected_calls=None if turn.expected_calls is None else [call.model_dump() for call in turn.expected_calls],
-            characteristics=transcript.characteristics,
-        )
-        found.append(
-            Answer(
-                transcript.agent,
-                transcript.scenario,
-                transcript.repetition,
-                at,
-                turn.user or "",
-                turn.assistant,
-                entries,
-                passes(turn, entries),
-            )
-        )
-    return found
+def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, record: Record | None = None) -> Answer:
+    """Turn `at` of a transcript, scored; the turns before it are its history."""
+    turn = transcript.turns[at]
+    said = turn.assistant or ""
+    entries = evaluator.evaluate_response(
+        turn.user or "",
+        said,
+        transcript.agent,
+        turn.truth,
+        [{"user": earlier.user, "assistant": earlier.assistant} for earlier in transcript.turns[:at]],
+        transcript.preferences,
+        turn.response_time,
+        turn.tool_call_count,
+        tool_calls=_calls(turn),
+        expected_calls=None if turn.expected_calls is None else [call.model_dump() for call in turn.expected_calls],
+        characteristics=transcript.characteristics,
+    )
+    return Answer(
+        transcript.agent,
+        transcript.scenario,
+        transcript.repetition,
+        at,
+        turn.user or "",
+        said,
+        entries,
+        passes(turn, entries),
+        record,
+    )
 
 
 def _calls(turn: Turn) -> list[dict[str, Any]] | None:
@@ -243,8 +262,13 @@ def _calls(turn: Turn) -> list[dict[str, Any]] | None:
 
 
 def passes(turn: Turn, entries: dict[str, Entry]) -> bool:
-    """Whether an answer passes: the turn's own checks, or else the pass mark."""
-    if turn.checks:
-        return all(check.holds(entries) for check in turn.checks)
+    """Whether an answer passes: the turn's own demands, or else the pass mark."""
+    if turn.checks or turn.says or turn.never_says:
+        said = (turn.assistant or "").casefold()
+        return (
+            all(check.holds(entries) for check in turn.checks)
+            and all(text.casefold() in said for text in turn.says)
+            and not any(text.casefold() in said for text in turn.never_says)
+        )
     known = [entries[name] for name in _PASSING if name in entries]
     return all(entry.score >= _PASS_MARK for entry in known if entry.measured)

@@ -76,6 +76,10 @@ class Turn(_Model):
     response_time: float | None = Field(default=None, ge=0)
     """Seconds."""
     checks: list[Check] = Field(default_factory=list)
+    says: list[str] = Field(default_factory=list)
+    """What the answer must contain, in any case of letters, to pass."""
+    never_says: list[str] = Field(default_factory=list)
+    """What it must not contain."""
 
 
 class Transcript(_Model):

@@ -87,7 +87,10 @@ _SECOND = (
     "UPDATE runs SET case_count = (SELECT count(*) FROM cases WHERE cases.run = runs.number)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND)
+# What was measured of a turn while it was played: outcome, times, tool calls.
+_THIRD = ("ALTER TABLE turns ADD COLUMN record TEXT NOT NULL DEFAULT 'null'",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD)
 """Statements by version, the first one first."""
 VERSION = len(MIGRATIONS)
 """The schema that this assay reads and writes."""

@@ -30,6 +30,7 @@ from assay.store.schema import json_text, kept_text, plain_text
 from assay.types import Case, Run, State
 
 if TYPE_CHECKING:
+    from assay.chat.record import Record
     from assay.chat.scoring import AnyAnswer
 
 Tallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
@@ -73,6 +74,7 @@ class StoredAnswer:
     response: str
     entries: dict[str, dict[str, Any]]
     passed: bool
+    record: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,27 @@ class Store:
         """
         with self._database.writing() as connection:
             return _add(connection, _open_run(connection, run_id), tallies, answers)
+
+    def drop_conversation(self, run_id: str, agent: str, scenario: str, repetition: int) -> int:
+        """Forget the turns of one conversation of an open run, which will be held anew. Gives how many there were."""
+        with self._database.writing() as connection:
+            run = _open_run(connection, run_id)
+            if agent not in run.group_names:
+                return 0
+            known = {case: number for number, case in _cases(connection, run.number).items()}
+            turns, scores = schema.turns, schema.scores
+            rows = connection.execute(
+                select(turns.c.number).where(
+                    turns.c.run == run.number,
+                    turns.c.group_number == run.group_names.index(agent),
+                    turns.c.case_number == known.get(Case(scenario)),
+                    turns.c.repetition == repetition,
+                )
+            )
+            numbers = [number for (number,) in rows]
+            connection.execute(delete(scores).where(scores.c.run == run.number, scores.c.turn_number.in_(numbers)))
+            connection.execute(delete(turns).where(turns.c.run == run.number, turns.c.number.in_(numbers)))
+            return len(numbers)
 
     def finish(self, run_id: str) -> None:
         """Make an open run a complete one. A second time does nothing."""
@@ -237,6 +260,7 @@ class Store:
                     turn.response,
                     turn.entries,
                     turn.passed,
+                    _record(turn.record),
                 )
                 for turn in connection.execute(select(turns).where(turns.c.run == row.number).order_by(turns.c.number))
             ]
@@ -532,13 +556,23 @@ def _add_answers(
             number = free + added
             added += 1
             texts = (plain_text(answer.query), plain_text(answer.response))
-            turn_rows.append((run.number, number, *key, *texts, bool(answer.passed), json_text(answer.entries)))
+            record = None if answer.record is None else answer.record.model_dump(mode="json", exclude_defaults=True)
+            told = (bool(answer.passed), json_text(answer.entries), json_text(record))
+            turn_rows.append((run.number, number, *key, *texts, *told))
             score_rows += [
                 (run.number, number, plain_text(metric), float(entry["score"]), bool(entry["measured"]))
                 for metric, entry in answer.entries.items()
             ]
         insert_rows(connection, turns, turn_rows)
         insert_rows(connection, schema.scores, score_rows)
+
+
+def _record(kept: Any) -> Record | None:
+    if kept is None:
+        return None
+    from assay.chat.record import Record
+
+    return Record.model_validate(kept)
 
 
 def _cases(connection: Connection, number: int) -> dict[int, Case]:

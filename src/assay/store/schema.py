@@ -130,6 +130,7 @@ turns = Table(
     Column("response", AnyText),
     Column("passed", Boolean),
     Column("entries", Json),
+    Column("record", Json),
 )
 scores = Table(
     "scores",
