@@ -1,0 +1,137 @@
+"""How an agent is talked to in tests, and the laws that hold for every agent whatever its framework.
+
+`talk` opens an agent in the embedded world, `Talk.say` plays one turn as the runner does: in its situation, inside a
+span. `spans_agree` is the law that ties the spans to the framework's own account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assay.chat.agent import AGENTS, Agent, Limits, Reply, Setup
+from assay.chat.tracing import Tracing, TurnTrace
+from assay.chat.transcript import ToolCall
+from assay.chat.world.embedded import World
+from assay.chat.world.preferences import Preferences
+from assay.chat.world.situation import Fault, Situation
+from assay.chat.world.weather import WeatherClient
+
+NOW = datetime(2026, 1, 15, 9, 0, tzinfo=UTC)
+"""What time it is in the world of the tests."""
+
+
+@dataclass
+class Answer:
+    """What one turn brought: the pieces as they came, the reply or the error, and what the spans say."""
+
+    trace: TurnTrace
+    pieces: list[str] = field(default_factory=list)
+    reply: Reply | None = None
+    error: Exception | None = None
+
+    @property
+    def text(self) -> str:
+        """The reply's text; a turn that failed fails the test."""
+        if self.error is not None:
+            raise self.error
+        assert self.reply is not None
+        return self.reply.text
+
+    @property
+    def calls(self) -> list[str]:
+        """Names of the tools that were called, by the spans."""
+        return [call.name for call in self.trace.tool_calls]
+
+
+@dataclass
+class Talk:
+    """An open agent, and everything a test needs to talk to it."""
+
+    name: str
+    agent: Agent
+    setup: Setup
+    tracing: Tracing
+    turns: dict[str, int] = field(default_factory=dict)
+
+    async def say(
+        self,
+        message: str,
+        *,
+        session: str = "one",
+        user: str = "ada",
+        fault: str | None = None,
+        scenario: str = "a test",
+    ) -> Answer:
+        """One turn of a session."""
+        turn = self.turns[session] = self.turns.get(session, -1) + 1
+        situation = Situation(scenario, 0, turn, Fault.parse(fault) if fault else None, NOW)
+        pieces: list[str] = []
+        reply: Reply | None = None
+        error: Exception | None = None
+        with situation.attached(), self.tracing.turn(self.name, session) as watched:
+            try:
+                async for part in self.agent.answer(session=session, user=user, message=message):
+                    assert reply is None, "the reply comes last, and once"
+                    if isinstance(part, Reply):
+                        reply = part
+                    else:
+                        pieces.append(part)
+            except Exception as failure:
+                error = failure
+        assert (reply is None) == (error is not None), "a turn ends in a reply or in an error"
+        return Answer(watched.read(), pieces, reply, error)
+
+
+@asynccontextmanager
+async def talk(
+    name: str,
+    world: World,
+    tracing: Tracing,
+    *,
+    limits: Limits | None = None,
+    preferences: Path | None = None,
+    model_url: str | None = None,
+) -> AsyncIterator[Talk]:
+    """An agent, open in the embedded world; clients are closed at the end."""
+    weather = WeatherClient(world.weather_url, "none", timeout=1.0, retries=1, backoff=0.01, embedded=True)
+    setup = Setup(
+        model="scripted",
+        model_url=model_url or world.model_url,
+        weather=weather,
+        preferences=Preferences(preferences),
+        limits=limits or Limits(),
+    )
+    try:
+        async with AGENTS.get(name).open(setup) as agent:
+            yield Talk(name, agent, setup, tracing)
+    finally:
+        await weather.aclose()
+
+
+def spans_agree(answer: Answer) -> None:
+    """The law: the spans and the framework's own account tell of the same calls, failures and tokens."""
+    reply, trace = answer.reply, answer.trace
+    assert reply is not None, f"the turn failed: {answer.error!r}"
+    assert reply.tool_calls is not None
+    # Parallel calls may end in any order, so the law compares them as a multiset.
+    assert _comparable(trace.tool_calls) == _comparable(reply.tool_calls)
+    assert (trace.input_tokens, trace.output_tokens) == (reply.input_tokens, reply.output_tokens)
+
+
+def times_add_up(answer: Answer) -> None:
+    """The law of times: model, tools and the rest are the whole turn, and none is negative."""
+    trace = answer.trace
+    parts = (trace.model_seconds, trace.tool_seconds, trace.overhead_seconds)
+    assert min(parts) >= 0
+    assert abs(sum(parts) - trace.seconds) < 1e-9
+    assert trace.model_seconds > 0 or not trace.model_calls
+
+
+def _comparable(calls: list[ToolCall] | tuple[ToolCall, ...]) -> list[tuple[str, str, str, bool]]:
+    return sorted(
+        (call.name, repr(sorted(call.arguments.items())), repr(call.result), call.error is not None) for call in calls
+    )
