@@ -1,0 +1,361 @@
+"""YAML files that people write: plain data only, read without surprises, and the line of everything in them.
+
+Knows no suite and no agent. Words are words: `no`, `on`, `12:30` and `2026-01-15` stay text, as do `007` and `0x1F`;
+only `true`, `false`, `null` and decimal numbers mean something else. Keys are always text. Aliases, tags, a key given
+twice and a second document are refused, since each of them makes a file mean something else than it looks like.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from assay.errors import AssayError, SourceError, missing_extra
+
+if TYPE_CHECKING:
+    import yaml
+
+Steps = tuple[str | int, ...]
+"""The way to a node: keys and indices from the top."""
+Model = TypeVar("Model", bound=BaseModel)
+
+_LARGEST = 4 * 2**20
+_DEEPEST = 40
+_WORDS: Mapping[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+# No leading zeros, so that 007 stays as it is written, and no more digits than every reader of JSON keeps.
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,14})")
+_DECIMAL = re.compile(_INTEGER.pattern + r"(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1,2})?")
+_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TAB_INDENT = re.compile(r"^ *\t")
+
+_WANTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table of keys and values",
+    "mapping_type": "a table of keys and values",
+    "model_type": "a table of keys and values",
+    "model_attributes_type": "a table of keys and values",
+}
+"""What a value has to be, by pydantic's name for its not being so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a file says, and where it says it."""
+
+    name: str
+    """The file, as errors name it."""
+    data: Any
+    lines: Mapping[Steps, int]
+
+    def line(self, path: Steps) -> int:
+        """The line of a node, counted from 1; of what it would stand in where it is not there."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+    def where(self, path: Steps) -> str:
+        """File and line of a node."""
+        return f"{self.name}:{self.line(path)}"
+
+
+def load(path: Path | str) -> Document:
+    """Read a file."""
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"cannot be read: {getattr(error, 'strerror', error)}", where=str(path)) from error
+    if len(raw) > _LARGEST:
+        raise SourceError(f"is larger than {_LARGEST // 2**20} MB", where=str(path), hint="Split it into several files")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise SourceError("is not UTF-8 text", where=f"{path}:{line}", hint="Save it as UTF-8") from error
+    return loads(text, str(path))
+
+
+def loads(text: str, name: str) -> Document:
+    """Read a text; `name` stands for the file in errors."""
+    try:
+        import yaml
+    except ImportError as error:
+        raise missing_extra("pyyaml", "agents", "read YAML") from error
+    odd = _CONTROL.search(text)
+    if odd:
+        line = text.count("\n", 0, odd.start()) + 1
+        raise SourceError(
+            f"has the character U+{ord(odd.group()):04X}, which no text holds",
+            where=f"{name}:{line}",
+            hint="Delete it, or save the file as UTF-8",
+        )
+    # The parser in C does the same ten times as fast where it is installed.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Composer(name).document(yaml.parse(text, loader))
+    except yaml.MarkedYAMLError as error:
+        raise _syntax_error(error, text, name) from None
+    # The parser in Python lets escapes beyond Unicode ("\\UFFFFFFFF") through to the interpreter.
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        raise SourceError(f"is no YAML: {_one_line(str(error))}", where=name) from None
+
+
+def validated(document: Document, model: type[Model]) -> Model:
+    """The document as what it should be; the first thing that is wrong is an error with its line."""
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        found = [(_steps(one), one) for one in error.errors(include_url=False)]
+        # Of two in one line, a key that is not known explains the one that is missing.
+        path, first = min(found, key=lambda pair: (document.line(pair[0]), pair[1]["type"] != "extra_forbidden"))
+        what, hint = _sentence(path, first, model)
+        others = len({steps for steps, _ in found}) - 1
+        more = f"{others} more {'place needs' if others == 1 else 'places need'} a look too" if others else None
+        raise SourceError(
+            f"{dotted(path) or 'the file'}: {what}",
+            where=document.where(path),
+            hint=". ".join(filter(None, (hint, more))) or None,
+        ) from None
+
+
+def refusal(what: str, *, hint: str | None = None, at: Steps = ()) -> PydanticCustomError:
+    """What a validator raises, so that `validated` can give the hint, and the line of the node `at` inside its own."""
+    return PydanticCustomError("refused", "{what}", {"what": what, "hint": hint or "", "at": list(at)})
+
+
+def refused(error: AssayError) -> PydanticCustomError:
+    """One of assay's own errors, as a validator raises it."""
+    return refusal(error.what, hint=error.hint)
+
+
+def dotted(path: Steps) -> str:
+    """A path as people write it: `turns[0].user`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or a table that is not closed yet."""
+
+    path: Steps
+    value: list[Any] | dict[str, Any]
+    key: str | None = None
+    """The key whose value comes next."""
+
+
+class _Composer:
+    """Makes data of the parser's events, without recursion: nesting cannot exhaust the stack."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lines: dict[Steps, int] = {}
+        self.stack: list[_Open] = []
+        self.data: Any = None
+        self.documents = 0
+
+    def document(self, events: Iterator[yaml.Event]) -> Document:
+        import yaml
+
+        for event in events:
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            if isinstance(event, yaml.DocumentStartEvent):
+                self.documents += 1
+                if self.documents > 1:
+                    raise self.error(line, "begins a second document", "Keep one to a file, without '---' between")
+            elif isinstance(event, yaml.NodeEvent):
+                self.node(event, line)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self.stack.pop()
+        return Document(self.name, self.data, self.lines)
+
+    def node(self, event: yaml.NodeEvent, line: int) -> None:
+        import yaml
+
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise self.error(line, "uses an alias (& or *)", "Write it out, or put text that begins so in quotes")
+        # A lone '!' only says that what follows is text.
+        tag: str | None = getattr(event, "tag", None)
+        if tag not in (None, "!"):
+            raise self.error(line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
+        if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
+            raise self.error(line, "has an escape for half a character", "Write the character itself")
+        above = self.stack[-1] if self.stack else None
+        if isinstance(above, _Open) and isinstance(above.value, dict) and above.key is None:
+            self.key(above, event, line)
+            return
+        path = self.place(above, line)
+        value: Any
+        if isinstance(event, yaml.ScalarEvent):
+            value = _plain(event.value) if event.implicit[0] else event.value
+        else:
+            value = [] if isinstance(event, yaml.SequenceStartEvent) else {}
+        if above is None:
+            self.data = value
+        elif isinstance(above.value, dict):
+            above.value[str(above.key)] = value
+            above.key = None
+        else:
+            above.value.append(value)
+        if isinstance(value, list | dict):
+            if len(self.stack) >= _DEEPEST:
+                raise self.error(line, f"is nested more than {_DEEPEST} deep", None)
+            self.stack.append(_Open(path, value))
+
+    def key(self, above: _Open, event: yaml.NodeEvent, line: int) -> None:
+        import yaml
+
+        if not isinstance(event, yaml.ScalarEvent):
+            raise self.error(line, "has a list or a table for a key", "Keys are text")
+        key, path = event.value, (*above.path, event.value)
+        if key in above.value:
+            raise self.error(
+                line, f"the key '{key:.60}' stands here for the second time", f"The first is in line {self.lines[path]}"
+            )
+        if key == "<<" and event.implicit[0]:
+            raise self.error(line, "uses a merge key (<<)", "Write it out")
+        above.key = key
+        self.lines[path] = line
+
+    def place(self, above: _Open | None, line: int) -> Steps:
+        """Where a value stands; what has a key was given its line with it."""
+        if above is None:
+            path: Steps = ()
+        elif isinstance(above.value, dict):
+            return (*above.path, str(above.key))
+        else:
+            path = (*above.path, len(above.value))
+        self.lines[path] = line
+        return path
+
+    def error(self, line: int, what: str, hint: str | None) -> SourceError:
+        return SourceError(what, where=f"{self.name}:{line}", hint=hint)
+
+
+def _plain(text: str) -> Any:
+    """What a text without quotes means."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _DECIMAL.fullmatch(text) else text
+
+
+def _syntax_error(error: yaml.MarkedYAMLError, text: str, name: str) -> SourceError:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 1
+    lines = text.splitlines()
+    # A mark at the end of the file may point behind the last line.
+    line = min(line, max(1, len(lines)))
+    shown = lines[line - 1] if lines else ""
+    problem = _one_line(error.problem or "it cannot be read")
+    if _TAB_INDENT.match(shown):
+        return SourceError("a tab stands where spaces are needed", where=f"{name}:{line}", hint="Indent with spaces")
+    hint = None
+    if "mapping values are not allowed" in problem:
+        hint = "Put text that has ': ' in it in quotes, and indent all keys of a table alike"
+    elif "cannot start any token" in problem:
+        hint = "Put text that begins with @, `, % or a tab in quotes"
+    elif "quoted scalar" in str(error.context) and "end of stream" in problem:
+        hint = "A quotation mark is not closed"
+        line = error.context_mark.line + 1 if error.context_mark else line
+    elif error.context_mark is not None and error.context:
+        hint = f"It began {error.context} in line {error.context_mark.line + 1}"
+    return SourceError(f"is no YAML: {problem}", where=f"{name}:{line}", hint=hint)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:200]
+
+
+# --- errors of a model -----------------------------------------------------------------------------------------------
+
+
+def _steps(error: ErrorDetails) -> Steps:
+    return (*error["loc"], *error.get("ctx", {}).get("at", ()))
+
+
+def _sentence(path: Steps, error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:
+    """What is wrong with a node, and what to do about it."""
+    kind = error["type"]
+    if kind == "refused":
+        return error["ctx"]["what"], error["ctx"]["hint"] or None
+    if kind == "missing":
+        return "must be given", None
+    if kind == "extra_forbidden":
+        return "there is no such key", _near(str(path[-1]), _fields(model, path[:-1]))
+    if kind in _WANTED:
+        found = error["input"]
+        hint = "Put it in quotes" if kind == "string_type" and isinstance(found, bool | int | float) else None
+        return f"must be {_WANTED[kind]}, and is {_called(found)}", hint
+    if kind == "literal_error":
+        allowed = str(error.get("ctx", {}).get("expected", ""))
+        return f"must be {allowed}, and is {_called(error['input'])}", _near(
+            str(error["input"]), re.findall(r"'([^']*)'", allowed), known_too=False
+        )
+    message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{message[:1].lower()}{message[1:]}".rstrip("."), None
+
+
+def _near(name: str, known: list[str], *, known_too: bool = True) -> str | None:
+    near = difflib.get_close_matches(name, known, n=1)
+    parts = [f"Did you mean '{near[0]}'?"] if near else []
+    if known_too and known:
+        parts.append(f"Known: {', '.join(sorted(known))}")
+    return " ".join(parts) or None
+
+
+def _called(value: Any) -> str:
+    """A value in a sentence."""
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, dict):
+        return "a table"
+    return f"'{value:.60}'" if isinstance(value, str) else f"the number {value}"
+
+
+def _fields(model: type[BaseModel], path: Steps) -> list[str]:
+    """The keys that a table at a path may have."""
+    models = [model]
+    for step in path:
+        if isinstance(step, str):
+            annotations = [
+                field.annotation
+                for one in models
+                for name, field in one.model_fields.items()
+                if step in (name, field.alias)
+            ]
+            models = [inner for annotation in annotations for inner in _models_in(annotation)]
+    return sorted({field.alias or name for one in models for name, field in one.model_fields.items()})
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Every model that an annotation names, at any depth: `list[Turn] | None`."""
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return [annotation] if issubclass(annotation, BaseModel) else []
+    return [inner for argument in typing.get_args(annotation) for inner in _models_in(argument)]
