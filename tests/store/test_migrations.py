@@ -91,9 +91,10 @@ def test_several_processes_that_open_an_old_store_migrate_it_once(first: str) ->
 def test_a_migration_that_fails_leaves_the_old_store(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("CREATE TABLE more (x INTEGER)", "NONSENSE")))
-        patch.setattr(migrations, "VERSION", 3)
-        patch.setattr(migrations.migrate, "__kwdefaults__", {"to": 3})
-        patch.setattr("assay.store.database.VERSION", 3)
+        newer = migrations.VERSION + 1
+        patch.setattr(migrations, "VERSION", newer)
+        patch.setattr(migrations.migrate, "__kwdefaults__", {"to": newer})
+        patch.setattr("assay.store.database.VERSION", newer)
         with pytest.raises(StoreError):
             open_store(first)
     with open_store(first) as store:
@@ -108,7 +109,7 @@ def test_a_store_of_a_newer_assay_is_refused_and_untouched(address: str) -> None
         connection.execute(text("UPDATE assay_schema SET version = 99"))
     database.close()
     for _ in range(2):
-        with pytest.raises(StoreError, match="newer assay: its schema is 99, and this one knows 2"):
+        with pytest.raises(StoreError, match=f"newer assay: its schema is 99, and this one knows {migrations.VERSION}"):
             open_store(address)
 
 
