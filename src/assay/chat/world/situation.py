@@ -70,6 +70,8 @@ class Situation:
     fault: Fault | None = None
     now: datetime | None = None
     """What time it is in the world; None for the servers' own clock."""
+    session: str = ""
+    """Who plays it: faults that hit a number of requests are counted for each player apart."""
 
     def to_text(self) -> dict[str, str]:
         """Its parts as text."""
@@ -78,6 +80,8 @@ class Situation:
             found["fault"] = str(self.fault)
         if self.now is not None:
             found["now"] = self.now.astimezone(UTC).isoformat()
+        if self.session:
+            found["session"] = self.session
         return found
 
     @classmethod
@@ -89,6 +93,7 @@ class Situation:
             int(parts.get("turn", 0)),
             Fault.parse(parts["fault"]) if "fault" in parts else None,
             datetime.fromisoformat(parts["now"]) if "now" in parts else None,
+            parts.get("session", ""),
         )
 
     @classmethod
