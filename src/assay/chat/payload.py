@@ -1,0 +1,38 @@
+"""What messages and spans carry as text where a value is meant: arguments, results, contents. Knows no records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.errors import SourceError
+
+
+def parsed(text: Any) -> Any:
+    """Parsed JSON, or the value as it is where it is no JSON."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        return text
+
+
+def arguments_of(raw: Any) -> dict[str, Any]:
+    """Arguments as a table; text that is no JSON object is kept under 'raw'."""
+    value = parsed(raw)
+    if isinstance(value, Mapping):
+        return dict(value)
+    # Agent Framework writes Python's None where a call has no arguments.
+    return {} if value in (None, "", "None") else {"raw": value}
+
+
+def text_of(content: Any, where: str) -> str | None:
+    """The text of a message: a string, or the text parts of a list."""
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, Sequence):
+        parts = [part if isinstance(part, str) else part.get("text") or part.get("content") for part in content]
+        return "\n".join(part for part in parts if isinstance(part, str)) or None
+    raise SourceError(f"content is of type {type(content).__name__}, not a text", where=where)
