@@ -1,0 +1,243 @@
+"""What is known of each user, learned from what they say: in memory, or in one JSON file.
+
+Flags are named as the weather domain names its preferences, so that what an assistant keeps is what scoring reads.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.chat.places import fold, gazetteer
+from assay.errors import SourceError, UsageError, missing_extra
+
+INSIGHTS = "insights"
+"""Under this name the sentences themselves are kept."""
+
+# The latest are kept: a user who talks for a year must not fill the model's context.
+_MOST_INSIGHTS = 50
+_LONGEST_INSIGHT = 500
+
+# What a word does to everything after it, until the next such word: +1 liked, −1 disliked. A "not" before turns it
+# over, so that "cannot stand" and "hates" are one.
+_ATTITUDES = {
+    1: "like love enjoy prefer adore fan fond keen favourite favorite into happy happiest comfortable stand bear"
+    " tolerate handle cope want rather go spend work often usually regularly use practise practice",
+    -1: "dislike hate detest loathe avoid mind sensitive suffer afraid scared struggle uncomfortable bother complain"
+    " despise freeze",
+}
+_DENIALS = "not no never cannot cant dont doesnt isnt wont didnt without hardly"
+# A denial reaches this many words: "not really a big fan of".
+_DENIAL_REACH = 4
+# After these the attitude so far is over.
+_TURNS = frozenset({"but", "however", "although", "though", "while", "whereas", "because"})
+# After these a liking is over: "loves museums when it rains". A dislike is not: "hates it when it rains".
+_CIRCUMSTANCES = frozenset({"when", "whenever", "if", "unless"})
+_BOUNDARY = re.compile(r"[.;!?:\n]")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|°\s?[CF]\b|[.;!?:\n]")
+
+# Which words set which flag, and to what, where they are liked; the contrary where they are disliked.
+_WEATHER: tuple[tuple[str, str, bool], ...] = (
+    ("dislikes_cold", "cold chilly cool freezing frost frosty winter", False),
+    ("dislikes_rain", "rain rainy wet drizzle shower downpour", False),
+    ("dislikes_heat", "hot heat heatwave warm warmth", False),
+    ("dislikes_snow", "snow snowy blizzard", False),
+    ("dislikes_wind", "wind windy gale", False),
+)
+# These are flags even where nobody says how they like it: "goes hiking", "an indoor person".
+_HABITS: tuple[tuple[str, str, bool], ...] = (
+    ("prefers_indoor", "indoor inside museum gallery cinema library", True),
+    (
+        "outdoor_activities",
+        "outdoor outside hike hiking run running jog jogging cycle cycling bike biking walk walking camping picnic"
+        " beach gardening sailing surfing climbing skiing",
+        True,
+    ),
+)
+_UNITS = {"metric": "celsius metric centigrade °C", "imperial": "fahrenheit imperial °F"}
+_OTHER_UNITS = {"metric": "imperial", "imperial": "metric"}
+_HOME = re.compile(
+    r"\b(?:live|lives|living|based|located|resides?|moved|home(?:\s?town|\s+city)?\s+is|home(?:\s?town|\s+city)?:"
+    r"|(?:i'm|i’m|i am|user is|they are|is originally|come|comes)\s+from)\s+(?:(?:in|to|at|from)\s+)?",
+    re.IGNORECASE,
+)
+_LONGEST_CITY = 4
+
+
+class Preferences:
+    """A table for each user. Safe to use from several threads; a file belongs to one process at a time."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._users: dict[str, dict[str, Any]] = {} if path is None else _load(path)
+
+    def read(self, user: str) -> dict[str, Any]:
+        """What is known of a user; empty where nothing is."""
+        with self._lock:
+            return copy.deepcopy(self._users.get(user, {}))
+
+    def write(self, user: str, preferences: Mapping[str, Any]) -> None:
+        """Replace what is known of a user."""
+        try:
+            # Through JSON, so that memory and file hold the same.
+            known = json.loads(json.dumps(dict(preferences), allow_nan=False))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"preferences hold what JSON cannot say: {error}") from error
+        with self._lock:
+            before = self._users.get(user)
+            self._users[user] = known
+            try:
+                self._save()
+            except BaseException:
+                if before is None:
+                    del self._users[user]
+                else:
+                    self._users[user] = before
+                raise
+
+    def learn(self, user: str, insight: str) -> dict[str, Any]:
+        """Keep a sentence about a user together with what it says, and give what is now known."""
+        sentence = " ".join(insight.split())[:_LONGEST_INSIGHT]
+        with self._lock:
+            known = self.read(user)
+            if not sentence:
+                return known
+            known.update(understood(sentence))
+            earlier = known.get(INSIGHTS)
+            kept = [said for said in earlier if said != sentence] if isinstance(earlier, list) else []
+            known[INSIGHTS] = [*kept, sentence][-_MOST_INSIGHTS:]
+            self.write(user, known)
+            return known
+
+    def _save(self) -> None:
+        if self._path is None:
+            return
+        # Written beside and moved over: whoever reads finds the old file or the new one, never half of one.
+        text = json.dumps(self._users, indent=1, sort_keys=True)
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, self._path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _load(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        users = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise SourceError(f"preferences cannot be read: {error}", where=str(path)) from error
+    if not isinstance(users, dict) or not all(isinstance(table, dict) for table in users.values()):
+        raise SourceError("preferences are a table of users, each with a table", where=str(path))
+    return users
+
+
+def flags(preferences: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known without the sentences it was learned from."""
+    return {name: value for name, value in preferences.items() if name != INSIGHTS}
+
+
+# --- understanding a sentence -----------------------------------------------------------------------------------------
+
+
+def understood(sentence: str) -> dict[str, Any]:
+    """The preferences that a sentence tells: `{"dislikes_cold": True}` from "hates the cold"."""
+    words = _vocabulary()
+    found: dict[str, Any] = {}
+    liking: int | None = None
+    # Whether something was preferred, and is named already: then "to" is followed by what it is preferred to.
+    preferring = named = False
+    denied_until = -1
+    before = ""
+    for at, token in enumerate(_tokens(sentence)):
+        stem = words.stem(token)
+        sign = -1 if at <= denied_until else 1
+        if _BOUNDARY.match(token) or token in _TURNS or (token in _CIRCUMSTANCES and liking == 1):
+            liking, preferring, named, denied_until = None, False, False, -1
+        elif words.is_denial(token):
+            denied_until = at + _DENIAL_REACH
+        elif token in ("than", "over", "instead") or (token == "to" and named and preferring):
+            liking = None if liking is None else -1
+        elif stem in words.attitudes and (liking is None or before == "and" or stem not in words.habits):
+            liking = words.attitudes[stem] * sign
+            preferring, named, denied_until = stem == words.prefer, False, -1
+        for flag, if_liked, needs_liking in words.flags.get(stem, ()):
+            if liking is not None or not needs_liking:
+                is_liked = sign * (liking or 1) > 0
+                found[flag] = if_liked if is_liked else not if_liked
+                named = True
+                if is_liked and token.startswith("warm"):
+                    found["dislikes_cold"] = True
+        for system, names in words.units.items():
+            if stem in names:
+                found["units"] = system if sign * (liking or 1) > 0 else _OTHER_UNITS[system]
+                named = True
+        before = token
+    home = _home(sentence)
+    if home is not None:
+        found["home_city"] = home
+    return found
+
+
+def _tokens(sentence: str) -> Iterable[str]:
+    for match in _WORD.finditer(sentence):
+        token = match.group()
+        yield token.replace(" ", "") if token.startswith("°") else fold(token).replace("’", "'")
+
+
+class _Vocabulary:
+    """The tables above by the stems of their words."""
+
+    def __init__(self, stem: Callable[[str], str]) -> None:
+        self.stem = stem
+        self.attitudes = {stem(word): sign for sign, words in _ATTITUDES.items() for word in words.split()}
+        self.denials = frozenset(_DENIALS.split())
+        self.prefer = stem("prefer")
+        self.flags: dict[str, list[tuple[str, bool, bool]]] = {}
+        for table, needs_liking in ((_WEATHER, True), (_HABITS, False)):
+            for flag, words, if_liked in table:
+                for word in {stem(word) for word in words.split()}:
+                    self.flags.setdefault(word, []).append((flag, if_liked, needs_liking))
+        # "Loves to work outside" and "hates going out in the rain": an attitude is not undone by what it is about.
+        self.habits = frozenset(stem(word) for word in ("go", "spend", "work", "use", "practise", "practice"))
+        self.units = {system: frozenset(stem(name) for name in names.split()) for system, names in _UNITS.items()}
+
+    def is_denial(self, token: str) -> bool:
+        return token in self.denials or token.endswith("n't")
+
+
+@functools.cache
+def _vocabulary() -> _Vocabulary:
+    try:
+        import snowballstemmer
+    except ImportError as error:
+        raise missing_extra("snowballstemmer", "chat", "understand preferences") from error
+    return _Vocabulary(functools.lru_cache(maxsize=4096)(snowballstemmer.stemmer("english").stemWord))
+
+
+def _home(sentence: str) -> str | None:
+    """The city that a sentence says the user lives in, as it is written there."""
+    for match in _HOME.finditer(sentence):
+        words = re.findall(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*", sentence[match.end() :])[:_LONGEST_CITY]
+        for length in range(len(words), 0, -1):
+            run = words[:length]
+            folded = tuple(part for word in run for part in re.findall(r"[^\W\d_]+", fold(word)))
+            names = gazetteer().get(folded[0]) if folded else None
+            if names is not None and folded in names.cities:
+                return " ".join(word if word[0].isupper() else word.capitalize() for word in run)
+    return None
