@@ -28,27 +28,36 @@ INSTRUCTIONS = """You are a friendly weather assistant.
 
 
 def openai_client(setup: Setup) -> AsyncOpenAI:
-    """The client of the model's endpoint, with the same limits for every framework.
-
-    To assay's own model each request says which turn it belongs to, by OpenTelemetry's baggage.
-    """
+    """The client of the model's endpoint, with the same limits for every framework."""
     try:
-        import httpx
         from openai import AsyncOpenAI
     except ImportError as error:
         raise missing_extra("openai", "agents", "reach a model") from error
-
-    async def add_context(request: httpx.Request) -> None:
-        inject(request.headers)
-
-    hooks = {"request": [add_context]} if setup.embedded else {}
     return AsyncOpenAI(
         base_url=setup.model_url,
         api_key=setup.model_key,
         max_retries=setup.limits.retries,
         timeout=setup.limits.model_timeout,
+        http_client=http_client(setup),
+    )
+
+
+def http_client(setup: Setup) -> httpx.AsyncClient:
+    """What carries the requests to the model, for frameworks that make their own client of the endpoint.
+
+    To assay's own model each request says which turn it belongs to, by OpenTelemetry's baggage.
+    """
+    try:
+        import httpx
+    except ImportError as error:
+        raise missing_extra("httpx", "agents", "reach a model") from error
+
+    async def add_context(request: httpx.Request) -> None:
+        inject(request.headers)
+
+    return httpx.AsyncClient(
+        event_hooks={"request": [add_context]} if setup.embedded else {},
+        timeout=setup.limits.model_timeout,
         # Proxies of the environment are for the world outside; loopback must not go through them.
-        http_client=httpx.AsyncClient(
-            event_hooks=hooks, timeout=setup.limits.model_timeout, trust_env=not setup.embedded
-        ),
+        trust_env=not setup.embedded,
     )

@@ -1,0 +1,98 @@
+"""Spans in OpenTelemetry's conventions for generative models, for frameworks that do not write them by themselves.
+
+A framework's own events start and end them. They become children of whatever span is current where they start, which is
+the turn's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+
+from opentelemetry import trace
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+Attributes = Mapping[str, str | int | None]
+
+
+class OpenSpans:
+    """Spans that have started and not ended, by the framework's own ids; safe for many turns at once."""
+
+    def __init__(self, system: str) -> None:
+        self._system = system
+        self._open: dict[Hashable, Span] = {}
+
+    def start_model(self, key: Hashable, model: str) -> None:
+        """A call of the model begins."""
+        self._start(key, f"chat {model}", SpanKind.CLIENT, "chat", {"gen_ai.request.model": model})
+
+    def end_model(
+        self,
+        key: Hashable,
+        *,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        error: str | None = None,
+    ) -> None:
+        """The call is over; `error` names what went wrong."""
+        self._end(
+            key, {"gen_ai.usage.input_tokens": input_tokens, "gen_ai.usage.output_tokens": output_tokens}, error, error
+        )
+
+    def start_tool(self, key: Hashable, name: str, *, arguments: object = None) -> None:
+        """A tool begins to run; its arguments may also be told at its end."""
+        self._start(
+            key,
+            f"execute_tool {name}",
+            SpanKind.INTERNAL,
+            "execute_tool",
+            {"gen_ai.tool.name": name, "gen_ai.tool.call.arguments": _json(arguments)},
+        )
+
+    def end_tool(
+        self,
+        key: Hashable,
+        *,
+        arguments: object = None,
+        result: object = None,
+        error: str | None = None,
+        message: str | None = None,
+    ) -> None:
+        """The tool is done; `error` names the kind of failure and `message` says what went wrong."""
+        self._end(
+            key,
+            {
+                "gen_ai.tool.call.arguments": _json(arguments),
+                "gen_ai.tool.call.result": None if error else _json(result),
+            },
+            error,
+            message,
+        )
+
+    def _start(self, key: Hashable, name: str, kind: SpanKind, operation: str, attributes: Attributes) -> None:
+        # The tracer is asked for each time: the provider may have been set after this was made.
+        self._open[key] = trace.get_tracer("assay.chat.agents").start_span(
+            name,
+            kind=kind,
+            attributes={
+                "gen_ai.operation.name": operation,
+                "gen_ai.provider.name": self._system,
+                **{name: value for name, value in attributes.items() if value is not None},
+            },
+        )
+
+    def _end(self, key: Hashable, attributes: Attributes, error: str | None, message: str | None) -> None:
+        span = self._open.pop(key, None)
+        if span is None:
+            return
+        span.set_attributes({name: value for name, value in attributes.items() if value is not None})
+        if error is not None:
+            span.set_attribute("error.type", error)
+            span.set_status(Status(StatusCode.ERROR, message))
+        span.end()
+
+
+def _json(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)

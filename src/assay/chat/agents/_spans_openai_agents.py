@@ -1,0 +1,62 @@
+"""The OpenAI Agents SDK's own traces as OpenTelemetry spans, by its interface for processors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.tracing import FunctionSpanData, GenerationSpanData, Span, SpanError, Trace, TracingProcessor
+
+from assay.chat.agents._spans import OpenSpans
+
+
+class SpanBridge(TracingProcessor):
+    """Calls of the model and of tools become spans; agents, turns and tasks do not."""
+
+    def __init__(self) -> None:
+        self._spans = OpenSpans("openai")
+
+    def on_trace_start(self, trace: Trace) -> None:
+        pass
+
+    def on_trace_end(self, trace: Trace) -> None:
+        pass
+
+    def on_span_start(self, span: Span[Any]) -> None:
+        data = span.span_data
+        if isinstance(data, GenerationSpanData):
+            self._spans.start_model(span.span_id, data.model or "")
+        elif isinstance(data, FunctionSpanData):
+            self._spans.start_tool(span.span_id, data.name)
+
+    def on_span_end(self, span: Span[Any]) -> None:
+        data = span.span_data
+        if isinstance(data, GenerationSpanData):
+            usage = data.usage or {}
+            self._spans.end_model(
+                span.span_id,
+                input_tokens=usage.get("input_tokens"),
+                output_tokens=usage.get("output_tokens"),
+                error=_kind(span.error),
+            )
+        elif isinstance(data, FunctionSpanData):
+            self._spans.end_tool(
+                span.span_id,
+                arguments=data.input,
+                result=data.output,
+                error=_kind(span.error),
+                message=_words(span.error),
+            )
+
+    def shutdown(self) -> None:
+        pass
+
+    def force_flush(self) -> None:
+        pass
+
+
+def _kind(error: SpanError | None) -> str | None:
+    return None if error is None else error["message"]
+
+
+def _words(error: SpanError | None) -> str | None:
+    return None if error is None else str((error["data"] or {}).get("error", error["message"]))

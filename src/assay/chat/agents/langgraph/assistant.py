@@ -1,0 +1,144 @@
+"""The weather assistant, written with LangChain's `create_agent`, which builds a graph of LangGraph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import langsmith
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddleware, ToolCallRequest, ToolErrorMiddleware
+from langchain.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, ToolMessage
+from langchain.messages import ToolCall as AskedCall
+from langchain.tools import BaseTool, ToolRuntime, tool
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import SecretStr
+
+from assay.chat.agent import Reply, Setup
+from assay.chat.agents._assistant import INSTRUCTIONS, NAME, http_client
+from assay.chat.agents._spans_langchain import SpanBridge
+from assay.chat.payload import parsed
+from assay.chat.transcript import ToolCall
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.chat.world.preferences import Preferences
+    from assay.chat.world.weather import WeatherClient
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the tools know of the turn; the model does not see it."""
+
+    user: str
+
+
+def make_tools(weather: WeatherClient, preferences: Preferences) -> list[BaseTool]:
+    """What the assistant can do."""
+
+    @tool
+    async def get_current_weather(city: str) -> dict[str, Any]:
+        """Tell the weather in a city right now."""
+        return await weather.current(city)
+
+    @tool
+    async def get_weather_forecast(city: str, days: int = 5) -> dict[str, Any]:
+        """Tell the weather in a city on the coming days, from tomorrow on and at most 5."""
+        return await weather.forecast(city, days)
+
+    @tool
+    async def get_user_preferences(runtime: ToolRuntime[Context]) -> dict[str, Any]:
+        """Tell what the user is known to like and dislike."""
+        return preferences.read(runtime.context.user)
+
+    @tool
+    async def update_user_preferences_from_insight(insight: str, runtime: ToolRuntime[Context]) -> dict[str, Any]:
+        """Keep what the user has told about their likes and dislikes, as a sentence."""
+        return preferences.learn(runtime.context.user, insight)
+
+    return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]
+
+
+def tell_failure(error: Exception, request: ToolCallRequest) -> str | None:
+    """What the model reads where a tool fails; an error that is not meant for readers ends the turn."""
+    return f"Error: {error}" if isinstance(error, AssayError) else None
+
+
+class Assistant:
+    """The assistant, whose graph keeps a thread for every conversation."""
+
+    def __init__(self, graph: CompiledStateGraph[Any, Context, Any, Any]) -> None:
+        self._graph = graph
+
+    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        messages: Sequence[AnyMessage] = ()
+        async for part in self._graph.astream(
+            {"messages": [HumanMessage(message)]},
+            {"configurable": {"thread_id": session}, "callbacks": [SpanBridge()]},
+            context=Context(user),
+            stream_mode=["messages", "values"],
+            version="v2",
+        ):
+            if part["type"] == "values":
+                messages = part["data"]["messages"]
+            elif part["type"] == "messages":
+                piece, _ = part["data"]
+                if isinstance(piece, AIMessageChunk) and piece.text:
+                    yield piece.text
+        yield _reply(messages)
+
+
+@asynccontextmanager
+async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
+    """The assistant, ready to answer."""
+    # LangSmith would send traces to its maker where the environment says so. Ours are OpenTelemetry's and stay here.
+    langsmith.configure(enabled=False)
+    async with http_client(setup) as client:
+        model = ChatOpenAI(
+            model=setup.model,
+            base_url=setup.model_url,
+            api_key=SecretStr(setup.model_key),
+            max_retries=setup.limits.retries,
+            timeout=setup.limits.model_timeout,
+            max_completion_tokens=setup.limits.max_tokens,
+            stream_usage=True,
+            http_async_client=client,
+        )
+        middleware: list[AgentMiddleware[Any, Context, Any]] = [
+            ModelCallLimitMiddleware(run_limit=setup.limits.model_calls, exit_behavior="error"),
+            ToolErrorMiddleware(tell_failure),
+        ]
+        graph = create_agent(
+            model,
+            make_tools(setup.weather, setup.preferences),
+            name=NAME,
+            system_prompt=INSTRUCTIONS,
+            context_schema=Context,
+            checkpointer=InMemorySaver(),
+            middleware=middleware,
+        )
+        yield Assistant(graph)
+
+
+def _reply(messages: Sequence[AnyMessage]) -> Reply:
+    """The last turn of a thread, as its messages tell it."""
+    start = max(place for place, message in enumerate(messages) if isinstance(message, HumanMessage))
+    said = [message for message in messages[start:] if isinstance(message, AIMessage)]
+    results = {message.tool_call_id: message for message in messages[start:] if isinstance(message, ToolMessage)}
+    usages = [message.usage_metadata for message in said if message.usage_metadata]
+    return Reply(
+        said[-1].text,
+        tuple(_call(call, results[call["id"] or ""]) for message in said for call in message.tool_calls),
+        sum(usage["input_tokens"] for usage in usages),
+        sum(usage["output_tokens"] for usage in usages),
+    )
+
+
+def _call(call: AskedCall, result: ToolMessage) -> ToolCall:
+    if result.status == "error":
+        return ToolCall(name=call["name"], arguments=call["args"], error=result.text)
+    return ToolCall(name=call["name"], arguments=call["args"], result=parsed(result.text))

@@ -1,0 +1,148 @@
+"""The weather assistant, written with the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agents import (
+    Agent,
+    ModelSettings,
+    OpenAIChatCompletionsModel,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+    RunResultStreaming,
+    SQLiteSession,
+    ToolCallItem,
+    ToolCallOutputItem,
+    default_tool_error_function,
+    function_tool,
+    set_trace_processors,
+)
+from agents.tool_context import ToolContext
+from openai.types.responses import ResponseTextDeltaEvent
+
+from assay.chat.agent import Reply, Setup
+from assay.chat.agents._assistant import INSTRUCTIONS, NAME, openai_client
+from assay.chat.agents._spans_openai_agents import SpanBridge
+from assay.chat.payload import arguments_of, parsed
+from assay.chat.transcript import ToolCall
+
+if TYPE_CHECKING:
+    from assay.chat.world.preferences import Preferences
+    from assay.chat.world.weather import WeatherClient
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the tools know of the turn; the model does not see it."""
+
+    user: str
+    weather: WeatherClient
+    preferences: Preferences
+    failures: dict[str, str] = field(default_factory=dict)
+    """What went wrong, by the id of the tool call."""
+
+
+def tell_failure(context: RunContextWrapper[Any], error: Exception) -> str:
+    """What the model reads where a tool fails: the SDK's own words."""
+    if isinstance(context, ToolContext):
+        context.context.failures[context.tool_call_id] = str(error)
+    return default_tool_error_function(context, error)
+
+
+@function_tool(failure_error_function=tell_failure)
+async def get_current_weather(context: RunContextWrapper[Context], city: str) -> str:
+    """Tell the weather in a city right now."""
+    return json.dumps(await context.context.weather.current(city))
+
+
+@function_tool(failure_error_function=tell_failure)
+async def get_weather_forecast(context: RunContextWrapper[Context], city: str, days: int = 5) -> str:
+    """Tell the weather in a city on the coming days, from tomorrow on and at most 5."""
+    return json.dumps(await context.context.weather.forecast(city, days))
+
+
+@function_tool(failure_error_function=tell_failure)
+async def get_user_preferences(context: RunContextWrapper[Context]) -> str:
+    """Tell what the user is known to like and dislike."""
+    return json.dumps(context.context.preferences.read(context.context.user))
+
+
+@function_tool(failure_error_function=tell_failure)
+async def update_user_preferences_from_insight(context: RunContextWrapper[Context], insight: str) -> str:
+    """Keep what the user has told about their likes and dislikes, as a sentence."""
+    return json.dumps(context.context.preferences.learn(context.context.user, insight))
+
+
+TOOLS = [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]
+
+
+class Assistant:
+    """The assistant, with a session of the SDK for every conversation."""
+
+    def __init__(self, setup: Setup, agent: Agent[Context]) -> None:
+        self._setup = setup
+        self._agent = agent
+        self._sessions: dict[str, SQLiteSession] = {}
+
+    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        context = Context(user, self._setup.weather, self._setup.preferences)
+        if session not in self._sessions:
+            self._sessions[session] = SQLiteSession(session)
+        result = Runner.run_streamed(
+            self._agent,
+            message,
+            context=context,
+            session=self._sessions[session],
+            max_turns=self._setup.limits.model_calls,
+            run_config=RunConfig(trace_include_sensitive_data=True),
+        )
+        async for event in result.stream_events():
+            if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent):
+                yield event.data.delta
+        usage = result.context_wrapper.usage
+        yield Reply(str(result.final_output), _calls(result, context), usage.input_tokens, usage.output_tokens)
+
+    def close(self) -> None:
+        for session in self._sessions.values():
+            session.close()
+
+
+@asynccontextmanager
+async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
+    """The assistant, ready to answer."""
+    # The SDK would send its traces to its maker. Ours become OpenTelemetry spans and stay here.
+    set_trace_processors([SpanBridge()])
+    async with openai_client(setup) as client:
+        agent = Agent[Context](
+            name=NAME,
+            instructions=INSTRUCTIONS,
+            model=OpenAIChatCompletionsModel(setup.model, openai_client=client),
+            model_settings=ModelSettings(max_tokens=setup.limits.max_tokens, include_usage=True),
+            tools=[*TOOLS],
+        )
+        assistant = Assistant(setup, agent)
+        try:
+            yield assistant
+        finally:
+            assistant.close()
+
+
+def _calls(result: RunResultStreaming, context: Context) -> tuple[ToolCall, ...]:
+    """The tool calls of a run, as the SDK tells them."""
+    outputs = {item.call_id: item.output for item in result.new_items if isinstance(item, ToolCallOutputItem)}
+    calls = [item for item in result.new_items if isinstance(item, ToolCallItem)]
+    return tuple(
+        ToolCall(
+            name=call.tool_name or "",
+            arguments=arguments_of(getattr(call.raw_item, "arguments", None)),
+            result=None if call.call_id in context.failures else parsed(outputs.get(call.call_id)),
+            error=context.failures.get(call.call_id or ""),
+        )
+        for call in calls
+    )

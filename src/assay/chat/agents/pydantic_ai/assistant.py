@@ -1,0 +1,148 @@
+"""The weather assistant, written with Pydantic AI."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import (
+    Agent,
+    AgentRunResultEvent,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ModelSettings,
+    PartDeltaEvent,
+    PartStartEvent,
+    RunContext,
+    TextPart,
+    TextPartDelta,
+    ToolFailed,
+    ToolReturnPart,
+    UsageLimits,
+)
+from pydantic_ai.capabilities import Instrumentation
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+from assay.chat.agent import Reply, Setup
+from assay.chat.agents._assistant import INSTRUCTIONS, NAME, openai_client
+from assay.chat.payload import arguments_of, parsed
+from assay.chat.transcript import ToolCall
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.chat.world.preferences import Preferences
+    from assay.chat.world.weather import WeatherClient
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What the tools know of the turn; the model does not see it."""
+
+    user: str
+    weather: WeatherClient
+    preferences: Preferences
+
+
+@contextmanager
+def failures_told() -> Iterator[None]:
+    """An error that is meant for readers reaches the model, and the run goes on."""
+    try:
+        yield
+    except AssayError as error:
+        raise ToolFailed(str(error)) from error
+
+
+async def get_current_weather(ctx: RunContext[Deps], city: str) -> dict[str, Any]:
+    """Tell the weather in a city right now."""
+    with failures_told():
+        return await ctx.deps.weather.current(city)
+
+
+async def get_weather_forecast(ctx: RunContext[Deps], city: str, days: int = 5) -> dict[str, Any]:
+    """Tell the weather in a city on the coming days, from tomorrow on and at most 5."""
+    with failures_told():
+        return await ctx.deps.weather.forecast(city, days)
+
+
+async def get_user_preferences(ctx: RunContext[Deps]) -> dict[str, Any]:
+    """Tell what the user is known to like and dislike."""
+    return ctx.deps.preferences.read(ctx.deps.user)
+
+
+async def update_user_preferences_from_insight(ctx: RunContext[Deps], insight: str) -> dict[str, Any]:
+    """Keep what the user has told about their likes and dislikes, as a sentence."""
+    return ctx.deps.preferences.learn(ctx.deps.user, insight)
+
+
+TOOLS: list[Callable[..., Any]] = [
+    get_current_weather,
+    get_weather_forecast,
+    get_user_preferences,
+    update_user_preferences_from_insight,
+]
+
+
+class Assistant:
+    """The assistant, with the messages of every conversation: Pydantic AI leaves keeping them to its user."""
+
+    def __init__(self, setup: Setup, agent: Agent[Deps, str]) -> None:
+        self._setup = setup
+        self._agent = agent
+        self._histories: dict[str, list[ModelMessage]] = {}
+
+    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        async with self._agent.run_stream_events(
+            message,
+            deps=Deps(user, self._setup.weather, self._setup.preferences),
+            message_history=self._histories.get(session),
+            usage_limits=UsageLimits(request_limit=self._setup.limits.model_calls),
+            conversation_id=session,
+        ) as events:
+            async for event in events:
+                match event:
+                    case PartStartEvent(part=TextPart(content=text)) if text:
+                        yield text
+                    case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                        yield text
+                    case AgentRunResultEvent(result=result):
+                        self._histories[session] = result.all_messages()
+                        usage = result.usage
+                        calls = _calls(result.new_messages())
+                        yield Reply(result.output, calls, usage.input_tokens, usage.output_tokens)
+
+
+@asynccontextmanager
+async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
+    """The assistant, ready to answer."""
+    async with openai_client(setup) as client:
+        agent = Agent(
+            OpenAIChatModel(setup.model, provider=OpenAIProvider(openai_client=client)),
+            name=NAME,
+            deps_type=Deps,
+            instructions=INSTRUCTIONS,
+            tools=TOOLS,
+            model_settings=ModelSettings(max_tokens=setup.limits.max_tokens),
+            capabilities=[Instrumentation()],
+        )
+        yield Assistant(setup, agent)
+
+
+def _calls(messages: Sequence[ModelMessage]) -> tuple[ToolCall, ...]:
+    """The tool calls of a run, as its messages tell them."""
+    parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+    results = {part.tool_call_id: part for part in parts if isinstance(part, ToolReturnPart)}
+    calls = [call for message in messages if isinstance(message, ModelResponse) for call in message.tool_calls]
+    return tuple(
+        ToolCall(
+            name=call.tool_name,
+            arguments=arguments_of(call.args),
+            result=parsed(result.content),
+            error=None if result.outcome == "success" else str(result.content),
+        )
+        for call in calls
+        if (result := results.get(call.tool_call_id))
+    )
