@@ -1,0 +1,154 @@
+"""The weather assistant, written with Microsoft's Agent Framework."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+from agent_framework import (
+    Agent,
+    AgentResponse,
+    AgentSession,
+    ChatContext,
+    ChatMiddleware,
+    FunctionInvocationContext,
+    FunctionTool,
+    InMemoryHistoryProvider,
+    tool,
+)
+from agent_framework.exceptions import AgentException
+from agent_framework.observability import enable_instrumentation
+from agent_framework.openai import OpenAIChatCompletionClient
+
+from assay.chat.agent import Limits, Reply, Setup
+from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, openai_client
+from assay.chat.payload import arguments_of, parsed
+from assay.chat.transcript import ToolCall
+
+if TYPE_CHECKING:
+    from assay.chat.world.preferences import Preferences
+    from assay.chat.world.weather import WeatherClient
+
+City = Annotated[str, 'The name of the city, such as "Helsinki".']
+
+
+def make_tools(weather: WeatherClient, preferences: Preferences) -> list[FunctionTool]:
+    """What the assistant can do. A tool that raises becomes an error that the model reads."""
+
+    @tool
+    async def get_current_weather(city: City) -> dict[str, Any]:
+        """Tell the weather in a city right now."""
+        return await weather.current(city)
+
+    @tool
+    async def get_weather_forecast(
+        city: City, days: Annotated[int, "How many days from tomorrow on, at most 5."] = 5
+    ) -> dict[str, Any]:
+        """Tell the weather in a city over the coming days."""
+        return await weather.forecast(city, days)
+
+    @tool
+    async def get_user_preferences(context: FunctionInvocationContext) -> dict[str, Any]:
+        """Tell what the user is known to like and dislike."""
+        return preferences.read(context.kwargs["user"])
+
+    @tool
+    async def update_user_preferences_from_insight(
+        insight: Annotated[str, 'What was learned, as a sentence, such as "hates the cold".'],
+        context: FunctionInvocationContext,
+    ) -> dict[str, Any]:
+        """Keep something that the user has told about what they like or dislike."""
+        return preferences.learn(context.kwargs["user"], insight)
+
+    return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]
+
+
+class ModelCallLimit(ChatMiddleware):
+    """Ends a turn that calls the model too often.
+
+    The framework's own limit asks the model once more, without tools, and takes whatever it says for an answer.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._calls = 0
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        self._calls += 1
+        if self._calls > self._most:
+            raise AgentException(f"the limit of {self._most} calls of the model in a turn is exceeded")
+        await call_next()
+
+
+class Assistant:
+    """The assistant, with a session of the framework for every conversation."""
+
+    def __init__(self, agent: Agent[Any], limits: Limits) -> None:
+        self._agent = agent
+        self._limits = limits
+        self._sessions: dict[str, AgentSession] = {}
+
+    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        if session not in self._sessions:
+            self._sessions[session] = self._agent.create_session(session_id=session)
+        stream = self._agent.run(
+            message,
+            stream=True,
+            session=self._sessions[session],
+            middleware=[ModelCallLimit(self._limits.model_calls)],
+            function_invocation_kwargs={"user": user},
+        )
+        async for update in stream:
+            if update.text:
+                yield update.text
+        yield _reply(await stream.get_final_response())
+
+
+@asynccontextmanager
+async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
+    """The assistant, ready to answer."""
+    # Without it the spans of tools come without their arguments and results.
+    enable_instrumentation(enable_sensitive_data=True)
+    async with openai_client(setup) as client:
+        agent = Agent(
+            client=OpenAIChatCompletionClient(
+                setup.model,
+                async_client=client,
+                function_invocation_configuration={
+                    "max_iterations": setup.limits.model_calls,
+                    # The reason why a tool failed is ours and fit to be read; without it the model learns nothing.
+                    "include_detailed_errors": True,
+                },
+            ),
+            name=NAME,
+            description=DESCRIPTION,
+            instructions=INSTRUCTIONS,
+            tools=make_tools(setup.weather, setup.preferences),
+            context_providers=[InMemoryHistoryProvider()],
+            default_options={"max_tokens": setup.limits.max_tokens},
+        )
+        async with agent:
+            yield Assistant(agent, setup.limits)
+
+
+def _reply(response: AgentResponse[Any]) -> Reply:
+    """The turn as the framework's response tells it."""
+    contents = [content for message in response.messages for content in message.contents]
+    results = {content.call_id: content for content in contents if content.type == "function_result"}
+    usage = response.usage_details or {}
+    return Reply(
+        response.messages[-1].text if response.messages else "",
+        tuple(
+            ToolCall(
+                name=content.name or "",
+                arguments=arguments_of(content.arguments),
+                result=parsed(results[content.call_id].result) if results[content.call_id].exception is None else None,
+                error=results[content.call_id].exception,
+            )
+            for content in contents
+            if content.type == "function_call"
+        ),
+        usage.get("input_token_count"),
+        usage.get("output_token_count"),
+    )

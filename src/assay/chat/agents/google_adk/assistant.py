@@ -1,0 +1,145 @@
+"""The weather assistant, written with Google's Agent Development Kit."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from google.adk.agents import LlmAgent
+from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.integrations.openai import OpenAILlm
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
+from google.adk.tools import ToolContext
+from google.genai import types
+
+from assay.chat.agent import Limits, Reply, Setup
+from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, openai_client
+from assay.chat.trajectory import failure_in
+from assay.chat.transcript import ToolCall
+from assay.chat.world.weather import WeatherError
+
+if TYPE_CHECKING:
+    from google.adk.events import Event
+
+    from assay.chat.world.preferences import Preferences
+    from assay.chat.world.weather import WeatherClient
+
+Tool = Callable[..., Awaitable[dict[str, Any]]]
+
+
+def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
+    """What the assistant can do. A tool that raises would end the turn, so a failure is told in its result."""
+
+    async def get_current_weather(city: str) -> dict[str, Any]:
+        """Tell the weather in a city right now.
+
+        Args:
+            city: The name of the city, such as "Helsinki".
+        """
+        try:
+            return await weather.current(city)
+        except WeatherError as error:
+            return {"status": "error", "error_message": str(error)}
+
+    async def get_weather_forecast(city: str, days: int = 5) -> dict[str, Any]:
+        """Tell the weather in a city over the coming days.
+
+        Args:
+            city: The name of the city, such as "Helsinki".
+            days: How many days from tomorrow on, at most 5.
+        """
+        try:
+            return await weather.forecast(city, days)
+        except WeatherError as error:
+            return {"status": "error", "error_message": str(error)}
+
+    async def get_user_preferences(tool_context: ToolContext) -> dict[str, Any]:
+        """Tell what the user is known to like and dislike."""
+        return preferences.read(tool_context.user_id)
+
+    async def update_user_preferences_from_insight(insight: str, tool_context: ToolContext) -> dict[str, Any]:
+        """Keep something that the user has told about what they like or dislike.
+
+        Args:
+            insight: What was learned, as a sentence, such as "hates the cold".
+        """
+        return preferences.learn(tool_context.user_id, insight)
+
+    return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]
+
+
+class Assistant:
+    """The assistant, whose runner keeps a session for every conversation."""
+
+    def __init__(self, runner: Runner, limits: Limits) -> None:
+        self._runner = runner
+        self._run_config = RunConfig(
+            streaming_mode=StreamingMode.SSE,
+            max_llm_calls=limits.model_calls,
+            # Without it the spans of tools come without their arguments and results.
+            telemetry=TelemetryConfig(capture_message_content=ContentCapturingMode.SPAN_ONLY),
+        )
+
+    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        events: list[Event] = []
+        run = self._runner.run_async(
+            user_id=user,
+            session_id=session,
+            new_message=types.UserContent(message),
+            run_config=self._run_config,
+        )
+        async with aclosing(run):
+            async for event in run:
+                if not event.partial:
+                    events.append(event)
+                elif text := _text(event):
+                    yield text
+        yield _reply(events)
+
+
+@asynccontextmanager
+async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
+    """The assistant, ready to answer."""
+    async with openai_client(setup) as client:
+        agent = LlmAgent(
+            name=NAME,
+            description=DESCRIPTION,
+            model=OpenAILlm(model=setup.model, max_tokens=setup.limits.max_tokens, client=client),
+            instruction=INSTRUCTIONS,
+            tools=[*make_tools(setup.weather, setup.preferences)],
+        )
+        runner = Runner(app_name=NAME, agent=agent, session_service=InMemorySessionService(), auto_create_session=True)
+        async with runner:
+            yield Assistant(runner, setup.limits)
+
+
+def _reply(events: list[Event]) -> Reply:
+    """The turn as its events tell it. Partial ones are left out: they say everything twice."""
+    failed = next((event for event in events if event.error_code), None)
+    if failed is not None:
+        raise RuntimeError(f"the model gave no answer: {failed.error_message or failed.error_code}")
+    results = {result.id: result.response for event in events for result in event.get_function_responses()}
+    usages = [event.usage_metadata for event in events if event.usage_metadata]
+    return Reply(
+        next((_text(event) for event in reversed(events) if event.is_final_response()), ""),
+        tuple(
+            ToolCall(
+                name=call.name or "",
+                arguments=call.args or {},
+                result=results.get(call.id),
+                error=failure_in(results.get(call.id)),
+            )
+            for event in events
+            for call in event.get_function_calls()
+        ),
+        sum(usage.prompt_token_count or 0 for usage in usages) if usages else None,
+        sum(usage.candidates_token_count or 0 for usage in usages) if usages else None,
+    )
+
+
+def _text(event: Event) -> str:
+    parts = event.content.parts if event.content and event.content.parts else []
+    return "".join(part.text for part in parts if part.text and not part.thought)
