@@ -109,8 +109,8 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
     return TurnTrace(
         tool_calls=[ToolCall(**_call_of(span)) for span in tools],
         model_calls=sum(span.id not in within for span in models),
-        input_tokens=_tokens(within.get("", ()), within, "gen_ai.usage.input_tokens"),
-        output_tokens=_tokens(within.get("", ()), within, "gen_ai.usage.output_tokens"),
+        input_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.input_tokens"),
+        output_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.output_tokens"),
         seconds=(end_ns - start_ns) / 1e9,
         model_seconds=model_ns / 1e9,
         tool_seconds=(_covered([*models, *tools], start_ns, end_ns) - model_ns) / 1e9,
@@ -122,22 +122,23 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
 def _covered(spans: Iterable[Span], start_ns: int, end_ns: int) -> int:
     """Nanoseconds from `start_ns` to `end_ns` in which at least one span was open: the length of their union."""
     total, reached = 0, start_ns
-    for begin, end in sorted((span.start_ns, min(span.end_ns, end_ns)) for span in spans):
-        if end > reached:
-            total += end - max(begin, reached)
+    for begin, end in sorted((span.start_ns, span.end_ns) for span in spans):
+        begin, end = max(begin, reached), min(end, end_ns)
+        if begin < end:
+            total += end - begin
             reached = end
     return total
 
 
-def _within(spans: Sequence[Span]) -> dict[str, list[Span]]:
-    """The model's spans by the span of the model that they lie directly in, and under "" those that lie in none.
+def _within(spans: Sequence[Span]) -> dict[str | None, list[Span]]:
+    """The model's spans by the span of the model that they lie directly in, and under None those that lie in none.
 
     Where one lies in another, the outer one is a wrapper (a fallback, an instrumentation of the client) that tells of
     the same call again. What counts are the innermost: each is a request that went out. A call that a tool makes is
     one of its own, even where a framework runs the tool inside the model's span.
     """
     by_id = {span.id: span for span in spans if span.id}
-    found: dict[str, list[Span]] = {}
+    found: dict[str | None, list[Span]] = {}
     for span in spans:
         if span.is_model_call:
             above = by_id.get(span.parent or "")
@@ -145,16 +146,16 @@ def _within(spans: Sequence[Span]) -> dict[str, list[Span]]:
             while above is not None and above.id not in passed and not (above.is_model_call or above.is_tool_call):
                 passed.add(above.id)
                 above = by_id.get(above.parent or "")
-            wrapped = above is not None and above.is_model_call and above.id != span.id
-            found.setdefault(above.id if wrapped and above is not None else "", []).append(span)
+            wrapper = above.id if above is not None and above.is_model_call and above.id != span.id else None
+            found.setdefault(wrapper, []).append(span)
     return found
 
 
-def _tokens(spans: Sequence[Span], within: Mapping[str, Sequence[Span]], name: str) -> int | None:
+def _tokens(spans: Sequence[Span], within: Mapping[str | None, Sequence[Span]], name: str) -> int | None:
     """The tokens of some spans: each one's innermost calls', or its own where those do not tell."""
     known = []
     for span in spans:
-        told = _tokens(within[span.id], within, name) if span.id in within and span.id else None
+        told = _tokens(within[span.id], within, name) if span.id in within else None
         own = span.attributes.get(name)
         if told is not None:
             known.append(told)

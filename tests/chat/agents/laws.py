@@ -6,6 +6,7 @@ span. `spans_agree` is the law that ties the spans to the framework's own accoun
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -68,7 +69,7 @@ class Talk:
     ) -> Answer:
         """One turn of a session."""
         turn = self.turns[session] = self.turns.get(session, -1) + 1
-        situation = Situation(scenario, 0, turn, Fault.parse(fault) if fault else None, NOW)
+        situation = Situation(scenario, 0, turn, Fault.parse(fault) if fault else None, NOW, f"{self.name} {session}")
         pieces: list[str] = []
         reply: Reply | None = None
         error: Exception | None = None
@@ -131,7 +132,13 @@ def times_add_up(answer: Answer) -> None:
     assert trace.model_seconds > 0 or not trace.model_calls
 
 
-def _comparable(calls: list[ToolCall] | tuple[ToolCall, ...]) -> list[tuple[str, str, str, bool]]:
+def _comparable(calls: list[ToolCall] | tuple[ToolCall, ...]) -> list[tuple[str, str, str]]:
+    # Of a failure each tells in its own words, and some tell it as a result as well.
     return sorted(
-        (call.name, repr(sorted(call.arguments.items())), repr(call.result), call.error is not None) for call in calls
+        (
+            call.name,
+            json.dumps(call.arguments, sort_keys=True),
+            "a failure" if call.error is not None else json.dumps(call.result, sort_keys=True),
+        )
+        for call in calls
     )

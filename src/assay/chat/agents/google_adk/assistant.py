@@ -7,12 +7,12 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from google.adk.agents import LlmAgent
-from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]
 from google.adk.integrations.openai import OpenAILlm
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
-from google.adk.tools import ToolContext
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from assay.chat.agent import Limits, Reply, Setup
@@ -34,23 +34,14 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
     """What the assistant can do. A tool that raises would end the turn, so a failure is told in its result."""
 
     async def get_current_weather(city: str) -> dict[str, Any]:
-        """Tell the weather in a city right now.
-
-        Args:
-            city: The name of the city, such as "Helsinki".
-        """
+        """Tell the weather in a city right now, by the city's name, such as "Helsinki"."""
         try:
             return await weather.current(city)
         except WeatherError as error:
             return {"status": "error", "error_message": str(error)}
 
     async def get_weather_forecast(city: str, days: int = 5) -> dict[str, Any]:
-        """Tell the weather in a city over the coming days.
-
-        Args:
-            city: The name of the city, such as "Helsinki".
-            days: How many days from tomorrow on, at most 5.
-        """
+        """Tell the weather in a city over the coming days, as many as asked for from tomorrow on, at most 5."""
         try:
             return await weather.forecast(city, days)
         except WeatherError as error:
@@ -61,11 +52,7 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
         return preferences.read(tool_context.user_id)
 
     async def update_user_preferences_from_insight(insight: str, tool_context: ToolContext) -> dict[str, Any]:
-        """Keep something that the user has told about what they like or dislike.
-
-        Args:
-            insight: What was learned, as a sentence, such as "hates the cold".
-        """
+        """Keep something that the user has told about what they like or dislike, as a sentence: "hates the cold"."""
         return preferences.learn(tool_context.user_id, insight)
 
     return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]
