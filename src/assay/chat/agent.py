@@ -90,6 +90,8 @@ class AgentKind:
     """The modules of the framework that it imports."""
     source: Path | None = None
     """The folder of its own source, from which developer experience is measured."""
+    uses_setup: bool = True
+    """Whether its model and tools are those of its `Setup`; one with its own is out of reach of faults."""
     memory: str | None = None
     """The framework's class that keeps the conversation, by its full name; None where the assistant keeps it itself."""
 

@@ -218,9 +218,18 @@ def rebuilt(run: Run, answers: Iterable[AnyAnswer]) -> Scores:
             answer.passed,
             answer.record,
         )
-        for answer in answers
+        for answer in _in_order(answers, run.settings)
     )
     return Scores(tuple(found), tuple(metrics), run.seed)
+
+
+def _in_order(answers: Iterable[AnyAnswer], settings: Mapping[str, Any]) -> Iterable[AnyAnswer]:
+    """Turns of agents that were run, as the suite and the command had them: they were played in random order."""
+    if "suite" not in settings:
+        return answers
+    agents = {spec["name"]: at for at, spec in enumerate(settings["agents"])}
+    scenarios = {name: at for at, name in enumerate(settings["suite"]["scenarios"])}
+    return sorted(answers, key=lambda one: (scenarios[one.scenario], one.repetition, agents[one.agent], one.turn))
 
 
 def _entry(kept: Mapping[str, Any]) -> Entry:

@@ -1,4 +1,4 @@
-"""`assay chat`: score what assistants have said."""
+"""`assay chat`: score what assistants have said, and run assistants to hear what they say."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli import agents
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep, tell
 from assay.errors import SourceError, UsageError
 
@@ -15,13 +16,12 @@ if TYPE_CHECKING:
     from assay.types import Run
 
 app = typer.Typer(
-    help="Score conversations: fifteen metrics, each explained by the words that moved it.", no_args_is_help=True
+    help="Score conversations: fifteen metrics, each explained by the words that moved it; and run agents.",
+    no_args_is_help=True,
 )
-
-
-@app.callback()
-def _chat() -> None:
-    """Keep `score` a command of its own: with a single command typer would swallow its name."""
+app.command("run")(agents.run)
+app.command("agents")(agents.list_agents)
+app.command("suites")(agents.list_suites)
 
 
 @app.command()
@@ -68,7 +68,7 @@ def score(
     # Before anything else is written: what was scored must not be lost to a wrong path.
     run_id = None if no_store else keep(lambda: _run(scores, file, name, tag or []), store, answers=scores.answers)
     if json_out is not None:
-        _write_json(scores.as_dict(), json_out)
+        write_json(scores.as_dict(), json_out)
     if html_out is not None:
         from assay.report import chat as page
 
@@ -88,7 +88,8 @@ def _run(scores: Scores, file: Path, name: str, tags: list[str]) -> Run:
     return chat_run(scores, file, command=command_line(), name=name, tags=tags)
 
 
-def _write_json(data: dict[str, Any], out: str) -> None:
+def write_json(data: dict[str, Any], out: str) -> None:
+    """Write scores as JSON to a file, or to standard output for '-'."""
     import json
 
     # Half a surrogate pair has no bytes; its escape is what JSON would write anyway.

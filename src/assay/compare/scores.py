@@ -12,15 +12,28 @@ from assay.types import Case, Distribution, Estimate, Floats, State
 
 _PROTOCOL = "chat"
 _NOTHING = Distribution()
+_UNDEFINED = "no scenario could be measured on both sides"
+
+# What is measured of a turn besides its scores, where agents were run. Times differ from run to run and tokens say
+# nothing of quality, so these are compared only where every figure is asked for, and shift no other metric's p-value.
+_FIGURES = {
+    "overhead_ms": ("the framework's own time", "ms"),
+    "wall_ms": ("time of a turn", "ms"),
+    "first_text_ms": ("time to the first text", "ms"),
+    "input_tokens": ("tokens in", "tokens"),
+    "output_tokens": ("tokens out", "tokens"),
+}
 
 
 def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
-    """Every metric that either agent was scored with. `full` changes nothing: scores have no lesser figures."""
+    """Every metric that either agent was scored with; with `full` times and tokens too."""
     sides = [side.run.tallies[side.agent] for side in (a, b)]
     common = matched(*sides)
     cases, notes = pooled_strata(common)
     named = dict.fromkeys(tuple(states) for side in sides for states in side.values())
-    metrics = list(dict.fromkeys(name for names in named for name in names))
+    metrics = [
+        name for name in dict.fromkeys(name for names in named for name in names) if full or name not in _FIGURES
+    ]
     strata = [case.stratum for case in cases]
     freedom = len(cases) - len(set(strata))
     tables = [_sums(side, common, metrics) for side in sides]
@@ -47,12 +60,18 @@ def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool)
         reason = (
             "" if versions[0] == versions[1] else f"versions {versions[0]} and {versions[1]} are different measures"
         )
-        label = f"{_PROTOCOL}@{_version(a, _PROTOCOL) or 1}"
-        measure = Measure(name, name.replace("_", " "), label, undefined="no scenario could be measured on both sides")
+        measure = _measure(name, f"{_PROTOCOL}@{_version(a, _PROTOCOL) or 1}")
         measured.append(
             Measured(measure, estimates[0], estimates[1], (scores[0], scores[1]), int(chosen.sum()), reason)
         )
     return Sample(cases, measured, "scenario", reps, notes, freedom)
+
+
+def _measure(name: str, part: str) -> Measure:
+    if name in _FIGURES:
+        title, unit = _FIGURES[name]
+        return Measure(name, title, part, unit=unit, better="lower", headline=False, undefined=_UNDEFINED)
+    return Measure(name, name.replace("_", " "), part, undefined=_UNDEFINED)
 
 
 def _version(side: Side, name: str) -> int | None:

