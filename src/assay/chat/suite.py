@@ -112,9 +112,7 @@ def _check(value: Any) -> Any:
     return value
 
 
-def _known_metric(check: Check) -> Check:
-    if check.metric not in METRICS.names():
-        raise refused(unknown_name("metric", check.metric, METRICS.names()))
+def _score(check: Check) -> Check:
     if not 0 <= check.value <= 1:
         raise refusal(f"a score lies between 0 and 1, and {check.value:g} does not")
     return check
@@ -174,7 +172,7 @@ ExpectedCall = Annotated[
 Demand = Annotated[
     Check,
     BeforeValidator(_check),
-    AfterValidator(_known_metric),
+    AfterValidator(_score),
     WithJsonSchema(
         {
             "description": "What a metric of the answer has to be.",
@@ -294,6 +292,18 @@ class Suite(_Model):
                     at=("scenarios", at, "id"),
                 )
             first[scenario.id] = at
+        return self
+
+    @model_validator(mode="after")
+    def _metrics_exist(self) -> Suite:
+        # Here and not at each check: asking which metrics other packages add takes a while.
+        known = set(METRICS.names())
+        for at, scenario in enumerate(self.scenarios):
+            for number, turn in enumerate(scenario.turns):
+                for place, check in enumerate(turn.checks):
+                    if check.metric not in known:
+                        where = ("scenarios", at, "turns", number, "checks", place)
+                        raise refused(unknown_name("metric", check.metric, known), at=where)
         return self
 
     @property

@@ -142,9 +142,9 @@ def refusal(what: str, *, hint: str | None = None, at: Steps = ()) -> PydanticCu
     return PydanticCustomError("refused", "{what}", {"what": what, "hint": hint or "", "at": list(at)})
 
 
-def refused(error: AssayError) -> PydanticCustomError:
+def refused(error: AssayError, *, at: Steps = ()) -> PydanticCustomError:
     """One of assay's own errors, as a validator raises it."""
-    return refusal(error.what, hint=error.hint)
+    return refusal(error.what, hint=error.hint, at=at)
 
 
 def dotted(path: Steps) -> str:
