@@ -160,7 +160,8 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
     if reply is not None and reply.input_tokens is not None and reply.output_tokens is not None:
         own_tokens = reply.input_tokens + reply.output_tokens
     tool_calls = trace.tool_calls
-    if not trace.spans and reply is not None and reply.tool_calls is not None:
+    has_spans = bool(trace.model_calls or trace.tool_calls)
+    if not has_spans and reply is not None and reply.tool_calls is not None:
         tool_calls = list(reply.tool_calls)  # an agent without spans has only its own account
     return Record(
         status="scored" if error is None else "failed",
@@ -172,8 +173,8 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
         output_tokens=trace.output_tokens,
         wall=wall,
         first_text=heard.first_text,
-        model=trace.model_seconds if trace.spans else None,
-        tools=trace.tool_seconds if trace.spans else None,
+        model=trace.model_seconds if has_spans else None,
+        tools=trace.tool_seconds if has_spans else None,
         own_tool_calls=None if reply is None or reply.tool_calls is None else len(reply.tool_calls),
         own_tokens=own_tokens,
     )

@@ -6,20 +6,23 @@ Two trials with equal settings give equal transcripts and scores. Knows no store
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agent import AGENTS, AgentKind
-from assay.chat.agents.config import AgentSpec
+from assay.chat.agent import AGENTS
+from assay.chat.agents.config import AgentSpec, parse_agents
 from assay.chat.agents.function import FunctionAgent
+from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.host import Host, LocalHost, ProcessHost
 from assay.chat.metric import Metric
 from assay.chat.runner import InMemory, Key, Pace, Progress, Runner, Sink
-from assay.chat.scoring import Scores
+from assay.chat.scoring import Answer, Scores
 from assay.chat.suite import Scenario, Suite, load_suite
 from assay.chat.venue import Venue
+from assay.chat.world.scripted import Skill
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +51,8 @@ class Trial:
     """What is played, on whom, where."""
 
     suite: Suite
-    agents: tuple[AgentSpec, ...]
+    agents: tuple[AgentSpec | FunctionAgent, ...]
+    """Each lives in a process of its own, but for functions of this process, which cannot be sent to another."""
     venue: Venue = field(default_factory=Venue)
     repeat: int = 1
     seed: int = 42
@@ -73,6 +77,9 @@ class Trial:
     def settings(self) -> dict[str, Any]:
         """What a stored run keeps of it, ready for JSON."""
         chosen = self.selection
+        specs = [agent for agent in self.agents if isinstance(agent, AgentSpec)]
+        if len(specs) < len(self.agents):
+            raise UsageError("a function of this process cannot be kept", hint="Name it as module:function")
         return {
             "suite": {
                 "name": self.suite.name,
@@ -84,7 +91,7 @@ class Trial:
                 "limit": chosen.limit,
                 "scenarios": [scenario.id for scenario in self.suite.scenarios],
             },
-            "agents": [spec.to_json() for spec in self.agents],
+            "agents": [spec.to_json() for spec in specs],
             "venue": self.venue.to_json(),
             "repeat": self.repeat,
         }
@@ -113,40 +120,75 @@ class Trial:
         metrics: Sequence[str | Metric] | None = None,
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> Progress:
-        """Play whatever is not `done`; finished turns go to `sink`. Every agent has a process of its own."""
-        kinds = {spec.name: spec.kind() for spec in self.agents}
-        async with AsyncExitStack() as stack:
-            surroundings, truth = await stack.enter_async_context(self.venue.opened())
-            hosts = {spec.name: ProcessHost(spec, surroundings) for spec in self.agents}
-            for host in hosts.values():
-                stack.push_async_callback(host.close)
-            runner = self._runner(hosts, kinds, truth, pace, experience, metrics)
-            return await runner.run(sink, done=done, progress=progress)
+        """Play whatever is not `done`; finished turns go to `sink`."""
+        kinds = {agent.name: agent.kind() for agent in self.agents}
 
-    def _runner(
-        self,
-        hosts: Mapping[str, Host],
-        kinds: Mapping[str, AgentKind],
-        truth: Any,
-        pace: Pace | None,
-        experience: Experiences | None,
-        metrics: Sequence[str | Metric] | None,
-    ) -> Runner:
         def skip(agent: str, scenario: Scenario) -> str | None:
             return self.venue.unplayable(kinds[agent], scenario)
 
-        measured = {agent: one.characteristics for agent, one in (experience or {}).items()}
-        return Runner(
-            self.suite,
-            hosts,
-            truth,
-            seed=self.seed,
-            repeat=self.repeat,
-            pace=pace,
-            characteristics=measured,
-            skip=skip,
-            metrics=metrics,
-        )
+        async with AsyncExitStack() as stack:
+            surroundings, truth = await stack.enter_async_context(self.venue.opened())
+            hosts: dict[str, Host] = {}
+            for agent in self.agents:
+                is_local = isinstance(agent, FunctionAgent)
+                host = LocalHost(agent.kind(), surroundings) if is_local else ProcessHost(agent, surroundings)
+                stack.push_async_callback(host.close)
+                hosts[agent.name] = host
+            runner = Runner(
+                self.suite,
+                hosts,
+                truth,
+                seed=self.seed,
+                repeat=self.repeat,
+                pace=pace,
+                characteristics={agent: one.characteristics for agent, one in (experience or {}).items()},
+                skip=skip,
+                metrics=metrics,
+            )
+            return await runner.run(sink, done=done, progress=progress)
+
+    def in_order(self, answers: Iterable[Answer]) -> list[Answer]:
+        """Turns as the suite and the agents were named, whatever order they were played in."""
+        scenarios = {scenario.id: at for at, scenario in enumerate(self.suite.scenarios)}
+        agents = {agent.name: at for at, agent in enumerate(self.agents)}
+        return sorted(answers, key=lambda one: (scenarios[one.scenario], one.repetition, agents[one.agent], one.turn))
+
+
+AnyAgent = str | Callable[..., Any]
+"""An agent by its name, as `--agents` takes it, or a function of one's own."""
+
+
+def run_suite(
+    suite: str | Path | Suite = "weather",
+    agents: Iterable[str] | Mapping[str, AnyAgent] = ("google-adk", "agent-framework"),
+    *,
+    repeat: int = 1,
+    seed: int = 42,
+    skill: str = "1",
+    pace: Pace | None = None,
+    progress: Callable[[Progress], None] = lambda progress: None,
+) -> Scores:
+    """Play a suite on agents and score every turn, in the embedded world, without a store.
+
+    `agents` are names, or a dictionary of names to agents, in which an agent may also be a function, that answers in
+    this process: `run_suite("weather", {"mine": my_function, "adk": "google-adk"})`. Inside a running event loop use
+    `Trial.carry_out`.
+    """
+    loaded = suite if isinstance(suite, Suite) else load_suite(suite)
+    trial = Trial(loaded, _named(agents), Venue(seed=seed, skill=Skill.parse(skill)), repeat, seed)
+    sink = InMemory()
+    asyncio.run(trial.carry_out(sink, pace=pace, progress=progress))
+    metrics = ChatbotEvaluator(domain=loaded.domain, language=loaded.language).metrics
+    return Scores(tuple(trial.in_order(sink.answers)), metrics, seed)
+
+
+def _named(agents: Iterable[str] | Mapping[str, AnyAgent]) -> tuple[AgentSpec | FunctionAgent, ...]:
+    if not isinstance(agents, Mapping):
+        return tuple(parse_agents(",".join(agents)))
+    return tuple(
+        AgentSpec(name=name, agent=agent) if isinstance(agent, str) else FunctionAgent(name, agent)
+        for name, agent in agents.items()
+    )
 
 
 def _tuple(value: Sequence[str] | None) -> tuple[str, ...] | None:
