@@ -6,11 +6,14 @@ All text of users and assistants is untrusted and is escaped; the page has no sc
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from assay.chat.metric import Entry, Evidence, signed
+from assay.chat.record import Record
 from assay.chat.scoring import KS, Answer, Scores
+from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
 from assay.report.page import document, escape, table
 from assay.types import Estimate
@@ -19,8 +22,11 @@ from assay.types import Estimate
 MOST_ANSWERS = 500
 # Beyond this, an answer is shown in part: evidence further on is listed, not highlighted.
 MOST_CHARACTERS = 20_000
+# Beyond these, the calls of a turn and the arguments of a call are shown in part.
+_MOST_CALLS = 20
+_MOST_OF_A_CALL = 300
 
-_STYLE = """<style>
+STYLE = """<style>
 .answer { border: 1px solid var(--line); border-radius: 8px; margin: 1rem 0; padding: .2rem 1rem;
   background: var(--panel); }
 .answer > summary { cursor: pointer; padding: .5rem 0; font-weight: 550; }
@@ -32,8 +38,11 @@ _STYLE = """<style>
 .said mark.down { background: color-mix(in srgb, var(--bad) 24%, transparent); }
 .said sup { font-size: .68em; color: var(--muted); margin-left: .15em; }
 .asked { color: var(--muted); white-space: pre-wrap; }
+.calls { padding-left: 1.2rem; font-size: .875rem; max-width: none; }
+.calls code { overflow-wrap: anywhere; }
 </style>
 """
+"""How answers look; a page that shows some has it once."""
 
 
 def write(scores: Scores, path: str | Path) -> Path:
@@ -57,13 +66,13 @@ def render(scores: Scores) -> str:
     more = len(scores.answers) - len(shown)
     note = f'<p class="note">{more:,} further answers are left out here; the JSON has them.</p>' if more else ""
     body = [
-        _STYLE,
+        STYLE,
         "<h2>Metrics</h2>",
-        _summary(scores),
+        metric_table(scores),
         "<h2>Repetitions</h2>",
         "<p>pass^k: all of k repetitions of a scenario pass. pass@k: at least one does. Over the scenarios with "
         "at least k repetitions.</p>",
-        _passes(scores),
+        passes_table(scores),
         "<h2>Answers</h2>",
         "<p>Words that moved a score are highlighted; the number beside them is the line of evidence below.</p>",
         note,
@@ -72,8 +81,8 @@ def render(scores: Scores) -> str:
     return document(title="Conversations", lead=f"<p>{lead}</p>", body="\n".join(body))
 
 
-def _summary(scores: Scores) -> str:
-    """Intervals and counts stand below their value, so that it fits on a phone."""
+def metric_table(scores: Scores) -> str:
+    """Each agent's mean of each metric. Intervals and counts stand below their value, so that it fits on a phone."""
     lines = {(line.agent, line.metric): line.estimate for line in scores.lines()}
     rows = [
         [
@@ -82,7 +91,7 @@ def _summary(scores: Scores) -> str:
         ]
         for metric in scores.metrics
     ]
-    return table(["metric", *map(escape, scores.agents)], rows)
+    return table(["metric", *map(name, scores.agents)], rows, caption="Means of the metrics")
 
 
 def _cell(estimate: Estimate) -> str:
@@ -94,42 +103,94 @@ def _cell(estimate: Estimate) -> str:
     return f"{estimate.value:.2f}<small>{ends}</small><small>{counts}</small>"
 
 
-def _passes(scores: Scores) -> str:
+def passes_table(scores: Scores) -> str:
+    """Each agent's pass^k and pass@k."""
     rows = []
     for agent in scores.agents:
-        for name, by_k in scores.passes(agent).items():
+        for kind, by_k in scores.passes(agent).items():
             cells = ["–" if (value := by_k[k].value) is None else f"{value:.2f}" for k in KS]
-            rows.append([f"{escape(agent)}, {name}", *cells])
-    return table(["agent", *(f"k = {k}" for k in KS)], rows)
+            rows.append([f"{name(agent)}, {kind}", *cells])
+    return table(["agent", *(f"k = {k}" for k in KS)], rows, caption="pass^k and pass@k")
 
 
 def _answer(answer: Answer) -> str:
-    lines = [(name, line) for name, entry in answer.entries.items() for line in entry.evidence]
     title = f"{answer.agent} · {answer.scenario} · turn {answer.turn + 1}"
     if answer.repetition:
         title += f" · repetition {answer.repetition}"
-    verdict = '<span class="good">passes</span>' if answer.passed else '<span class="bad">fails</span>'
     return (
-        f'<details class="answer"><summary>{escape(title)} {verdict}</summary>\n'
-        f'<p class="asked" dir="auto">{escape(answer.query)}</p>\n'
-        f'<p class="said" dir="auto">{highlight(answer.response, [line for _, line in lines])}</p>\n'
-        f"{_evidence(answer.entries, lines)}</details>"
+        f'<details class="answer"><summary>{name(title)} {verdict(answer)}</summary>\n'
+        f"{asked(answer)}{said(answer)}{calls(answer.record)}{evidence(answer.entries)}</details>"
     )
 
 
-def _evidence(entries: dict[str, Entry], lines: Sequence[tuple[str, Evidence]]) -> str:
+def verdict(answer: Answer) -> str:
+    """How an answer ended, in a word."""
+    status = "scored" if answer.record is None else answer.record.status
+    if status == "scored":
+        return '<span class="good">passes</span>' if answer.passed else '<span class="bad">fails</span>'
+    return f'<span class="{"bad" if status == "failed" else "warn"}">{status}</span>'
+
+
+def asked(answer: Answer) -> str:
+    """What the user said."""
+    return f'<p class="asked" dir="auto">{escape(answer.query[:MOST_CHARACTERS])}</p>\n'
+
+
+def said(answer: Answer) -> str:
+    """What the assistant answered, with what moved a score highlighted; or why there is no answer."""
+    shown = highlight(answer.response, [line for entry in answer.entries.values() for line in entry.evidence])
+    text = f'<p class="said" dir="auto">{shown}</p>\n' if shown else ""
+    if answer.record is not None and answer.record.reason:
+        text += f'<p class="note" dir="auto">{escape(answer.record.reason[:MOST_CHARACTERS])}</p>\n'
+    return text
+
+
+def calls(record: Record | None) -> str:
+    """The tools that were called; nothing where none was, or where it is not known."""
+    if record is None or not record.tool_calls:
+        return ""
+    items = "".join(f"<li>{_call(call)}</li>" for call in record.tool_calls[:_MOST_CALLS])
+    more = len(record.tool_calls) - _MOST_CALLS
+    left = f"<li>and {more:,} more</li>" if more > 0 else ""
+    return f'<ol class="calls" aria-label="tool calls">{items}{left}</ol>\n'
+
+
+def _call(call: ToolCall) -> str:
+    arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
+    text = f"<code>{escape(short(call.name))} {escape(short(arguments))}</code>"
+    if call.duration is not None:
+        text += f' <span class="muted">{1000 * call.duration:,.0f} ms</span>'
+    if call.error is not None:
+        text += f' <span class="bad">error: <bdi>{escape(short(call.error))}</bdi></span>'
+    return text
+
+
+def evidence(entries: dict[str, Entry]) -> str:
+    """Every metric of an answer with the rules that fired."""
+    if not entries:
+        return ""
     rows = []
     number = 0
-    for name, entry in entries.items():
+    for metric, entry in entries.items():
         score = f"{entry.score:.2f}" if entry.measured else "not measured"
         base = f"base {entry.base:g}" if entry.measured else ""
-        rows.append([f"<strong>{escape(name)}</strong>", base, escape(entry.details), score])
+        rows.append([f"<strong>{escape(metric)}</strong>", base, escape(entry.details), score])
         for line in entry.evidence:
             number += 1
             kind = "good" if line.points > 0 else "bad"
             points = f'<span class="{kind}">{signed(line.points)}</span>'
             rows.append([f"{number} <code>{escape(line.id)}</code>", escape(line.words), escape(line.says), points])
     return table(["metric and rule", "words", "why", "points"], rows, numeric=[3])
+
+
+def name(text: str) -> str:
+    """A name that others chose, whose direction of writing does not spread to what stands beside it."""
+    return f"<bdi>{escape(text)}</bdi>"
+
+
+def short(text: str, most: int = _MOST_OF_A_CALL) -> str:
+    """A text, or its beginning where it is long."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def highlight(text: str, lines: Sequence[Evidence]) -> str:
