@@ -277,7 +277,7 @@ def test_a_turn_that_fails_still_has_its_spans(tracing: Tracing) -> None:
         raise RuntimeError("boom")
     found = turn.read()
     assert len(found.tool_calls) == 1
-    assert next(span for span in found.spans if span.parent is None).failed == "RuntimeError: boom"
+    assert next(span for span in found.spans if span.parent is None).failed == "boom"
 
 
 def test_a_turn_is_read_once_and_after_its_end(tracing: Tracing) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.trace import Span as OpenSpan
 
+Events = Sequence[tuple[str, Mapping[str, Any]]]
+
 # GenAI semantic conventions: which operations are calls of a model.
 _MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion"})
 # ADK adds this span around parallel calls that have spans of their own.
@@ -44,7 +46,7 @@ class Span:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
     parent: str | None = None
-    events: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    events: Events = ()
     service: str | None = None
     failed: str | None = None
     """What went wrong, where something did."""
@@ -276,6 +278,7 @@ def _watch() -> WeakValueDictionary[int, WatchedTurn]:
 
 def _live_span(span: ReadableSpan) -> Span:
     attributes = dict(span.attributes or {})
+    events = [(event.name, dict(event.attributes or {})) for event in span.events]
     failed = span.status.status_code.name == "ERROR"
     assert span.context is not None
     return Span(
@@ -286,9 +289,9 @@ def _live_span(span: ReadableSpan) -> Span:
         attributes,
         f"{span.context.span_id:016x}",
         f"{span.parent.span_id:016x}" if span.parent else None,
-        [(event.name, dict(event.attributes or {})) for event in span.events],
+        events,
         str(span.resource.attributes.get("service.name", "")) or None,
-        _failure(attributes, failed, span.status.description),
+        _failure(attributes, failed, span.status.description, events),
     )
 
 
@@ -345,6 +348,7 @@ def _spans_of(record: Any, where: str) -> list[Span]:
 
 def _otlp_span(span: Mapping[str, Any], service: str | None) -> Span:
     attributes = _attributes(span.get("attributes", []))
+    events = [(event["name"], _attributes(event.get("attributes", []))) for event in span.get("events", [])]
     failed = span.get("status", {}).get("code") in (2, "STATUS_CODE_ERROR")
     return Span(
         str(span.get("name", "")),
@@ -354,15 +358,16 @@ def _otlp_span(span: Mapping[str, Any], service: str | None) -> Span:
         attributes,
         str(span.get("spanId") or ""),
         str(span.get("parentSpanId") or "") or None,
-        [(event["name"], _attributes(event.get("attributes", []))) for event in span.get("events", [])],
+        events,
         service,
-        _failure(attributes, failed, span.get("status", {}).get("message")),
+        _failure(attributes, failed, span.get("status", {}).get("message"), events),
     )
 
 
 def _printed_span(span: Mapping[str, Any]) -> Span:
     """A span as an SDK's console exporter prints it: attributes are a table, times are ISO texts."""
     attributes = dict(span.get("attributes") or {})
+    events = [(event["name"], dict(event.get("attributes") or {})) for event in span.get("events") or ()]
     context = span.get("context") or {}
     status = span.get("status") or {}
     return Span(
@@ -373,15 +378,19 @@ def _printed_span(span: Mapping[str, Any]) -> Span:
         attributes,
         str(context.get("span_id") or ""),
         str(span.get("parent_id") or "") or None,
-        [(event["name"], dict(event.get("attributes") or {})) for event in span.get("events") or ()],
+        events,
         ((span.get("resource") or {}).get("attributes") or {}).get("service.name"),
-        _failure(attributes, status.get("status_code") == "ERROR", status.get("description")),
+        _failure(attributes, status.get("status_code") == "ERROR", status.get("description"), events),
     )
 
 
-def _failure(attributes: Mapping[str, Any], failed: bool, message: str | None) -> str | None:
+def _failure(attributes: Mapping[str, Any], failed: bool, message: str | None, events: Events) -> str | None:
+    """What went wrong, in the words of the exception where one was recorded: the status may hold its notation in code."""
     kind = attributes.get("error.type")
-    return str(message or kind or "error") if failed or kind else None
+    if not failed and not kind:
+        return None
+    words = next((event.get("exception.message") for name, event in reversed(events) if name == "exception"), None)
+    return str(words or message or kind or "error")
 
 
 def _nanoseconds(moment: Any) -> int:

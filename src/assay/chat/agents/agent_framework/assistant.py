@@ -23,6 +23,7 @@ from agent_framework.openai import OpenAIChatCompletionClient
 
 from assay.chat.agent import Limits, Reply, Setup
 from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, openai_client
+from assay.chat.agents._spans_agent_framework import RefusedCalls
 from assay.chat.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall
 
@@ -96,7 +97,7 @@ class Assistant:
             message,
             stream=True,
             session=self._sessions[session],
-            middleware=[ModelCallLimit(self._limits.model_calls)],
+            middleware=[ModelCallLimit(self._limits.model_calls), RefusedCalls()],
             function_invocation_kwargs={"user": user},
         )
         async for update in stream:
