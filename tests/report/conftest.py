@@ -36,6 +36,10 @@ def settings(*models: str) -> Arguments:
         "differences": {"rows": differences(models)},
         "improvement": {"rows": improvement(models)},
         "profiles": {"rows": profiles(models)},
+        "time_split": {"rows": time_split(models)},
+        "waiting_times": {"rows": waiting_times(models)},
+        "framework_overhead": {"rows": framework_overhead(models)},
+        "passes_by_k": {"rows": passes_by_k(models)},
     }
 
 
@@ -186,3 +190,34 @@ def profiles(models: tuple[str, ...]) -> Rows:
             ends = {"low": max(0.0, share - 0.1), "high": min(1.0, share + 0.1)}
             rows.append({"model": model, "name": "accuracy", "threshold": mark, "share": share, **ends})
     return rows
+
+
+def time_split(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "part": part, "ms": ms * (2 - at)}
+        for at, model in _spread(models)
+        for part, ms in (("model", 40.0), ("tools", 12.0), ("framework", 7.5))
+    ]
+
+
+def waiting_times(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "first_text_ms": 30 - 9 * at, "p50_ms": 60 - 20 * at, "p95_ms": 140 - 20 * at}
+        for at, model in _spread(models)
+    ]
+
+
+def framework_overhead(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "value": 20 - 9 * at, "low": 18 - 9 * at, "high": 24 - 9 * at, "turns": 200}
+        for at, model in _spread(models)
+    ]
+
+
+def passes_by_k(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "name": name, "k": k, "value": (0.9 - 0.1 * at) ** (k if name == "pass^k" else 1 / k), "n": 70}
+        for at, model in _spread(models)
+        for name in ("pass^k", "pass@k")
+        for k in (1, 2, 3)
+    ]

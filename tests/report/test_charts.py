@@ -46,7 +46,7 @@ def test_the_schema_refuses_what_is_not_vega_lite(arguments: Arguments, vega_lit
 def test_every_public_function_is_in_the_registry_with_its_words() -> None:
     functions = {
         name
-        for module in (charts.timing, charts.movement, charts.kinds, charts.comparison)
+        for module in (charts.timing, charts.movement, charts.kinds, charts.comparison, charts.agents)
         for name, thing in vars(module).items()
         if inspect.isfunction(thing) and thing.__module__ == module.__name__ and not name.startswith("_")
     }

@@ -18,26 +18,40 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 _LIBRARIES: Final = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
-_NO_CHARTS: Final[Mapping[str, dict[str, Any]]] = MappingProxyType({})
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-def document(*, title: str, lead: str, body: str, charts: Mapping[str, dict[str, Any]] = _NO_CHARTS) -> str:
+def document(
+    *,
+    title: str,
+    lead: str,
+    body: str,
+    charts: Mapping[str, dict[str, Any]] = _NONE,
+    scripts: Sequence[str] = (),
+    data: Mapping[str, object] = _NONE,
+) -> str:
     """Give the whole page.
 
     `title` is text; `lead` and `body` are trusted HTML. `charts` has the panels of each figure in the body by its id:
-    `{chart_id: {title of the panel: Vega-Lite specification}}`. Without charts the page has no scripts at all.
+    `{chart_id: {title of the panel: Vega-Lite specification}}`. `scripts` are further files of `static` to run, before
+    the charts are drawn, and `data` what they read, as JSON in an element of that id. A page with neither has no
+    scripts at all.
     """
     for chart_id in charts:
         if f'data-chart="{escape(chart_id)}"' not in body:
             raise ValueError(f"chart {chart_id!r} has no figure in the body")
-    scripts = [_static(name) for name in (*_LIBRARIES, "page.js")] if charts else []
-    data = f'<script type="application/json" id="assay-charts">{embed_json(charts)}</script>\n' if charts else ""
+    run = [_static(name) for name in (*scripts, *((*_LIBRARIES, "page.js") if charts else ()))]
+    known = {**data, **({"assay-charts": charts} if charts else {})}
+    blocks = "".join(
+        f'<script type="application/json" id="{escape(key)}">{embed_json(value)}</script>\n'
+        for key, value in known.items()
+    )
     return (
         "<!doctype html>\n"
         '<html lang="en">\n'
         "<head>\n"
         '<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(run)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="referrer" content="no-referrer">\n'
@@ -49,7 +63,7 @@ def document(*, title: str, lead: str, body: str, charts: Mapping[str, dict[str,
         '<main class="page">\n'
         f'<header class="masthead">\n<h1>{escape(title)}</h1>\n<div class="lead">{lead}</div>\n</header>\n'
         f"{body}\n"
-        "</main>\n" + data + "".join(f"<script>{script}</script>\n" for script in scripts) + "</body>\n"
+        "</main>\n" + blocks + "".join(f"<script>{script}</script>\n" for script in run) + "</body>\n"
         "</html>\n"
     )
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
+from assay.report.charts.agents import framework_overhead, passes_by_k, time_split, waiting_times
 from assay.report.charts.comparison import differences, improvement, profiles
 from assay.report.charts.kinds import comparability, kinds_confusion
 from assay.report.charts.movement import direction_errors, displacement
@@ -36,11 +37,15 @@ __all__ = [
     "direction_errors",
     "displacement",
     "error_over_position",
+    "framework_overhead",
     "improvement",
     "kinds_confusion",
+    "passes_by_k",
     "profiles",
     "signed_errors",
     "time_error_distribution",
+    "time_split",
+    "waiting_times",
 ]
 
 
@@ -137,6 +142,36 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 "better, the higher line is ahead, and bands that overlap may be chance.",
                 "no metric was measured case by case",
                 profiles,
+                panel="medium",
+            ),
+            Chart(
+                "A typical turn",
+                "Each bar is a turn that is neither fast nor slow: the mean over the middle half of the turns by wall "
+                "time, split into the time in which the model was asked, in which only tools were at work, and the "
+                "rest, which is the framework's own.",
+                "no times were measured",
+                time_split,
+            ),
+            Chart(
+                "How long one waits",
+                "Each agent has a line from the median of a turn's wall time to its 95th percentile, and a mark where "
+                "the first text appears in the median; further left is sooner.",
+                "no times were measured",
+                waiting_times,
+            ),
+            Chart(
+                "The framework's own time",
+                "The median over turns of the time that neither the model nor a tool took, with its interval; "
+                "intervals that lie apart are differences that other scenarios would likely show too.",
+                "no times were measured",
+                framework_overhead,
+            ),
+            Chart(
+                "Passing again and again",
+                "The upper the line, the better; a line of pass^k that falls is an agent that passes sometimes, a line "
+                "of pass@k that rises is one that would pass if it were asked again.",
+                "no scenario was repeated",
+                passes_by_k,
                 panel="medium",
             ),
         )

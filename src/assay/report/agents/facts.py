@@ -1,0 +1,314 @@
+"""What a side-by-side shows, counted from the scores: cells of the matrix, times, faults, disagreeing accounts.
+
+Knows nothing of HTML or terminals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from assay.chat.record import Record
+from assay.chat.scoring import Answer, Scores
+from assay.compare.overall import trials
+from assay.stats import bootstrap, percentile
+from assay.types import Estimate
+
+State = Literal["all", "some", "none", "failed", "skipped", "absent"]
+
+PARTS: Final = ("model", "tools", "framework")
+"""What a turn's time goes to, in the order of the bars; the framework's part is what is left of the wall time."""
+
+
+# --- how it ended ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How trials ended: repetitions of a scenario by an agent."""
+
+    scored: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.scored + self.skipped + self.failed
+
+
+def counts(answers: Iterable[Answer]) -> Counts:
+    """How the trials of these answers ended: failed with a failed turn, else skipped with a skipped one."""
+    worst: dict[tuple[str, str, int], str] = {}
+    order = ("scored", "skipped", "failed")
+    for answer in answers:
+        key = (answer.agent, answer.scenario, answer.repetition)
+        worst[key] = max(worst.get(key, "scored"), _status(answer), key=order.index)
+    found = Counter(worst.values())
+    return Counts(*(found[name] for name in order))
+
+
+def _status(answer: Answer) -> str:
+    return "scored" if answer.record is None else answer.record.status
+
+
+# --- scenario by scenario --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One agent in one scenario."""
+
+    agent: str
+    passed: int
+    """Trials that pass."""
+    trials: int
+    """All trials that are some: those that were skipped from the first turn on are not."""
+    failed: int
+    """Trials with a failed turn; they are among those that do not pass."""
+    skipped: int
+    """Trials that were skipped from the first turn on."""
+    reasons: tuple[str, ...]
+    """Why turns failed or were skipped, each once: 'failed: …', 'skipped: …'."""
+
+    @property
+    def state(self) -> State:
+        if not self.trials:
+            return "skipped" if self.skipped else "absent"
+        if self.passed == self.trials:
+            return "all"
+        if self.failed == self.trials:
+            return "failed"
+        return "some" if self.passed else "none"
+
+    @property
+    def share(self) -> float:
+        """Of the trials that pass; −1 where there are none."""
+        return self.passed / self.trials if self.trials else -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One scenario."""
+
+    number: int
+    """Its place in the run, from 0."""
+    scenario: str
+    kind: str
+    faults: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    """In the order of the agents."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether it went otherwise for some agent than for another."""
+        return len({(cell.share, cell.failed, cell.skipped > 0) for cell in self.cells}) > 1
+
+    @property
+    def spread(self) -> float:
+        """How far the agents are apart in it, 0–1."""
+        shares = [max(cell.share, 0.0) for cell in self.cells]
+        return max(shares) - min(shares)
+
+
+def matrix(scores: Scores) -> list[Row]:
+    """Every scenario with a cell for each agent: kinds together, in each those first in which agents differ most."""
+    agents = scores.agents
+    passed = trials(scores)
+    answers: dict[tuple[str, str], list[Answer]] = {}
+    for answer in scores.answers:
+        answers.setdefault((answer.scenario, answer.agent), []).append(answer)
+    rows = []
+    for number, scenario in enumerate(dict.fromkeys(answer.scenario for answer in scores.answers)):
+        of_scenario = [answers.get((scenario, agent), []) for agent in agents]
+        records = [answer.record for some in of_scenario for answer in some if answer.record is not None]
+        rows.append(
+            Row(
+                number,
+                scenario,
+                next((record.kind for record in records if record.kind), ""),
+                tuple(dict.fromkeys(record.fault for record in records if record.fault)),
+                tuple(
+                    _cell(agent, passed.get((agent, scenario), {}), some)
+                    for agent, some in zip(agents, of_scenario, strict=True)
+                ),
+            )
+        )
+    kinds = {kind: at for at, kind in enumerate(dict.fromkeys(row.kind for row in rows))}
+    return sorted(rows, key=lambda row: (kinds[row.kind], -row.spread, row.number))
+
+
+def _cell(agent: str, passed: dict[int, bool], answers: Sequence[Answer]) -> Cell:
+    ended = [(answer, _status(answer)) for answer in answers]
+    reasons = (f"{status}: {answer.record.reason}" for answer, status in ended if answer.record and status != "scored")
+    return Cell(
+        agent,
+        sum(passed.values()),
+        len(passed),
+        len({answer.repetition for answer, status in ended if status == "failed"}),
+        len({answer.repetition for answer in answers} - set(passed)),
+        tuple(dict.fromkeys(reasons)),
+    )
+
+
+# --- where the time goes ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Where one agent's time and tokens go, over its scored turns. Seconds."""
+
+    agent: str
+    turns: int
+    """Scored turns whose wall time is known."""
+    typical: dict[str, float]
+    """By part: its mean over the middle half of the turns by wall time. Unlike medians, these add up."""
+    wall: tuple[float, float] | None
+    """Median and 95th percentile."""
+    first_text: tuple[float, float] | None
+    parts: dict[str, float]
+    """By part: its median over all turns."""
+    overhead: Estimate
+    """Median of the framework's part, with its interval."""
+    input_tokens: float | None
+    """A turn, on average."""
+    output_tokens: float | None
+    model_calls: float | None
+    tool_calls: float | None
+
+
+def times(scores: Scores, agent: str) -> Times:
+    """Where the time of an agent goes."""
+    turns = [
+        (answer.record, answer.scenario)
+        for answer in scores.answers
+        if answer.agent == agent and answer.record is not None and answer.record.status == "scored"
+    ]
+    timed = [(record, scenario) for record, scenario in turns if record.wall is not None]
+    whole = [(record, scenario) for record, scenario in timed if record.overhead is not None]
+    overhead = bootstrap(
+        [record.overhead or 0.0 for record, _ in whole],
+        statistic="median",
+        interval="episode",
+        groups=[scenario for _, scenario in whole],
+        seed=scores.seed,
+    )
+    records = [record for record, _ in turns]
+    split = [_split(record) for record, _ in whole]
+    return Times(
+        agent,
+        len(timed),
+        _typical([record for record, _ in whole]),
+        _two([record.wall for record, _ in timed]),
+        _two([record.first_text for record in records]),
+        {
+            part: middle
+            for at, part in enumerate(PARTS)
+            if (middle := percentile([s[at] for s in split], 50)) is not None
+        },
+        replace(overhead, unit="scenario"),
+        _mean([record.input_tokens for record in records]),
+        _mean([record.output_tokens for record in records]),
+        _mean([record.model_calls for record in records]),
+        _mean([len(record.tool_calls) for record in records]),
+    )
+
+
+def _split(record: Record) -> tuple[float, float, float]:
+    return record.model or 0.0, record.tools or 0.0, record.overhead or 0.0
+
+
+def _typical(records: Sequence[Record]) -> dict[str, float]:
+    """The parts of a turn that is neither fast nor slow."""
+    walls = [record.wall or 0.0 for record in records]
+    low, high = percentile(walls, 25), percentile(walls, 75)
+    if low is None or high is None:
+        return {}
+    middle = [_split(record) for record, wall in zip(records, walls, strict=True) if low <= wall <= high]
+    # Two turns have nothing between their quartiles; then all are typical.
+    middle = middle or [_split(record) for record in records]
+    return {part: sum(split[at] for split in middle) / len(middle) for at, part in enumerate(PARTS)}
+
+
+def _two(values: Iterable[float | None]) -> tuple[float, float] | None:
+    known = [value for value in values if value is not None]
+    middle, late = percentile(known, 50), percentile(known, 95)
+    return None if middle is None or late is None else (middle, late)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+# --- what the framework says itself ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The framework's own account of an agent's turns against that of the spans."""
+
+    agent: str
+    tool_calls: tuple[int, int]
+    """Turns in which the number of tool calls disagrees, and turns in which the framework gave one."""
+    tokens: tuple[int, int]
+    differing: tuple[tuple[Answer, str], ...]
+    """Those turns, with what disagrees."""
+
+
+def accounts(scores: Scores, agent: str) -> Accounts:
+    """Where an agent's framework counts otherwise than the spans."""
+    calls, tokens = [0, 0], [0, 0]
+    differing = []
+    for answer in scores.answers:
+        record = answer.record
+        if answer.agent != agent or record is None or record.status != "scored":
+            continue
+        if record.own_tool_calls is not None:
+            calls[1] += 1
+            if record.own_tool_calls != len(record.tool_calls):
+                calls[0] += 1
+                differing.append((answer, f"{record.own_tool_calls} tool calls, by spans {len(record.tool_calls)}"))
+        if record.own_tokens is not None and record.input_tokens is not None and record.output_tokens is not None:
+            tokens[1] += 1
+            spans = record.input_tokens + record.output_tokens
+            if record.own_tokens != spans:
+                tokens[0] += 1
+                differing.append((answer, f"{record.own_tokens:,} tokens, by spans {spans:,}"))
+    return Accounts(agent, (calls[0], calls[1]), (tokens[0], tokens[1]), tuple(differing))
+
+
+# --- faults ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """One agent under one fault."""
+
+    agent: str
+    survived: int
+    """Turns that ended scored and passed."""
+    turns: int
+    """Turns that were played with the fault."""
+    failed: int
+    errors: dict[str, int]
+    """What the failed ones failed with, and how often."""
+
+
+def faults(scores: Scores) -> dict[str, list[Survival]]:
+    """Every fault that was injected, with how each agent stood it."""
+    turns: dict[str, dict[str, list[Answer]]] = {}
+    for answer in scores.answers:
+        if answer.record is not None and answer.record.fault and answer.record.status != "skipped":
+            turns.setdefault(answer.record.fault, {}).setdefault(answer.agent, []).append(answer)
+    return {
+        fault: [_survival(agent, by_agent.get(agent, [])) for agent in scores.agents]
+        for fault, by_agent in sorted(turns.items())
+    }
+
+
+def _survival(agent: str, answers: Sequence[Answer]) -> Survival:
+    failed = [answer.record.reason for answer in answers if answer.record and answer.record.status == "failed"]
+    survived = sum(_status(answer) == "scored" and answer.passed for answer in answers)
+    return Survival(agent, survived, len(answers), len(failed), dict(Counter(failed).most_common()))
