@@ -93,8 +93,8 @@ def _call(value: Any) -> Any:
         if arguments is not None and not isinstance(arguments, dict):
             raise refusal(f"the arguments of {tool} must be a table", hint=f"Write '{tool}: {{city: Helsinki}}'")
         return {"name": tool, "arguments": arguments or {}}
-    for key in value:
-        if key not in ("name", "arguments"):
+    for key, known in value.items():
+        if key not in ("name", "arguments") and known is not None:
             raise refusal("there is no such key", hint="A call that is expected has a name and arguments", at=(key,))
     return value
 

@@ -125,8 +125,12 @@ def validated(document: Document, model: type[Model]) -> Model:
         return model.model_validate(document.data)
     except ValidationError as error:
         found = [(_steps(one), one) for one in error.errors(include_url=False)]
-        # Of two in one line, a key that is not known explains the one that is missing.
-        path, first = min(found, key=lambda pair: (document.line(pair[0]), pair[1]["type"] != "extra_forbidden"))
+        # A key that is not known explains the one that is missing beside it.
+        odd = {steps[:-1] for steps, one in found if one["type"] == "extra_forbidden"}
+        path, first = min(
+            found,
+            key=lambda pair: (pair[1]["type"] == "missing" and pair[0][:-1] in odd, document.line(pair[0])),
+        )
         what, hint = _sentence(path, first, model)
         others = len({steps for steps, _ in found}) - 1
         more = f"{others} more {'place needs' if others == 1 else 'places need'} a look too" if others else None
@@ -195,9 +199,8 @@ class _Composer:
 
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             raise self.error(line, "uses an alias (& or *)", "Write it out, or put text that begins so in quotes")
-        # A lone '!' only says that what follows is text.
         tag: str | None = getattr(event, "tag", None)
-        if tag not in (None, "!"):
+        if tag is not None:
             raise self.error(line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
         if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
             raise self.error(line, "has an escape for half a character", "Write the character itself")
@@ -303,6 +306,8 @@ def _sentence(path: Steps, error: ErrorDetails, model: type[BaseModel]) -> tuple
         return error["ctx"]["what"], error["ctx"]["hint"] or None
     if kind == "missing":
         return "must be given", None
+    if kind in ("too_short", "string_too_short"):
+        return "must not be empty", None
     if kind == "extra_forbidden":
         return "there is no such key", _near(str(path[-1]), _fields(model, path[:-1]))
     if kind in _WANTED:
