@@ -1,0 +1,447 @@
+"""The weather of the embedded world: what a city's climate, a seed and an hour make of each other.
+
+A table gives each city its means of January, April, July and October, its daily range and its share of wet days; noise
+that is smooth in time does the rest. The same seed, city and time give the same weather, whoever asks and how often.
+Knows nothing of the service that tells it.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from importlib.resources import files
+from statistics import NormalDist
+
+from assay.chat.places import fold
+from assay.chat.world.situation import chance
+
+
+@dataclass(frozen=True, slots=True)
+class City:
+    """A city and its climate, as a row of `cities.csv` has it."""
+
+    name: str
+    country: str
+    """Two letters."""
+    id: int
+    """Its number at GeoNames, which is OpenWeather's too."""
+    people: int
+    latitude: float
+    longitude: float
+    offset: int
+    """Minutes that its standard time is ahead of UTC."""
+    summer_time: str
+    """Which rule of summer time it follows, or ''."""
+    temperatures: tuple[float, float, float, float]
+    """Means of January, April, July and October in °C."""
+    daily_range: float
+    """From the mean low to the mean high in °C."""
+    wet: tuple[float, float]
+    """Shares of days with rain or snow in January and in July."""
+
+    def utc_offset(self, moment: datetime) -> timedelta:
+        """How far its clocks are ahead of UTC."""
+        standard = timedelta(minutes=self.offset)
+        rule = _SUMMER_TIMES.get(self.summer_time)
+        local = moment.astimezone(UTC).replace(tzinfo=None) + standard
+        return standard + timedelta(hours=1) if rule is not None and rule.holds(local) else standard
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A row of OpenWeather's table of conditions."""
+
+    id: int
+    main: str
+    description: str
+    icon: str
+    """Without the letter for day or night."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """The weather in a city at a moment, in metric units."""
+
+    temperature: float
+    """°C"""
+    feels_like: float
+    """°C"""
+    condition: Condition
+    humidity: int
+    """%"""
+    pressure: int
+    """hPa at the level of the sea"""
+    wind_speed: float
+    """m/s"""
+    wind_gust: float
+    """m/s"""
+    wind_direction: int
+    """Degrees that it comes from."""
+    clouds: int
+    """%"""
+    visibility: int
+    """m"""
+    rain: float
+    """mm in the hour"""
+    snow: float
+    """mm of water in the hour"""
+    chance_of_rain: float
+    """From 0 to 1, of rain and snow alike."""
+    is_day: bool
+
+    @property
+    def icon(self) -> str:
+        """The name of OpenWeather's picture."""
+        return self.condition.icon + ("d" if self.is_day else "n")
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+# https://openweathermap.org/weather-conditions
+_CONDITIONS = {
+    row.id: row
+    for row in (
+        Condition(200, "Thunderstorm", "thunderstorm with light rain", "11"),
+        Condition(201, "Thunderstorm", "thunderstorm with rain", "11"),
+        Condition(202, "Thunderstorm", "thunderstorm with heavy rain", "11"),
+        Condition(300, "Drizzle", "light intensity drizzle", "09"),
+        Condition(301, "Drizzle", "drizzle", "09"),
+        Condition(500, "Rain", "light rain", "10"),
+        Condition(501, "Rain", "moderate rain", "10"),
+        Condition(502, "Rain", "heavy intensity rain", "10"),
+        Condition(503, "Rain", "very heavy rain", "10"),
+        Condition(600, "Snow", "light snow", "13"),
+        Condition(601, "Snow", "snow", "13"),
+        Condition(602, "Snow", "heavy snow", "13"),
+        Condition(611, "Snow", "sleet", "13"),
+        Condition(701, "Mist", "mist", "50"),
+        Condition(741, "Fog", "fog", "50"),
+        Condition(800, "Clear", "clear sky", "01"),
+        Condition(801, "Clouds", "few clouds", "02"),
+        Condition(802, "Clouds", "scattered clouds", "03"),
+        Condition(803, "Clouds", "broken clouds", "04"),
+        Condition(804, "Clouds", "overcast clouds", "04"),
+    )
+}
+# mm an hour from which rain, or snow as water, is called so.
+_RAINS = ((50.0, 503), (10.0, 502), (2.5, 501), (0.0, 500))
+_SNOWS = ((2.5, 602), (0.8, 601), (0.0, 600))
+_STORMS = ((10.0, 202), (2.5, 201), (0.0, 200))
+# % of the sky from which clouds are called so, as OpenWeather draws the lines.
+_CLOUDS = ((85, 804), (51, 803), (25, 802), (11, 801), (0, 800))
+_SNOW_BELOW = 0.5
+_SLEET_BELOW = 1.8
+_STORM_ABOVE = 20.0
+_FOG_BELOW = 22.0
+
+
+# --- cities -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _SummerTime:
+    """When clocks go forward and back: month, which Sunday of it (−1 the last). To the day; no city needs the hour."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+    def holds(self, standard: datetime) -> bool:
+        """Whether it holds at a moment of standard time."""
+        start, end = (_sunday(standard.year, *when) for when in (self.start, self.end))
+        # Clocks change in the small hours.
+        today = (standard - timedelta(hours=2)).date()
+        return start <= today < end if start < end else not end <= today < start
+
+
+def _sunday(year: int, month: int, which: int) -> date:
+    if which < 0:
+        last = date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
+        return last - timedelta(days=(last.weekday() + 1) % 7)
+    first = date(year, month, 1)
+    return first + timedelta(days=6 - first.weekday(), weeks=which - 1)
+
+
+_SUMMER_TIMES: Mapping[str, _SummerTime] = {
+    "eu": _SummerTime((3, -1), (10, -1)),
+    "us": _SummerTime((3, 2), (11, 1)),
+    "eg": _SummerTime((4, -1), (10, -1)),
+    "cl": _SummerTime((9, 1), (4, 1)),
+    "au": _SummerTime((10, 1), (4, 1)),
+    "nz": _SummerTime((9, -1), (4, 1)),
+}
+
+
+@functools.cache
+def cities() -> tuple[City, ...]:
+    """Every city of the world, the largest first."""
+    return tuple(city for city, _ in _rows())
+
+
+@functools.cache
+def _rows() -> tuple[tuple[City, dict[str, str]], ...]:
+    text = (files("assay.chat.world") / "cities.csv").read_text(encoding="utf-8")
+    return tuple(
+        (
+            City(
+                name=row["name"],
+                country=row["country"],
+                id=int(row["id"]),
+                people=int(row["people"]),
+                latitude=float(row["latitude"]),
+                longitude=float(row["longitude"]),
+                offset=int(row["offset"]),
+                summer_time=row["summer_time"],
+                temperatures=(float(row["january"]), float(row["april"]), float(row["july"]), float(row["october"])),
+                daily_range=float(row["daily_range"]),
+                wet=(float(row["wet_january"]), float(row["wet_july"])),
+            ),
+            row,
+        )
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+def find(name: str) -> City | None:
+    """The city that a name means: in any case, without accents, by another name, `Paris`, `Paris, FR`, `Austin, Texas`.
+
+    None where there is no such city, or none in that country or region.
+    """
+    wanted, *qualifiers = (_folded(part) for part in name.split(","))
+    exact = {name.split(",")[0].strip().casefold()}
+    candidates = [
+        (city, whereabouts)
+        for city, whereabouts in _names().get(wanted, ())
+        if all(qualifier in whereabouts for qualifier in qualifiers if qualifier)
+    ]
+    # San Jose is one city and San José another, but only where somebody takes the trouble to write it.
+    candidates.sort(key=lambda found: found[0].name.casefold() not in exact)
+    return candidates[0][0] if candidates else None
+
+
+@functools.cache
+def _names() -> dict[str, list[tuple[City, frozenset[str]]]]:
+    """By folded name: cities called so, the largest first, each with the folded names of where it lies."""
+    found: dict[str, list[tuple[City, frozenset[str]]]] = {}
+    for own in (True, False):
+        for city, row in _rows():
+            whereabouts = frozenset(
+                _folded(part) for part in (city.country, *row["country_names"].split(";"), *row["region"].split(";"))
+            )
+            for name in [city.name] if own else filter(None, row["other_names"].split(";")):
+                held = found.setdefault(_folded(name), [])
+                if all(city is not other for other, _ in held):
+                    held.append((city, whereabouts))
+    return found
+
+
+def _folded(text: str) -> str:
+    """Only the letters and digits that matter: "St. Louis" and "st louis" are one, "Tel-Aviv" and "Tel Aviv" too."""
+    return " ".join(re.findall(r"\w+", re.sub(r"['’.]", "", fold(text.replace("ø", "o").replace("ł", "l")))))
+
+
+# --- weather ----------------------------------------------------------------------------------------------------------
+
+_NORMAL = NormalDist()
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_YEAR = 365.2425
+# Of the hours of a wet day this share is wet.
+_WET_HOURS = 0.45
+
+
+class Climate:
+    """The weather everywhere and always, for one seed."""
+
+    def __init__(self, seed: int = 42) -> None:
+        self._seed = seed
+
+    def at(self, city: City, moment: datetime) -> Hour:
+        """The weather in a city at a moment."""
+        days = (moment.astimezone(UTC) - _EPOCH) / timedelta(days=1)
+        season = 2 * math.pi * (days - 14) / _YEAR
+        wet_share = (city.wet[0] + city.wet[1] + (city.wet[0] - city.wet[1]) * math.cos(season)) / 2
+        wet_hours = max(0.0, wet_share * _WET_HOURS)
+        front = 0.8 * self._noise(city, "front", days, 1.3) + 0.6 * self._noise(city, "cell", days, 0.35)
+        rank = _NORMAL.cdf(front)
+        # From 0 where precipitation begins to 1 at its heaviest; below 0 it is dry.
+        intensity = (rank - (1 - wet_hours)) / wet_hours if wet_hours > 0 else -1.0
+        is_wet = intensity > 0
+        cover = 0.8 + 0.2 * intensity if is_wet else 0.8 * (rank / (1 - wet_hours)) ** _clearness(wet_share)
+        clouds = min(100, round(100 * cover))
+        temperature, swing = self._temperature(city, days, season, cover)
+        wind = self._wind(city, days, season)
+        humidity = _humidity(city, wet_share, temperature, swing, max(0.0, intensity))
+        falling = _falling(intensity, temperature) if is_wet else 0.0
+        elevation = sun_elevation(city, moment)
+        condition = _condition(temperature, falling, clouds, humidity, wind, self._noise(city, "storm", days, 0.5))
+        is_snow = condition.main == "Snow"
+        humidity = {"Fog": 99, "Mist": 96}.get(condition.main, humidity)
+        return Hour(
+            temperature=temperature,
+            feels_like=_feels_like(temperature, humidity, wind),
+            condition=condition,
+            humidity=humidity,
+            pressure=round(
+                1013 + (2 + abs(city.latitude) / 7) * (0.8 * self._noise(city, "pressure", days, 2.1) - 0.6 * front)
+            ),
+            wind_speed=wind,
+            wind_gust=round(wind * (1.4 + 0.2 * abs(front)), 2),
+            wind_direction=round(self._trait(city, "wind") * 360 + 60 * self._noise(city, "vane", days, 1.1)) % 360,
+            clouds=clouds,
+            visibility=_visibility(condition, falling),
+            rain=0.0 if is_snow else falling,
+            snow=falling if is_snow else 0.0,
+            chance_of_rain=_chance(front, wet_hours),
+            is_day=elevation > 0,
+        )
+
+    def _temperature(self, city: City, days: float, season: float, cover: float) -> tuple[float, float]:
+        """In °C, and by how much of that it is warmer than the day's mean."""
+        january, april, july, october = city.temperatures
+        # The wave through four equidistant points.
+        mean = (january + april + july + october) / 4
+        mean += (january - july) / 2 * math.cos(season) + (april - october) / 2 * math.sin(season)
+        mean += (january - april + july - october) / 4 * math.cos(2 * season)
+        # Winters are less steady than summers, continents less than islands.
+        winter = 0.5 + 0.5 * math.cos(season) * (1 if january <= july else -1)
+        spread = min(5.0, 0.7 + 0.11 * abs(january - july)) * (0.55 + 0.6 * winter)
+        anomaly = 0.93 * self._noise(city, "mass", days, 2.6) + 0.37 * self._noise(city, "stir", days, 0.6)
+        # The sun is highest at noon by the sun, and the day warmest three hours later.
+        hour = (days % 1) * 24 + city.longitude / 15
+        daylight = min(1.25, max(0.3, _day_length(city.latitude, days) / 12))
+        phase = 2 * math.pi * (hour - 15) / 24
+        reach = city.daily_range / 2 * min(1.25, daylight * (1.25 - 0.5 * cover))
+        swing = reach * (math.cos(phase) + 0.12 * math.cos(2 * phase))
+        return round(min(52.0, max(-60.0, mean + spread * anomaly + swing)), 2), swing
+
+    def _wind(self, city: City, days: float, season: float) -> float:
+        """In m/s."""
+        usual = 2.2 + 2.2 * self._trait(city, "breeze")
+        # Storms belong to the winters of higher latitudes.
+        usual *= 1 + min(0.3, abs(city.latitude) / 200) * math.cos(season) * (1 if city.latitude >= 0 else -1)
+        return round(usual * math.exp(0.45 * self._noise(city, "wind", days, 0.9)), 2)
+
+    def _noise(self, city: City, purpose: str, days: float, period: float) -> float:
+        """A standard normal that changes smoothly in time and is new after a few times `period` days."""
+        # Each has its own phase, so that they do not turn all at once.
+        at = days / period + self._trait(city, purpose)
+        knot = math.floor(at)
+        part = at - knot
+        weight = part * part * (3 - 2 * part)
+        before, after = (_normal(self._seed, city.id, purpose, number) for number in (knot, knot + 1))
+        # Divided so that its spread is the same between two knots as on them.
+        return ((1 - weight) * before + weight * after) / math.hypot(1 - weight, weight)
+
+    def _trait(self, city: City, purpose: str) -> float:
+        """From 0 to 1, and always the same."""
+        return _uniform(self._seed, city.id, purpose)
+
+
+@functools.lru_cache(maxsize=262_144)
+def _normal(seed: int, city: int, purpose: str, knot: int) -> float:
+    return chance(seed, "climate", city, purpose, knot).gauss(0, 1)
+
+
+@functools.lru_cache(maxsize=65_536)
+def _uniform(seed: int, city: int, purpose: str) -> float:
+    return chance(seed, "climate", city, purpose).random()
+
+
+def _clearness(wet_share: float) -> float:
+    """The power that a share of dry hours is raised to to give clouds: dry climates are clear, wet ones grey."""
+    return max(0.7, 4.0 - 9.0 * wet_share)
+
+
+def _falling(intensity: float, temperature: float) -> float:
+    """Rain or snow in the hour, in mm of water; warm air holds more of it."""
+    return round(0.12 + 2.2 * intensity**3 * min(4.0, max(0.35, math.exp(0.07 * (temperature - 10)))), 2)
+
+
+def _condition(temperature: float, falling: float, clouds: int, humidity: int, wind: float, unrest: float) -> Condition:
+    if falling > 0:
+        if temperature < _SNOW_BELOW:
+            return _by_amount(_SNOWS, falling)
+        if temperature < _SLEET_BELOW:
+            return _CONDITIONS[611]
+        if temperature >= _STORM_ABOVE and falling >= 1.0 and unrest > 0.2:
+            return _by_amount(_STORMS, falling)
+        if falling < 0.25:
+            return _CONDITIONS[300 if falling < 0.16 else 301]
+        return _by_amount(_RAINS, falling)
+    if humidity >= 92 and wind < 2.5 and clouds >= 25 and temperature < _FOG_BELOW:
+        return _CONDITIONS[741 if humidity >= 97 and wind < 1.8 else 701]
+    return _by_amount(_CLOUDS, clouds)
+
+
+def _by_amount(table: tuple[tuple[float, int], ...], amount: float) -> Condition:
+    return _CONDITIONS[next(number for least, number in table if amount >= least)]
+
+
+def _humidity(city: City, wet_share: float, temperature: float, swing: float, intensity: float) -> int:
+    """In %: high where it is wet and steady, low where days are hot and nights cold; lowest in the afternoon."""
+    usual = min(86, 56 + 50 * wet_share - 2.2 * (city.daily_range - 8)) - 0.8 * max(0.0, temperature - 26)
+    return round(min(100.0, max(8.0, usual - 2.4 * swing + (10 + 14 * intensity if intensity > 0 else 0))))
+
+
+def _feels_like(temperature: float, humidity: int, wind: float) -> float:
+    """Steadman's apparent temperature, as the Australian Bureau of Meteorology writes it."""
+    vapour = humidity / 100 * 6.105 * math.exp(17.27 * temperature / (237.7 + temperature))
+    apparent = temperature + 0.33 * vapour - 0.70 * wind - 4.0
+    return round(min(temperature + 9, max(temperature - 12, apparent)), 2)
+
+
+def _visibility(condition: Condition, falling: float) -> int:
+    """In m, of which OpenWeather tells 10 000 at most."""
+    if condition.main == "Fog":
+        return 400
+    if condition.main == "Mist":
+        return 3000
+    reach = 3000 if condition.main == "Snow" else 8000
+    return max(500, min(10_000, round(10_000 - reach * falling / 8)))
+
+
+def _chance(front: float, wet_hours: float) -> float:
+    """How likely precipitation looks: certain far above the threshold, half on it, and none far below."""
+    if wet_hours <= 0:
+        return 0.0
+    return round(_NORMAL.cdf((front - _NORMAL.inv_cdf(1 - wet_hours)) / 0.35), 2)
+
+
+# --- the sun ----------------------------------------------------------------------------------------------------------
+
+
+def sun_elevation(city: City, moment: datetime) -> float:
+    """Degrees that the sun stands above the horizon, to about a degree."""
+    days = (moment.astimezone(UTC) - _EPOCH) / timedelta(days=1)
+    latitude, declination = math.radians(city.latitude), _declination(days)
+    angle = math.radians(((days % 1) * 24 + city.longitude / 15 - 12) * 15)
+    return math.degrees(
+        math.asin(
+            math.sin(latitude) * math.sin(declination) + math.cos(latitude) * math.cos(declination) * math.cos(angle)
+        )
+    )
+
+
+def sun_times(city: City, moment: datetime) -> tuple[datetime, datetime] | None:
+    """Sunrise and sunset of the local day; None where the sun stays above or below the horizon."""
+    offset = city.utc_offset(moment)
+    local_day = (moment.astimezone(UTC) + offset).replace(hour=0, minute=0, second=0, microsecond=0)
+    noon = local_day - offset + timedelta(hours=12) + (offset - timedelta(hours=city.longitude / 15))
+    length = _day_length(city.latitude, (noon - _EPOCH) / timedelta(days=1))
+    if not 0 < length < 24:
+        return None
+    return noon - timedelta(hours=length / 2), noon + timedelta(hours=length / 2)
+
+
+def _declination(days: float) -> float:
+    return math.radians(-23.44) * math.cos(2 * math.pi * (days + 10) / _YEAR)
+
+
+def _day_length(latitude: float, days: float) -> float:
+    """Hours from sunrise to sunset."""
+    tangent = -math.tan(math.radians(latitude)) * math.tan(_declination(days))
+    return 24 / math.pi * math.acos(min(1.0, max(-1.0, tangent)))
