@@ -1,0 +1,118 @@
+"""A run of agents grows turn by turn: what is kept stays, what was cut off is forgotten, the rest is told as done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.store.conftest import some_run
+
+from assay.chat.metric import Entry
+from assay.chat.record import Record
+from assay.chat.scoring import Answer, rebuilt
+from assay.chat.transcript import ToolCall
+from assay.errors import StoreError
+from assay.store import open_store
+from assay.store.conversations import Recorder
+from assay.types import Case, Distribution, Run
+
+TURNS = {"hello": 1, "long": 3}
+
+
+def a_trial() -> Run:
+    run = some_run("trial")
+    settings = {
+        "seed": 1,
+        "metrics": {"accuracy": {"group": "functional", "version": "chat@1"}},
+        "agents": [{"name": "b"}, {"name": "a"}],
+        "suite": {"scenarios": list(TURNS)},
+    }
+    return replace(run, kind="chat", settings=settings, tallies={}, seed=1)
+
+
+def said(agent: str, scenario: str, turn: int, *, repetition: int = 0, score: float = 1.0, text: str = "dry") -> Answer:
+    entry = Entry(score=score, measured=True, band="good", details="", evidence=[], base=1.0, group="functional")
+    record = Record(
+        kind="current",
+        tool_calls=[ToolCall(name="get", arguments={"city": "Oslo"}, result={"t": 5}, duration=0.25)],
+        model_calls=2,
+        wall=0.5,
+        model=0.25,
+        tools=0.125,
+        first_text=0.4,
+        input_tokens=10,
+        output_tokens=3,
+    )
+    return Answer(agent, scenario, repetition, turn, "Is it wet?", text, {"accuracy": entry}, True, record)
+
+
+def failed(agent: str, scenario: str, turn: int) -> Answer:
+    record = Record(status="failed", reason="ValueError: no", kind="current", wall=0.1)
+    return Answer(agent, scenario, 0, turn, "Is it wet?", "", {}, passed=False, record=record)
+
+
+def test_what_is_kept_comes_back_with_its_record(address: str) -> None:
+    with open_store(address) as store:
+        recorder = Recorder(store, a_trial())
+        recorder.keep(said("a", "hello", 0))
+        recorder.keep(failed("b", "hello", 0))
+        scored, broken = store.answers(recorder.id)
+        assert scored.record == said("a", "hello", 0).record
+        assert scored.record is not None
+        assert scored.record.overhead == 0.125
+        assert (broken.record, broken.entries, broken.passed) == (failed("b", "hello", 0).record, {}, False)
+
+
+def test_conversations_that_are_whole_are_done_and_those_in_part_are_forgotten(address: str) -> None:
+    with open_store(address) as store:
+        recorder = Recorder(store, a_trial())
+        recorder.keep(said("a", "hello", 0))
+        recorder.keep(said("a", "long", 0))
+        recorder.keep(said("a", "long", 1))
+        for turn in range(3):
+            recorder.keep(said("b", "long", turn, repetition=1))
+        assert Recorder(store, replace(a_trial(), id=recorder.id)).done(TURNS) == {("a", "hello", 0), ("b", "long", 1)}
+        left = {(one.agent, one.scenario, one.repetition, one.turn) for one in store.answers(recorder.id)}
+        assert left == {("a", "hello", 0, 0), *(("b", "long", 1, turn) for turn in range(3))}
+
+
+def test_a_conversation_held_anew_takes_the_place_of_the_first(address: str) -> None:
+    with open_store(address) as store:
+        recorder = Recorder(store, a_trial())
+        recorder.keep(said("a", "long", 0, text="first"))
+        recorder.keep(said("a", "hello", 0, text="another"))
+        recorder.drop("a", "long", 0)
+        recorder.drop("nobody", "long", 0)
+        recorder.drop("a", "unheard", 0)
+        recorder.keep(said("a", "long", 0, text="second"))
+        assert {one.response for one in store.answers(recorder.id)} == {"another", "second"}
+
+
+def test_tallies_are_made_at_the_end_from_everything_that_was_kept(address: str) -> None:
+    with open_store(address) as store:
+        recorder = Recorder(store, a_trial())
+        for repetition, score in enumerate((1.0, 0.5, 0.5)):
+            recorder.keep(said("a", "hello", 0, repetition=repetition, score=score))
+        recorder.keep(failed("b", "hello", 0))
+        with pytest.raises(StoreError, match="unfinished"):
+            store.load(recorder.id)
+        recorder.finish()
+        run = store.load(recorder.id)
+        states = run.tallies["a"][Case("hello")]
+        assert states["accuracy"] == Distribution.of([0.5, 0.5, 1.0])
+        assert states["overhead_ms"] == Distribution.of([125.0] * 3)
+        assert states["wall_ms"] == Distribution.of([500.0] * 3)
+        assert run.tallies["b"][Case("hello")] == {}
+
+
+def test_agents_come_in_the_order_in_which_they_were_named(address: str) -> None:
+    with open_store(address) as store:
+        recorder = Recorder(store, a_trial())
+        recorder.keep(said("a", "long", 0))
+        recorder.keep(said("a", "hello", 0))
+        recorder.keep(said("b", "hello", 0))
+        recorder.finish()
+        run = store.load(recorder.id)
+        assert list(run.tallies) == ["b", "a"]
+        scores = rebuilt(run, store.answers(recorder.id))
+        assert [(one.agent, one.scenario) for one in scores.answers] == [("b", "hello"), ("a", "hello"), ("a", "long")]
