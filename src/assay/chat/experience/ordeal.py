@@ -1,0 +1,213 @@
+"""A turn in which a tool fails, played where nothing else runs, and everything that can be seen of the failure.
+
+This runs in a process of its own, started by `fault.py`: it listens to every logger and to both outputs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import assay
+from assay.chat.agent import Reply, Setup
+from assay.chat.experience.source import TOOLS
+from assay.chat.world.preferences import Preferences
+from assay.chat.world.situation import Fault, Situation
+from assay.chat.world.weather import WeatherClient
+
+MESSAGE = "What is the weather like in Helsinki right now?"
+_NOW = datetime(2026, 1, 15, 9, 0, tzinfo=UTC)
+_UNEXPECTED = "the mean of no measurements"
+_SECONDS_A_TURN = 8.0
+
+
+def suffer(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Both failures, one after the other: a service that answers with an error, and an exception nobody thought of."""
+    return {kind: asyncio.run(_turn(given, kind)) for kind in ("expected", "unexpected")}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came out of a turn, besides its answer."""
+
+    records: list[logging.LogRecord] = field(default_factory=list)
+    printed: dict[str, str] = field(default_factory=dict)
+
+
+class Watched(WeatherClient):
+    """The client of the weather service, which keeps what it raises; the traceback then tells who caught it."""
+
+    raised: Exception | None = None
+
+    async def current(self, city: str) -> dict[str, Any]:
+        try:
+            return await super().current(city)
+        except Exception as error:
+            self.raised = error
+            raise
+
+
+class Broken(Watched):
+    """A client with a mistake in it."""
+
+    async def current(self, city: str) -> dict[str, Any]:
+        self.raised = ZeroDivisionError(_UNEXPECTED)
+        raise self.raised
+
+
+async def _turn(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    opener = _find(given["module"], given["name"])
+    make, fault = (Watched, Fault("server_error")) if kind == "expected" else (Broken, None)
+    weather = make(given["weather_url"], "none", timeout=2.0, retries=0, embedded=True)
+    setup = Setup(model="scripted", model_url=given["model_url"], weather=weather, preferences=Preferences())
+    reply: Reply | None = None
+    died: Exception | None = None
+    try:
+        with _watching() as seen:
+            try:
+                async with asyncio.timeout(_SECONDS_A_TURN), opener(setup) as agent:
+                    with Situation("developer experience", 0, 0, fault, _NOW).attached():
+                        async for part in agent.answer(session="one", user="ada", message=MESSAGE):
+                            reply = part if isinstance(part, Reply) else reply
+            except Exception as error:
+                died = error
+    finally:
+        await weather.aclose()
+    if weather.raised is None:
+        return {"absent": f"the agent did not come to ask for the weather{f': {died!r}' if died else ''}"}
+    return _describe(weather.raised, reply, died, seen, Path(given["source"]) if given["source"] else None)
+
+
+def _describe(
+    error: Exception, reply: Reply | None, died: Exception | None, seen: Seen, source: Path | None
+) -> dict[str, Any]:
+    """What can be told of the failure, in words and counts that are the same each time."""
+    texts = {
+        "log": "\n".join(map(_text, seen.records)),
+        "stdout": seen.printed["stdout"],
+        "stderr": seen.printed["stderr"],
+        "raised": "".join(traceback.format_exception(died)) if died else "",
+    }
+    everything = "\n".join(texts.values())
+    calls = reply.tool_calls if reply and reply.tool_calls else ()
+    naming = [record for record in seen.records if _names(error, _text(record))]
+    return {
+        "exception": type(error).__name__,
+        "answered": reply is not None and bool(reply.text),
+        "died_of": type(died).__name__ if died else None,
+        "caught_by": "nobody" if died else _catcher(error, source),
+        "told_model": any(_names(error, f"{call.error} {call.result}") for call in calls) if reply else None,
+        "named_in": {where: _names(error, text) for where, text in texts.items()},
+        "named_by_framework_log": any(_whose(record.pathname, source) == "framework" for record in naming),
+        "naming_loggers": sorted({f"{record.name} {record.levelname}" for record in naming}),
+        "records": dict(sorted(Counter(record.levelname for record in seen.records if record.levelno > 10).items())),
+        "stdout_lines": len(texts["stdout"].splitlines()),
+        "stderr_lines": len(texts["stderr"].splitlines()),
+        "shows_type": type(error).__name__ in everything,
+        "shows_message": str(error) in everything,
+        "shows_tool": any(tool in everything for tool in TOOLS),
+        "shows_place": source is not None and _shows_place(everything, source),
+    }
+
+
+def _names(error: Exception, text: str) -> bool:
+    return str(error) in text or type(error).__name__ in text
+
+
+def _catcher(error: Exception, source: Path | None) -> str:
+    """Whose code ended the exception's way: the outermost frame that it reached, the standard library's aside."""
+    place: TracebackType | None = error.__traceback__
+    while place is not None:
+        whose = _whose(place.tb_frame.f_code.co_filename, source)
+        if whose != "library":
+            return whose
+        place = place.tb_next
+    return "nobody"
+
+
+def _whose(file: str, source: Path | None) -> str:
+    """Whose code a file is: the assistant's, assay's, the standard library's, or else a framework's."""
+    path = Path(file)
+    if source is not None and path.is_relative_to(source):
+        return "assistant"
+    if path.is_relative_to(Path(assay.__file__).parent):
+        return "assay"
+    site = [Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")]
+    if any(path.is_relative_to(folder) for folder in site):
+        return "framework"
+    # A frozen module of the standard library has no file.
+    own = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
+    return "library" if file.startswith("<") or any(path.is_relative_to(folder) for folder in own) else "framework"
+
+
+def _shows_place(text: str, source: Path) -> bool:
+    """Whether a line of the assistant's own source is pointed at, in a traceback or as file:line."""
+    start = re.escape(str(source))
+    return re.search(rf'{start}[^\s"]*(?:", line |:)\d+', text) is not None
+
+
+def _text(record: logging.LogRecord) -> str:
+    return logging.Formatter().format(record)
+
+
+def _find(module: str, name: str) -> Any:
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+@contextmanager
+def _watching() -> Iterator[Seen]:
+    """Keep every record of every logger, whatever its handlers are, and all that is written to both outputs."""
+    seen = Seen()
+    factory, root = logging.getLogRecordFactory(), logging.getLogger()
+    level = root.level
+
+    def keep(*arguments: Any, **further: Any) -> logging.LogRecord:
+        record = factory(*arguments, **further)
+        seen.records.append(record)
+        return record
+
+    logging.setLogRecordFactory(keep)
+    # What is below a warning is not shown unless one asks for it, and Python's last resort still does not.
+    root.setLevel(logging.DEBUG)
+    try:
+        with _output("stdout", 1, seen), _output("stderr", 2, seen):
+            yield seen
+    finally:
+        root.setLevel(level)
+        logging.setLogRecordFactory(factory)
+
+
+@contextmanager
+def _output(name: str, number: int, seen: Seen) -> Iterator[None]:
+    """Keep what is written to a file descriptor, by Python or by anything below it."""
+    stream = getattr(sys, name)
+    stream.flush()
+    before = os.dup(number)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), number)
+        try:
+            yield
+        finally:
+            stream.flush()
+            os.dup2(before, number)
+            os.close(before)
+            file.seek(0)
+            seen.printed[name] = file.read().decode("utf-8", "replace")
