@@ -1,0 +1,503 @@
+"""Agents behind an address, against a real server on loopback, one that may also be hostile."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from assay.chat.agent import Agent, Limits, Reply, Setup
+from assay.chat.agents.http import Endpoint, kind_of
+from assay.chat.transcript import ToolCall
+from assay.chat.world.preferences import Preferences
+from assay.chat.world.situation import Situation
+from assay.chat.world.weather import WeatherClient
+from assay.errors import AssayError, SourceError, UsageError
+
+Respond = Callable[[BaseHTTPRequestHandler, Any], None]
+
+
+@dataclass
+class Server:
+    """Where it is, and what it was asked."""
+
+    url: str
+    asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+
+
+@contextmanager
+def serving(respond: Respond) -> Iterator[Server]:
+    """A server that answers every request by `respond`, which writes to the wire itself."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            server.asked.append((self.path, {key.lower(): value for key, value in self.headers.items()}, body))
+            respond(self, body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    # The client may hang up in the middle, which is what the tests are about.
+    class Quiet(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            pass
+
+    listening = Quiet(("127.0.0.1", 0), Handler)
+    server = Server(f"http://127.0.0.1:{listening.server_port}")
+    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server
+    finally:
+        listening.shutdown()
+        thread.join()
+        listening.server_close()
+
+
+def send(handler: BaseHTTPRequestHandler, body: bytes, *, status: int = 200, **headers: str) -> None:
+    handler.send_response(status)
+    for name, value in {"content_type": "application/json", "content_length": str(len(body)), **headers}.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def giving(data: object, **options: Any) -> Respond:
+    return lambda handler, body: send(handler, json.dumps(data).encode(), **options)
+
+
+def raw(body: bytes, **options: Any) -> Respond:
+    return lambda handler, _: send(handler, body, **options)
+
+
+def completion(text: str | None) -> dict[str, Any]:
+    return {
+        "choices": [{"message": {"role": "assistant", "content": text}}],
+        "usage": {"prompt_tokens": 12, "completion_tokens": 3},
+    }
+
+
+def events(*data: object, end: bytes = b"data: [DONE]\n\n") -> bytes:
+    return b"".join(f"data: {json.dumps(one, ensure_ascii=False)}\n\n".encode() for one in data) + end
+
+
+def piece(text: str) -> dict[str, Any]:
+    return {"choices": [{"delta": {"content": text}}]}
+
+
+def at(server: Server, path: str = "/ask", **settings: Any) -> Endpoint:
+    return Endpoint(url=server.url + path, **{"form": "json", **settings})
+
+
+def talk(endpoint: Endpoint, *messages: str, session: str = "one") -> list[list[str | Reply]]:
+    """What each message was answered with."""
+
+    async def play() -> list[list[str | Reply]]:
+        weather = WeatherClient("http://127.0.0.1:1", "none")
+        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences(), Limits(max_tokens=77))
+        try:
+            async with kind_of(endpoint, "theirs").open(setup) as agent:
+                return [await heard(agent, message, session) for message in messages]
+        finally:
+            await weather.aclose()
+
+    return asyncio.run(play())
+
+
+async def heard(agent: Agent, message: str, session: str = "one") -> list[str | Reply]:
+    return [part async for part in agent.answer(session=session, user="ada", message=message)]
+
+
+def refusal_of(endpoint: Endpoint, message: str = "Hello") -> str:
+    with pytest.raises(SourceError) as caught:
+        talk(endpoint, message)
+    return str(caught.value)
+
+
+# --- any JSON --------------------------------------------------------------------------------------------------------
+
+
+def test_the_simplest_endpoint_needs_no_settings() -> None:
+    with serving(giving({"answer": "Sun"})) as server:
+        assert talk(at(server), "Hello") == [[Reply("Sun")]]
+        assert server.asked[0][2] == {"message": "Hello", "session": "one", "user": "ada"}
+
+
+def test_a_request_is_filled_as_data_and_only_once() -> None:
+    with serving(giving({"reply": {"text": "Sun"}})) as server:
+        endpoint = at(
+            server,
+            request={
+                "query": {"text": "{message}", "by": "user {user} of {session}"},
+                "past": "{history}",
+                "all": ["{messages}", 7, True, None],
+                "{user}": "a key stays as it is",
+            },
+            answer="reply.text",
+        )
+        talk(endpoint, 'A "quoted" {history}\n{nonsense}', "More")
+        first, second = (body for _, _, body in server.asked)
+    assert first["query"] == {"text": 'A "quoted" {history}\n{nonsense}', "by": "user ada of one"}
+    assert first["past"] == []
+    assert first["{user}"] == "a key stays as it is"
+    assert first["all"][1:] == [7, True, None]
+    said = [
+        {"role": "user", "content": 'A "quoted" {history}\n{nonsense}'},
+        {"role": "assistant", "content": "Sun"},
+    ]
+    assert second["past"] == said
+    assert second["all"][0] == [*said, {"role": "user", "content": "More"}]
+
+
+def test_tool_calls_are_found_by_their_path() -> None:
+    calls = [
+        {"function": {"name": "look", "arguments": '{"at": "sky"}'}, "output": '{"sun": true}'},
+        {"function": {"name": "fail", "arguments": None}, "error": {"code": 7}},
+    ]
+    where = {"path": "steps.calls", "name": "function.name", "arguments": "function.arguments", "result": "output"}
+    with serving(giving({"answer": "Sun", "steps": {"calls": calls}})) as server:
+        ((reply,),) = talk(at(server, tool_calls=where), "Hello")
+    assert reply == Reply(
+        "Sun",
+        (
+            ToolCall(name="look", arguments={"at": "sky"}, result={"sun": True}),
+            ToolCall(name="fail", error='{"code": 7}'),
+        ),
+    )
+
+
+def test_no_tool_calls_are_none_and_unknown_ones_are_unknown() -> None:
+    with serving(giving({"answer": "Sun"})) as server:
+        assert talk(at(server), "Hello") == [[Reply("Sun", None)]]
+        assert talk(at(server, tool_calls={"path": "calls"}), "Hello") == [[Reply("Sun", ())]]
+
+
+# --- chat completions ------------------------------------------------------------------------------------------------
+
+
+def test_chat_completions_get_the_conversation_so_far() -> None:
+    with serving(giving(completion("Sun"))) as server:
+        first, _ = talk(at(server, "/v1", form="openai", model="theirs-1"), "Hello", "More")
+        assert first == [Reply("Sun", None, 12, 3)]
+        path, _, body = server.asked[1]
+    assert path == "/v1/chat/completions"
+    assert body == {
+        "model": "theirs-1",
+        "max_tokens": 77,
+        "messages": [
+            {"role": "user", "content": "Hello"},
+            {"role": "assistant", "content": "Sun"},
+            {"role": "user", "content": "More"},
+        ],
+    }
+
+
+def test_the_model_is_the_runs_where_none_is_said_and_a_whole_address_stays() -> None:
+    with serving(giving(completion("Sun"))) as server:
+        talk(at(server, "/x/chat/completions?version=2", form="openai"), "Hello")
+        path, _, body = server.asked[0]
+    assert (path, body["model"]) == ("/x/chat/completions?version=2", "scripted")
+
+
+def test_a_stream_comes_in_pieces() -> None:
+    stream = events(
+        piece("Good "), {"choices": [{"delta": {}}]}, piece("däy"), {"choices": [], "usage": {"prompt_tokens": 5}}
+    )
+    cut = stream.index("ä".encode()) + 1  # in the middle of a letter
+
+    def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        assert body["stream"] is True
+        handler.send_response(200)
+        handler.send_header("content-type", "text/event-stream; charset=utf-8")
+        handler.end_headers()
+        for part in (b": a comment\r\n\r\n", stream[:cut], stream[cut:]):
+            handler.wfile.write(part)
+            handler.wfile.flush()
+            time.sleep(0.05)
+
+    with serving(respond) as server:
+        (parts,) = talk(at(server, "/v1", form="openai", stream=True), "Hello")
+    assert parts == ["Good ", "däy", Reply("Good däy", None, 5, None)]
+
+
+def test_the_last_event_needs_no_end_of_line() -> None:
+    body = events(piece("Sun"), end=b"")[:-2]
+    with serving(raw(body, content_type="text/event-stream")) as server:
+        (parts,) = talk(at(server, "/v1", form="openai", stream=True), "Hello")
+    assert parts == ["Sun", Reply("Sun")]
+
+
+def test_a_server_that_cannot_stream_is_understood() -> None:
+    with serving(giving(completion("Sun"))) as server:
+        assert talk(at(server, "/v1", form="openai", stream=True), "Hello") == [[Reply("Sun", None, 12, 3)]]
+
+
+# --- secrets ---------------------------------------------------------------------------------------------------------
+
+
+def test_secrets_come_from_the_environment_and_go_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEIR_KEY", "s3cret-one")
+    monkeypatch.setenv("THEIR_TENANT", "s3cret-two")
+
+    def echo(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        send(handler, f"no {handler.headers['authorization']} {handler.headers['x-tenant']}".encode(), status=403)
+
+    with serving(echo) as server:
+        endpoint = at(server, "/ask?token=s3cret-three", key_env="THEIR_KEY", headers_env={"X-Tenant": "THEIR_TENANT"})
+        error = refusal_of(endpoint)
+        headers = server.asked[0][1]
+    assert headers["authorization"] == "Bearer s3cret-one"
+    assert headers["x-tenant"] == "s3cret-two"
+    assert "answered with status 403: no Bearer *** ***" in error
+    assert "s3cret-one" not in repr(endpoint) + endpoint.model_dump_json()
+    assert "s3cret" not in error
+
+
+def test_a_secret_that_is_not_set_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THEIR_KEY", raising=False)
+    with pytest.raises(UsageError, match="the environment variable THEIR_KEY is not set"):
+        talk(Endpoint(url="http://127.0.0.1:1", key_env="THEIR_KEY"), "Hello")
+
+
+def test_only_this_machine_is_told_which_turn_it_is() -> None:
+    with serving(giving({"answer": "Sun"})) as server:
+        with Situation("rain", 2, 1).attached():
+            talk(at(server), "Hello")
+        assert "assay.scenario=rain" in server.asked[0][1]["baggage"]
+    assert Endpoint(url="http://[::1]:80/").is_loopback
+    assert Endpoint(url="http://localhost/").is_loopback
+    assert not Endpoint(url="http://127.0.0.1.example.com/").is_loopback
+    assert not Endpoint(url="http://192.0.2.1/").is_loopback
+
+
+# --- hostile and broken replies --------------------------------------------------------------------------------------
+
+
+def test_a_redirect_is_not_followed() -> None:
+    with serving(giving({"answer": "stolen"})) as elsewhere:
+        to = raw(b"", status=307, location=f"{elsewhere.url}/ask")
+        with serving(to) as server:
+            assert "answered with status 307, a redirect, which is not followed" in refusal_of(at(server))
+        assert elsewhere.asked == []
+
+
+@pytest.mark.parametrize(
+    ("respond", "words"),
+    [
+        (raw(b"<html>\x1b[31m\nno\x00</html>"), "gave no JSON: <html> [31m no </html>"),
+        (raw(b""), "gave no JSON: an empty body"),
+        (raw(b"[" * 100_000), "gave no JSON: [[["),
+        (raw(b"\xff\xfe"), "gave no JSON"),
+        (giving({"reply": "Sun"}), """has nothing at 'answer' where the text should be: {"reply": "Sun"}"""),
+        (giving({"answer": ["Sun"]}), "has a list at 'answer'"),
+        (giving(["Sun"]), "has nothing at 'answer'"),
+        (giving({"answer": "Sun", "calls": {}}), "has a dict at 'calls' where a list of tool calls should be"),
+        (giving({"answer": "Sun", "calls": [{"tool": "x"}]}), "has a tool call without a name at 'calls'"),
+        (giving({"answer": "Sun", "calls": ["x"]}), "has a tool call without a name at 'calls'"),
+        (raw(b"down\n" * 1000, status=503), "answered with status 503: down down"),
+        (raw(b"", status=500), "answered with status 500: an empty body"),
+    ],
+)
+def test_a_reply_of_the_wrong_shape_is_a_sentence(respond: Respond, words: str) -> None:
+    with serving(respond) as server:
+        error = refusal_of(at(server, tool_calls={"path": "calls"}))
+        assert words in error
+        assert error.startswith(f"{server.url}/ask: ")
+    assert len(error) < 500
+    assert error.isprintable()
+
+
+def test_a_huge_reply_is_not_read_to_its_end() -> None:
+    sent = 0
+
+    def endless(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        nonlocal sent
+        handler.send_response(200)
+        handler.end_headers()
+        for _ in range(4096):
+            handler.wfile.write(b"x" * 2**16)
+            sent += 2**16
+
+    with serving(endless) as server:
+        assert "gave more than 100000 bytes" in refusal_of(at(server, max_bytes=100_000))
+    assert sent < 2**27
+
+
+def test_a_small_reply_that_unfolds_into_a_huge_one_is_refused() -> None:
+    bomb = gzip.compress(b"0" * 2**24)
+    with serving(raw(bomb, content_encoding="gzip")) as server:
+        assert "gave more than 4194304 bytes" in refusal_of(at(server))
+
+
+def test_an_endless_error_page_is_not_read_to_its_end() -> None:
+    def endless(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        handler.send_response(500)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(b"no " * 2**16)
+
+    with serving(endless) as server:
+        assert "answered with status 500: no no no" in refusal_of(at(server))
+
+
+@pytest.mark.parametrize("first", [b"", b'{"answer": '])
+def test_a_reply_that_drips_for_ever_has_a_time(first: bytes) -> None:
+    def drips(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(first)
+        for _ in range(100):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.05)
+
+    started = time.perf_counter()
+    with serving(drips) as server:
+        assert "did not answer within 0.3 s" in refusal_of(at(server, timeout=0.3))
+    assert time.perf_counter() - started < 3
+
+
+def test_a_silent_server_has_a_time() -> None:
+    with serving(lambda handler, body: time.sleep(1)) as server:
+        assert "did not answer" in refusal_of(at(server, timeout=0.2))
+
+
+def test_a_listener_who_takes_their_time_is_not_interrupted() -> None:
+    async def play(endpoint: Endpoint) -> list[str | Reply]:
+        weather = WeatherClient("http://127.0.0.1:1", "none")
+        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
+        async with kind_of(endpoint, "theirs").open(setup) as agent:
+            found: list[str | Reply] = []
+            async for part in agent.answer(session="one", user="ada", message="Hello"):
+                found.append(part)
+                if len(found) == 2:
+                    await asyncio.sleep(0.5)
+        await weather.aclose()
+        return found
+
+    with serving(raw(events(piece("a"), piece("b")), content_type="text/event-stream")) as server:
+        found = asyncio.run(play(at(server, "/v1", form="openai", stream=True, timeout=10)))
+        assert found == ["a", "b", Reply("ab")]
+
+
+def test_nobody_there_is_a_sentence_that_keeps_its_cause() -> None:
+    with serving(giving({})) as server:
+        pass
+    with pytest.raises(SourceError, match="cannot be reached") as caught:
+        talk(at(server), "Hello")
+    assert type(caught.value.__cause__).__name__ == "ConnectError"
+
+
+def test_a_server_that_hangs_up_is_a_sentence() -> None:
+    def hangs_up(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        send(handler, b'{"answer"', content_length="1000")
+
+    with serving(hangs_up) as server:
+        assert "cannot be reached: " in refusal_of(at(server))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (events({"error": {"message": "overloaded"}}), 'sent an error: {"error": {"message": "overloaded"}}'),
+        (events([1]), "sent an error: [1]"),
+        (b"data: {nonsense\n\n", "sent an event that is no JSON: {nonsense"),
+        (events({"object": "other"}, {"choices": "x"}, {"choices": [{"delta": {"content": 7}}]}), "sent no text"),
+        (b"", "sent no text"),
+    ],
+)
+def test_a_broken_stream_is_a_sentence(body: bytes, words: str) -> None:
+    with serving(raw(body, content_type="text/event-stream")) as server:
+        assert words in refusal_of(at(server, "/v1", form="openai", stream=True))
+
+
+def test_a_call_for_tools_that_are_not_here_is_a_sentence() -> None:
+    asks = {"choices": [{"message": {"content": None, "tool_calls": [{"function": {"name": "look"}}]}}]}
+    with serving(giving(asks)) as server:
+        assert "has nothing at 'choices.0.message.content'" in refusal_of(at(server, "/v1", form="openai"))
+
+
+def test_a_failed_turn_is_not_remembered() -> None:
+    answers = iter([({"error": "no"}, 500), (completion("Sun"), 200)])
+
+    def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        data, status = next(answers)
+        send(handler, json.dumps(data).encode(), status=status)
+
+    async def play(endpoint: Endpoint) -> None:
+        weather = WeatherClient("http://127.0.0.1:1", "none")
+        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
+        async with kind_of(endpoint, "theirs").open(setup) as agent:
+            with pytest.raises(AssayError):
+                await heard(agent, "Hello")
+            await heard(agent, "Again")
+        await weather.aclose()
+
+    with serving(respond) as server:
+        asyncio.run(play(at(server, "/v1", form="openai")))
+        assert server.asked[1][2]["messages"] == [{"role": "user", "content": "Again"}]
+
+
+def test_sessions_are_apart_and_at_once() -> None:
+    def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        time.sleep(0.1)
+        send(handler, json.dumps({"answer": f"{body['s']}:{len(body['h'])}"}).encode())
+
+    async def play(endpoint: Endpoint) -> list[list[str | Reply]]:
+        weather = WeatherClient("http://127.0.0.1:1", "none")
+        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
+        async with kind_of(endpoint, "theirs").open(setup) as agent:
+            await asyncio.gather(*(heard(agent, "a", str(number)) for number in range(8)))
+            found = await asyncio.gather(*(heard(agent, "b", str(number)) for number in range(8)))
+        await weather.aclose()
+        return found
+
+    started = time.perf_counter()
+    with serving(respond) as server:
+        request = {"m": "{message}", "s": "{session}", "h": "{history}"}
+        found = asyncio.run(play(at(server, request=request)))
+    assert found == [[Reply(f"{number}:2")] for number in range(8)]
+    assert time.perf_counter() - started < 1.5
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"url": "ftp://127.0.0.1/"}, "is no http(s) address"),
+        ({"url": "127.0.0.1:80"}, "is no http(s) address"),
+        ({"url": "http://"}, "is no http(s) address"),
+        ({"url": "http://h:99999/"}, "is no http(s) address"),
+        ({"url": "http://h/\r\nx"}, "is no http(s) address"),
+        ({"url": "http://a:b@h/"}, "has a name or a password in it"),
+        ({"key_env": "sk-123"}, "must be the name of an environment variable, in capitals"),
+        ({"headers_env": {"X-Key": "hunter2"}}, "must be the name of an environment variable"),
+        ({"headers_env": {"X Key": "KEY"}}, "is no name of a header"),
+        ({"request": {"q": "{mesage}"}, "form": "json"}, "has {mesage}, which is not known"),
+        ({"request": {"q": "hello"}, "form": "json"}, "never says what the user said"),
+        ({"request": {"q": "{message}", "h": "so far: {history}"}, "form": "json"}, "{history} inside a longer text"),
+        ({"answer": "x"}, "'answer' has no meaning with the form openai"),
+        ({"form": "json", "stream": True}, "'stream' has no meaning with the form json"),
+        ({"stream": True, "tool_calls": {"path": "x"}}, "'tool_calls' are not read from a stream"),
+        ({"timeout": 0}, "greater than 0"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Endpoint(**{"url": "http://127.0.0.1/v1", **settings})
+    assert words in str(caught.value.errors()[0]["msg"])
