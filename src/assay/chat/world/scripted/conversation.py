@@ -1,0 +1,135 @@
+"""The messages of a request as a conversation: what the user said, which tools gave what, what was answered.
+
+Takes every shape in which agent frameworks write them: content as text, as parts or absent, results as JSON, as
+Python's own notation or as plain text. Knows nothing of the weather.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+# Results longer than this are read as text only; no tool of an assistant needs as much.
+_LONGEST_RESULT = 200_000
+_DEEPEST = 4
+_ENVELOPES = ("result", "output", "data", "response", "content", "value")
+_FAILURE = re.compile(
+    r"^\s*(\W*(tool |function )?(error|exception|failed|failure)\b|an error occurred|sorry\b)"
+    r"|\b(error occurred|error executing|failed to|function failed|could not|couldn't|timed out|unavailable"
+    r"|exception|traceback)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A call of a tool and what came back."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    result: Any = None
+    failure: str | None = None
+    """What the tool said went wrong, where something did."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One message of the user and everything up to the next one."""
+
+    said: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    answer: str | None = None
+
+
+def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[Exchange]:
+    """The exchanges, the last being the one to answer. What systems and developers say is not part of it."""
+    exchanges: list[Exchange] = []
+    open_calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for message in messages:
+        role = message.get("role")
+        if role == "user":
+            exchanges.append(Exchange(text_of(message.get("content"))))
+        elif not exchanges:
+            continue
+        elif role == "assistant":
+            for call in message.get("tool_calls") or ():
+                function = call.get("function") or {}
+                open_calls[str(call.get("id"))] = (str(function.get("name", "")), _arguments(function.get("arguments")))
+            text = text_of(message.get("content"))
+            if text:
+                exchanges[-1].answer = text
+        elif role in ("tool", "function"):
+            known = open_calls.get(str(message.get("tool_call_id")))
+            name, arguments = known or (str(message.get("name", "")), {})
+            result, failure = read_result(text_of(message.get("content")))
+            exchanges[-1].outcomes.append(Outcome(name, arguments, result, failure))
+    return exchanges or [Exchange("")]
+
+
+def text_of(content: Any) -> str:
+    """The text of a message: itself, or the texts of its parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence):
+        parts = [part if isinstance(part, str) else part.get("text") for part in content if part]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+@functools.lru_cache(maxsize=2048)
+def read_result(text: str) -> tuple[Any, str | None]:
+    """What a tool's message holds: data, and what went wrong where something did.
+
+    The data is shared between readings and must not be changed.
+    """
+    data = _data(text)
+    if isinstance(data, Mapping):
+        status = data.get("status")
+        message = data.get("error") or data.get("error_message")
+        if message or (isinstance(status, str) and status.lower() in ("error", "failed", "failure")):
+            return data, str(message or data.get("message") or status)
+        return data, None
+    if isinstance(data, str) and (_FAILURE.search(data[:2000]) or not data.strip()):
+        return data, data.strip() or "the tool gave nothing"
+    return data, None
+
+
+def _data(value: Any, depth: int = 0) -> Any:
+    """The data inside text and envelopes: `{"result": "{…}"}`."""
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, str):
+        parsed = _parsed(value)
+        return value if parsed is None else _data(parsed, depth + 1)
+    if isinstance(value, Mapping) and len(value) == 1:
+        name, inner = next(iter(value.items()))
+        if name in _ENVELOPES:
+            return _data(inner, depth + 1)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping) and "text" in value[0]:
+        return _data(value[0]["text"], depth + 1)
+    return value
+
+
+def _parsed(text: str) -> Any:
+    """Data written as JSON, or in Python's notation as `str` of a dictionary gives it; None where it is neither."""
+    stripped = text.strip()
+    if stripped[:1] not in ("{", "[", '"') or len(stripped) > _LONGEST_RESULT:
+        return None
+    try:
+        return json.loads(stripped)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(stripped)  # literals only; nothing is executed
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _arguments(written: Any) -> Mapping[str, Any]:
+    found = _parsed(written) if isinstance(written, str) else written
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,183 @@
+"""Which tools a turn needs, and what they have given so far. Knows tools and calls; no wording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.chat.world.scripted.cities import same_name
+from assay.chat.world.scripted.conversation import Exchange, Outcome
+from assay.chat.world.scripted.insights import Liking, read_liking
+from assay.chat.world.scripted.understanding import Need
+from assay.chat.world.scripted.weather_data import Now, Outlook, Trouble, cause, read_now, read_outlook
+
+CURRENT, FORECAST = "get_current_weather", "get_weather_forecast"
+PREFERENCES, LEARN = "get_user_preferences", "update_user_preferences_from_insight"
+# More cities than this are not asked for at once.
+MOST_CITIES = 4
+# What another try by the model may mend; the client of the service has tried the rest again by itself.
+_WORTH_RETRYING = frozenset({"malformed"})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call that the model wants made."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Toolbox:
+    """The tools of a request by what they do. Assistants of other make may name them and their arguments otherwise."""
+
+    def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        self.parameters: dict[str, Mapping[str, Any]] = {}
+        for tool in tools:
+            function = tool.get("function")
+            if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+                self.parameters[function["name"]] = function.get("parameters") or {}
+        self._role: dict[str, str] = {}
+        for name in self.parameters:
+            self._role.setdefault(_role(name), name)
+
+    def has(self, role: str) -> bool:
+        return role in self._role
+
+    def role_of(self, name: str) -> str:
+        """What the tool of this name does; '' for a stranger."""
+        role = _role(name)
+        return role if role in (CURRENT, FORECAST, PREFERENCES, LEARN) else ""
+
+    def use(self, role: str, **arguments: Any) -> ToolUse:
+        """A call of the tool with that role, its arguments named as its schema has them."""
+        name = self._role[role]
+        known = list((self.parameters[name].get("properties") or {}).keys())
+        renamed: dict[str, Any] = {}
+        for argument, value in arguments.items():
+            if not known or argument in known:
+                renamed[argument] = value
+            elif argument in ("city", "insight"):
+                renamed[next((own for own in known if own in _ALIASES[argument]), known[0])] = value
+        return ToolUse(name, renamed)
+
+
+_ALIASES = {
+    "city": ("location", "place", "city_name", "query", "town"),
+    "insight": ("text", "sentence", "preference", "note", "insight_text"),
+}
+
+
+def _role(name: str) -> str:
+    low = name.lower()
+    if "preference" in low or "insight" in low:
+        return (
+            LEARN
+            if any(word in low for word in ("update", "insight", "save", "set", "learn", "remember"))
+            else PREFERENCES
+        )
+    if "forecast" in low:
+        return FORECAST
+    return CURRENT if "weather" in low else low
+
+
+@dataclass(slots=True)
+class Findings:
+    """What the tools have given in this turn."""
+
+    now: dict[str, Now | Trouble] = field(default_factory=dict)
+    """By what names of one city share."""
+    outlook: dict[str, Outlook | Trouble] = field(default_factory=dict)
+    preferences: Outcome | None = None
+    learned: Outcome | None = None
+    tries: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+def gather(exchange: Exchange, toolbox: Toolbox) -> Findings:
+    """What the calls of this turn gave; of several about one thing, the last that gave something."""
+    found = Findings()
+    for outcome in exchange.outcomes:
+        role = toolbox.role_of(outcome.name)
+        if role in (CURRENT, FORECAST):
+            city = str(next((value for value in outcome.arguments.values() if isinstance(value, str)), ""))
+            key = same_name(city)
+            found.tries[role, key] = found.tries.get((role, key), 0) + 1
+            if role == CURRENT and not isinstance(found.now.get(key), Now):
+                found.now[key] = read_now(outcome, city)
+            elif role == FORECAST and not isinstance(found.outlook.get(key), Outlook):
+                found.outlook[key] = read_outlook(outcome, city)
+        elif role == PREFERENCES:
+            found.preferences = outcome
+        elif role == LEARN:
+            found.learned = outcome
+    return found
+
+
+def known_liking(exchanges: Sequence[Exchange], needs: Sequence[Need], toolbox: Toolbox) -> Liking:
+    """What is known about the user from all calls and messages so far."""
+    results: list[Any] = []
+    told: list[str] = []
+    for exchange, need in zip(exchanges, needs, strict=True):
+        for outcome in exchange.outcomes:
+            if outcome.failure is None and toolbox.role_of(outcome.name) in (PREFERENCES, LEARN):
+                results.append(outcome.result)
+        told += [insight.told for insight in need.request.insights]
+    return read_liking(results, told)
+
+
+def asked_before(exchanges: Sequence[Exchange], toolbox: Toolbox) -> bool:
+    """Whether an earlier turn has looked the preferences up."""
+    return any(
+        outcome.failure is None and toolbox.role_of(outcome.name) in (PREFERENCES, LEARN)
+        for exchange in exchanges[:-1]
+        for outcome in exchange.outcomes
+    )
+
+
+def next_calls(need: Need, found: Findings, liking: Liking, toolbox: Toolbox, *, knows_user: bool) -> list[ToolUse]:
+    """The calls to make next; none where everything is there that can be had."""
+    calls: list[ToolUse] = []
+    insights = need.request.insights
+    if insights and found.learned is None and toolbox.has(LEARN):
+        calls.append(toolbox.use(LEARN, insight="; ".join(insight.told for insight in insights)))
+    if need.asks in ("weather", "advice"):
+        cities = need.cities or ((liking.home,) if liking.home else ())
+        for city in cities[:MOST_CITIES]:
+            calls += _weather_calls(need, city, found, toolbox)
+    if _wants_preferences(need, knows_user) and not insights and found.preferences is None and toolbox.has(PREFERENCES):
+        calls.append(toolbox.use(PREFERENCES))
+    return calls
+
+
+def _wants_preferences(need: Need, knows_user: bool) -> bool:
+    """Whether what the user likes matters.
+
+    Every answer about the weather ends in advice, and advice wants a look at the preferences first: once for a
+    conversation, and again wherever advice is what was asked for.
+    """
+    if need.asks in ("recall", "advice"):
+        return True
+    return need.asks == "weather" and not knows_user and len(need.cities) <= 1
+
+
+def _weather_calls(need: Need, city: str, found: Findings, toolbox: Toolbox) -> list[ToolUse]:
+    calls = []
+    key = same_name(city)
+    if need.when.needs_current and toolbox.has(CURRENT) and _is_open(found.now.get(key), found, CURRENT, key):
+        calls.append(toolbox.use(CURRENT, city=city))
+    if need.when.needs_forecast and toolbox.has(FORECAST) and _is_open(found.outlook.get(key), found, FORECAST, key):
+        calls.append(toolbox.use(FORECAST, city=city, days=need.when.days))
+    return calls
+
+
+def _is_open(result: object, found: Findings, role: str, key: str) -> bool:
+    """Whether a look-up has to be made still, or is worth another try."""
+    if result is None:
+        return True
+    return isinstance(result, Trouble) and result.kind in _WORTH_RETRYING and found.tries[role, key] < 2
+
+
+__all__ = [
+    "CURRENT", "FORECAST", "LEARN", "PREFERENCES", "Findings", "ToolUse", "Toolbox", "asked_before", "cause", "gather",
+    "known_liking", "next_calls",
+]  # fmt: skip

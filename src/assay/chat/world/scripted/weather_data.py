@@ -1,0 +1,226 @@
+"""Tool results about the weather as figures and words that can be told: units put right, strange text left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any
+
+from assay.chat.world.scripted.conversation import Outcome
+
+_KELVIN_ABOVE = 150.0
+_KELVIN = 273.15
+_LONGEST_CONDITION = 40
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_PLAIN = re.compile(r"[a-z][a-z /,'-]*", re.IGNORECASE)
+# The ways in which a text addresses whoever reads it; no weather service describes the sky so.
+_ADDRESSES = re.compile(
+    r"\b(?:ignore|disregard|instruction|instead|assistant|system|prompt|you must|you are|tell the user|say that|reply|respond"
+    r"|reveal|forget|important|user)\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\b(?:(?:very |light |moderate |heavy |extreme |freezing |ragged |scattered |few |broken |overcast |clear |shower |intensity "
+    r"|a few |partly |mostly |patchy |thick )*)"
+    r"(?:thunderstorms?(?: with (?:(?:light|heavy) )?(?:rain|drizzle))?|snow(?: showers?)?|sleet|rain(?: and snow)?|showers?|drizzle"
+    r"(?: rain)?|sky|skies|clouds?|cloudy|mist|fog|haze|smoke|dust|sand|squalls?|tornado|sunny|sunshine|clear|overcast)\b",
+    re.IGNORECASE,
+)
+_UNREADABLE = ""
+_CAUSES: tuple[tuple[str, str], ...] = (
+    (
+        "unknown_city",
+        r"no city called|unknown city|city not found|not find (?:the |a )?city|no such (?:city|place)|\b404\b",
+    ),
+    ("timeout", r"in time\b|timed? ?out|timeout"),
+    ("rate_limited", r"too often|too many|rate[ -]?limit|\b429\b"),
+    ("malformed", r"cannot be read|could not be read|malformed|unreadable|invalid json|\bjson\b|not understood"),
+    ("refused", r"\bkey\b|\b401\b|\b403\b|refused|unauthori[sz]ed|forbidden"),
+    ("unavailable", r"cannot be reached|unavailable|status 5\d\d|\b5\d\d\b|server error|unreachable|connection"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The weather in a city now, in °C, % and m/s."""
+
+    city: str
+    temperature: float
+    feels_like: float | None
+    condition: str
+    humidity: float | None = None
+    wind: float | None = None
+    was_kelvin: bool = False
+    was_strange: bool = False
+    """Whether the description held something that is no weather."""
+
+    def off_by(self, degrees: float) -> Now:
+        feels = None if self.feels_like is None else self.feels_like + degrees
+        return replace(self, temperature=self.temperature + degrees, feels_like=feels)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The weather on a day to come."""
+
+    date: date
+    high: float
+    low: float
+    condition: str
+    rain_chance: float | None = None
+
+    @property
+    def weekday(self) -> str:
+        return _WEEKDAYS[self.date.weekday()]
+
+    def off_by(self, degrees: float) -> Day:
+        return replace(self, high=self.high + degrees, low=self.low + degrees)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The days to come in a city."""
+
+    city: str
+    today: date | None
+    days: tuple[Day, ...]
+    was_kelvin: bool = False
+    was_strange: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A look-up that gave nothing."""
+
+    city: str
+    kind: str
+    """'unknown_city', 'timeout', 'rate_limited', 'malformed', 'refused', 'unavailable', 'empty' or 'unclear'."""
+    what: str
+    """'current weather', 'forecast'."""
+
+
+def read_now(outcome: Outcome, city: str) -> Now | Trouble:
+    """The present weather that a call gave, or what went wrong."""
+    what = "current weather"
+    if outcome.failure is not None:
+        return Trouble(city, cause(outcome.failure), what)
+    data = _inner(outcome.result, ("temperature", "temp"), ("current", "weather"))
+    figures = _Figures(data)
+    temperature = figures.temperature("temperature", "temp")
+    if temperature is None:
+        return Trouble(city, "malformed", what)
+    condition, strange = read_condition(data.get("condition", data.get("description", "")))
+    return Now(
+        city=_city(data, city),
+        temperature=temperature,
+        feels_like=figures.temperature("feels_like"),
+        condition=condition,
+        humidity=_number(data.get("humidity")),
+        wind=_number(data.get("wind_speed")),
+        was_kelvin=figures.was_kelvin,
+        was_strange=strange,
+    )
+
+
+def read_outlook(outcome: Outcome, city: str) -> Outlook | Trouble:
+    """The days to come that a call gave, or what went wrong; a forecast of no days is a trouble too."""
+    what = "forecast"
+    if outcome.failure is not None:
+        return Trouble(city, cause(outcome.failure), what)
+    data = _inner(outcome.result, ("forecast", "days"), ("forecast", "weather"))
+    entries = data.get("forecast", data.get("days"))
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        return Trouble(city, "malformed", what)
+    days: list[Day] = []
+    kelvin = strange = False
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            continue
+        figures = _Figures({"units": data.get("units"), **entry})
+        high, low, day = (
+            figures.temperature("high", "temp_max"),
+            figures.temperature("low", "temp_min"),
+            _date(entry.get("date")),
+        )
+        if high is None or low is None or day is None:
+            continue
+        condition, odd = read_condition(entry.get("condition", entry.get("description", "")))
+        days.append(Day(day, high, low, condition, _number(entry.get("rain_chance"))))
+        kelvin, strange = kelvin or figures.was_kelvin, strange or odd
+    if not days:
+        return Trouble(city, "malformed" if entries else "empty", what)
+    today = _date(data.get("today")) or days[0].date - timedelta(days=1)
+    return Outlook(_city(data, city), today, tuple(days), kelvin, strange)
+
+
+def read_condition(text: Any) -> tuple[str, bool]:
+    """The words for the weather, and whether there was something else among them, which is left out."""
+    if not isinstance(text, str):
+        return _UNREADABLE, False
+    written = " ".join(text.split())
+    if len(written) <= _LONGEST_CONDITION and _PLAIN.fullmatch(written) and not _ADDRESSES.search(written):
+        return written.lower(), False
+    found = _CONDITION.search(written)
+    return (found.group().lower().strip() if found else _UNREADABLE), True
+
+
+def cause(failure: str) -> str:
+    """The kind of trouble that an error's text tells of."""
+    for kind, pattern in _CAUSES:
+        if re.search(pattern, failure, re.IGNORECASE):
+            return kind
+    return "unclear"
+
+
+class _Figures:
+    """The temperatures of one table in °C."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._table = table
+        self._imperial = str(table.get("units", "")).lower() in ("imperial", "fahrenheit")
+        self.was_kelvin = False
+
+    def temperature(self, *names: str) -> float | None:
+        value = next((number for name in names if (number := _number(self._table.get(name))) is not None), None)
+        if value is None:
+            return None
+        if self._imperial:
+            return round((value - 32) * 5 / 9, 1)
+        if value > _KELVIN_ABOVE:  # hotter than any weather: it must be kelvin
+            self.was_kelvin = True
+            return round(value - _KELVIN, 1) + 0.0
+        return value
+
+
+def _inner(data: Any, wanted: Sequence[str], envelopes: Sequence[str]) -> Mapping[str, Any]:
+    """The table that has one of `wanted`: the result itself, or one directly inside."""
+    if not isinstance(data, Mapping):
+        return {}
+    if any(name in data and not isinstance(data[name], Mapping) for name in wanted):
+        return data
+    inner = [value for name, value in data.items() if isinstance(value, Mapping)]
+    inner.sort(key=lambda table: not any(name in table for name in (*wanted, *envelopes)))
+    return inner[0] if inner else data
+
+
+def _city(data: Mapping[str, Any], asked: str) -> str:
+    """The city's name as the service writes it, where that is a name at all."""
+    name = data.get("city")
+    if isinstance(name, str) and 0 < len(name) <= 60 and name.isprintable() and not _ADDRESSES.search(name):
+        return name
+    return asked
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if abs(value) < 1e6 else None
+
+
+def _date(value: Any) -> date | None:
+    try:
+        return date.fromisoformat(value[:10]) if isinstance(value, str) else None
+    except ValueError:
+        return None
