@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.suite import SUITES, Scenario, ScenarioTurn, Suite, load_suite, read_suite, schema
 from assay.chat.transcript import Check, ToolCall
+from assay.chat.world import climate
 from assay.chat.world.situation import FAULTS, Fault
 from assay.chat.yamlfile import load, loads, validated
 from assay.errors import SourceError, UsageError
@@ -474,6 +475,12 @@ def test_the_schema_describes_every_field() -> None:
             assert field.get("description") or name == "city", name
 
 
+def test_the_guide_tells_every_key_and_every_fault() -> None:
+    guide = (Path(__file__).parents[2] / "docs/guides/suites.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE))
+    assert told == {*Suite.model_fields, *Scenario.model_fields, *ScenarioTurn.model_fields, *FAULTS}
+
+
 # --- the weather suite -----------------------------------------------------------------------------------------------
 
 WEATHER = load_suite("weather")
@@ -503,22 +510,29 @@ def test_it_has_every_fault() -> None:
 
 def test_it_travels_through_the_year_and_the_world() -> None:
     months = {clock.month for scenario in WEATHER.scenarios if (clock := WEATHER.clock_of(scenario))}
-    cities = {turn.weather.city for scenario in WEATHER.scenarios for turn in scenario.turns if turn.weather}
     assert months == set(range(1, 13))
-    assert len(cities) >= 60
+    assert len(cities()) >= 60
 
 
-@pytest.mark.parametrize("scenario", WEATHER.scenarios, ids=identify)
-def test_every_city_is_known_to_the_reader_of_answers(scenario: Scenario) -> None:
+def cities() -> set[str]:
+    turns = [turn for scenario in WEATHER.scenarios for turn in scenario.turns]
+    asked = {call.arguments["city"] for turn in turns for call in turn.calls or () if "city" in call.arguments}
+    return asked | {turn.weather.city for turn in turns if turn.weather is not None}
+
+
+def test_every_city_is_known_to_the_reader_of_answers() -> None:
     """A city that scoring does not recognise cannot be remembered, compared or asked for."""
     evaluator = ChatbotEvaluator(names=WEATHER.names, metrics=["accuracy"])
-    for turn in scenario.turns:
-        named = {call.arguments["city"] for call in turn.calls or () if "city" in call.arguments}
-        if turn.weather is not None:
-            named.add(turn.weather.city)
-        for city in named:
-            case = evaluator.case(f"weather in {city}", "", "", None, None, None, None, None, None, None, None)
-            assert case.query_places, city
+
+    def is_known(city: str) -> bool:
+        case = evaluator.case(f"weather in {city}", "", "", None, None, None, None, None, None, None, None)
+        return bool(case.query_places)
+
+    assert {city for city in cities() if not is_known(city)} == set()
+
+
+def test_every_city_but_one_is_in_the_embedded_world() -> None:
+    assert {city for city in cities() if climate.find(city) is None} == {"Atlantis"}
 
 
 @pytest.mark.parametrize("scenario", WEATHER.scenarios, ids=identify)
