@@ -211,7 +211,7 @@ def find(name: str) -> City | None:
 
     None where there is no such city, or none in that country or region.
     """
-    wanted, *qualifiers = (_folded(part) for part in name.split(","))
+    wanted, *qualifiers = (folded(part) for part in name.split(","))
     exact = {name.split(",")[0].strip().casefold()}
     candidates = [
         (city, whereabouts)
@@ -230,16 +230,16 @@ def _names() -> dict[str, list[tuple[City, frozenset[str]]]]:
     for own in (True, False):
         for city, row in _rows():
             whereabouts = frozenset(
-                _folded(part) for part in (city.country, *row["country_names"].split(";"), *row["region"].split(";"))
+                folded(part) for part in (city.country, *row["country_names"].split(";"), *row["region"].split(";"))
             )
             for name in [city.name] if own else filter(None, row["other_names"].split(";")):
-                held = found.setdefault(_folded(name), [])
+                held = found.setdefault(folded(name), [])
                 if all(city is not other for other, _ in held):
                     held.append((city, whereabouts))
     return found
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Only the letters and digits that matter: "St. Louis" and "st louis" are one, "Tel-Aviv" and "Tel Aviv" too."""
     return " ".join(re.findall(r"\w+", re.sub(r"['’.]", "", fold(text.replace("ø", "o").replace("ł", "l")))))
 
@@ -258,10 +258,15 @@ class Climate:
 
     def __init__(self, seed: int = 42) -> None:
         self._seed = seed
+        # Steps of a forecast overlap, and every agent asks for the same ones.
+        self._known = functools.lru_cache(maxsize=65_536)(self._work_out)
 
     def at(self, city: City, moment: datetime) -> Hour:
         """The weather in a city at a moment."""
-        days = (moment.astimezone(UTC) - _EPOCH) / timedelta(days=1)
+        return self._known(city, moment.astimezone(UTC))
+
+    def _work_out(self, city: City, moment: datetime) -> Hour:
+        days = (moment - _EPOCH) / timedelta(days=1)
         season = 2 * math.pi * (days - 14) / _YEAR
         wet_share = (city.wet[0] + city.wet[1] + (city.wet[0] - city.wet[1]) * math.cos(season)) / 2
         wet_hours = max(0.0, wet_share * _WET_HOURS)

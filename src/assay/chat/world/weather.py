@@ -10,7 +10,7 @@ import ipaddress
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
@@ -93,12 +93,11 @@ class WeatherClient:
 
     async def current(self, city: str) -> dict[str, Any]:
         """The weather in a city now."""
-        return read_current((await self._get("weather", city)).body)
+        return await self._get("weather", city, lambda answer: read_current(answer.body))
 
     async def forecast(self, city: str, days: int = MOST_DAYS) -> dict[str, Any]:
         """The weather in a city on the days after today, as many as are asked for and known."""
-        answer = await self._get("forecast", city)
-        return read_forecast(answer.body, answer.at, days)
+        return await self._get("forecast", city, lambda answer: read_forecast(answer.body, answer.at, days))
 
     async def aclose(self) -> None:
         """Let go of all connections; whoever still waits is cancelled."""
@@ -112,16 +111,17 @@ class WeatherClient:
 
     # --- one question, asked once -----------------------------------------------------------------------------------
 
-    async def _get(self, endpoint: str, city: str) -> _Answer:
+    async def _get(self, endpoint: str, city: str, read: Callable[[_Answer], dict[str, Any]]) -> dict[str, Any]:
         city = " ".join(city.split())
         if not city:
             raise WeatherError("unknown_city", "no city was named", hint="Name one")
         if len(city) > _LONGEST_NAME or not city.isprintable():
             raise _unknown(city)
-        key = (endpoint, fold(city), *self._circumstances())
+        circumstances, is_kept = self._circumstances()
+        key = (endpoint, fold(city), *circumstances)
         until, answer = self._kept.get(key, (0.0, None))
         if answer is not None and time.monotonic() < until:
-            return answer
+            return read(answer)
         shared = self._under_way.get(key)
         if shared is None:
             shared = self._under_way[key] = _Shared(asyncio.create_task(self._ask(endpoint, city)))
@@ -135,24 +135,26 @@ class WeatherClient:
                     del self._under_way[key]
                 # Whoever asked has given up: nobody is left to be answered.
                 shared.task.cancel()
-        self._keep(key, answer)
-        return answer
+        told = read(answer)
+        # Only what can be read is worth keeping.
+        if is_kept:
+            self._keep(key, answer)
+        return told
 
-    def _circumstances(self) -> tuple[Hashable, ...]:
-        """What an answer of the embedded world depends on besides the question."""
+    def _circumstances(self) -> tuple[tuple[Hashable, ...], bool]:
+        """What an answer of the embedded world depends on besides the question, and whether it may be kept."""
         if not self._embedded:
-            return ()
+            return (), self._cache_seconds > 0
         here = Situation.current()
-        # A fault belongs to its turn: an answer kept from an earlier one must not hide it, nor bring it back.
-        turn = here.turn if here.fault is not None else None
-        return (here.session, here.scenario, here.repetition, turn, here.now, here.fault)
+        where = (here.session, here.scenario, here.repetition, here.now, here.fault)
+        # A fault strikes requests: an answer kept from an earlier one would hide it, or bring it back.
+        return (*where, here.turn) if here.fault else where, self._cache_seconds > 0 and here.fault is None
 
     def _keep(self, key: Hashable, answer: _Answer) -> None:
-        if self._cache_seconds > 0:
-            self._kept.pop(key, None)
-            self._kept[key] = (time.monotonic() + self._cache_seconds, answer)
-            if len(self._kept) > _MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
+        self._kept.pop(key, None)
+        self._kept[key] = (time.monotonic() + self._cache_seconds, answer)
+        if len(self._kept) > _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
 
     # --- asking, and asking again -----------------------------------------------------------------------------------
 

@@ -1,0 +1,91 @@
+"""The whole embedded world in one place: its weather service and its model on loopback, and the truth about both.
+
+The only module that knows both servers.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from assay.chat.world import climate, weather_server
+from assay.chat.world.serving import Loopback
+from assay.chat.world.weather import MOST_DAYS, read_current, read_forecast
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.chat.world.scripted import Skill
+
+KEY = "embedded"
+"""What the embedded weather service accepts as a key; it accepts any other text too."""
+
+
+class World:
+    """Both servers, for as long as a `with` block runs. The same seed gives the same world."""
+
+    def __init__(self, seed: int = 42, skill: Skill | None = None, clock: Callable[[], datetime] | None = None) -> None:
+        self._seed = seed
+        self._skill = skill
+        self._clock = clock or _now
+        self._climate = climate.Climate(seed)
+        self._running: ExitStack | None = None
+        self._weather_url = self._model_url = ""
+
+    @property
+    def weather_url(self) -> str:
+        """Where the weather service is."""
+        return self._address(self._weather_url)
+
+    @property
+    def model_url(self) -> str:
+        """Where the model is, with the version of its interface."""
+        return self._address(self._model_url)
+
+    def _address(self, url: str) -> str:
+        if self._running is None:
+            raise UsageError("the embedded world does not run", hint="Use it in a with block")
+        return url
+
+    def __enter__(self) -> Self:
+        if self._running is not None:
+            raise UsageError("the embedded world runs already")
+        from assay.chat.world.model_server import model_app
+        from assay.chat.world.scripted import Skill
+
+        with ExitStack() as starting:
+            weather = starting.enter_context(Loopback(weather_server.weather_app(self._seed, self._clock)))
+            model = starting.enter_context(Loopback(model_app(self._seed, self._skill or Skill())))
+            self._weather_url, self._model_url = weather.url, f"{model.url}/v1"
+            self._running = starting.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.close()
+
+    def truth(self, city: str, days: int = MOST_DAYS, now: datetime | None = None) -> dict[str, Any]:
+        """The weather of a city now and on the `days` after, as the client would tell it were there no faults."""
+        found = climate.find(city)
+        if found is None:
+            near = difflib.get_close_matches(city, [known.name for known in climate.cities()], n=1)
+            raise UsageError(
+                f"the embedded world has no city called '{city}'",
+                hint=f"Did you mean '{near[0]}'?" if near else "Its cities are in assay/chat/world/cities.csv",
+            )
+        at = (now or self._clock()).astimezone(UTC)
+        # Through the service's own bytes and the client's own reading: what is true here is what an assistant is told.
+        current = json.dumps(weather_server.current(self._climate, found, at, "metric")).encode()
+        forecast = json.dumps(weather_server.steps(self._climate, found, at, "metric")).encode()
+        return {"current": read_current(current), "forecast": read_forecast(forecast, at, days)["forecast"]}
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

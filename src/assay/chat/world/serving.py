@@ -1,0 +1,159 @@
+"""Runs an app of the embedded world on loopback, in a thread: up when asked for, gone when no longer needed.
+
+Knows nothing of what the app serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+import threading
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from assay.errors import AssayError, UsageError, missing_extra
+
+try:
+    import uvicorn
+except ImportError as error:
+    raise missing_extra("uvicorn", "agents", "serve the embedded world") from error
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_START_SECONDS = 10.0
+_STOP_SECONDS = 5.0
+
+
+class Loopback:
+    """Serves an app while a `with` block runs. Whatever is still being answered at its end is cut off."""
+
+    def __init__(self, app: ASGIApp, host: str = "127.0.0.1") -> None:
+        if not _is_loopback(host):
+            raise UsageError(
+                f"'{host}' is not loopback, and the embedded world is not for others", hint="Use 127.0.0.1"
+            )
+        self._app = _Stoppable(app)
+        self._host = host
+        self._socket: socket.socket | None = None
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it serves."""
+        if self._socket is None:
+            raise UsageError("the server does not run", hint="Use it in a with block")
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._socket.getsockname()[1]}"
+
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            raise UsageError("the server runs already")
+        # Bound before anything else, so that the port is known and nobody can take it.
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        # asyncio sends small pieces at once only on sockets that say they are TCP; on others each answer takes 40 ms.
+        self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self._socket.bind((self._host, 0))
+        config = uvicorn.Config(
+            self._app,
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            # The world has a clock of its own, which the apps tell.
+            date_header=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, args=([self._socket],), name=f"assay {self.url}", daemon=True
+        )
+        self._thread.start()
+        end = time.monotonic() + _START_SECONDS
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > end:
+                self._stop()
+                raise AssayError("the embedded server did not start")
+            time.sleep(0.002)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._server is not None and self._thread is not None:
+            self._app.stop()
+            self._server.should_exit = True
+            self._thread.join(_STOP_SECONDS)
+        if self._socket is not None:
+            self._socket.close()
+        self._socket = self._server = self._thread = None
+
+
+def _is_loopback(host: str) -> bool:
+    # Names are not looked up: what a name means is up to others.
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Stoppable:
+    """An app whose requests can all be cut off at once: one that sleeps on purpose must not hold up the end."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._running: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Cut off every request; may be called from any thread."""
+        self._is_stopped = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed already
+                self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        for task in self._running:
+            task.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._loop = asyncio.get_running_loop()
+        progress = ""
+
+        async def sending(message: Message) -> None:
+            nonlocal progress
+            await send(message)
+            progress = message["type"] if message.get("more_body") or message["type"].endswith("start") else "done"
+
+        task = asyncio.create_task(self._run(scope, receive, sending))
+        self._running.add(task)
+        if self._is_stopped:
+            task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not task.cancelled() or not self._is_stopped:
+                task.cancel()
+                raise
+            # Cut off by `stop`: end the answer in good order, so that nobody logs an error.
+            if not progress:
+                await send({"type": "http.response.start", "status": 503, "headers": [(b"content-length", b"0")]})
+            if progress != "done":
+                await send({"type": "http.response.body", "body": b""})
+        finally:
+            self._running.discard(task)
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
