@@ -12,11 +12,12 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from assay.chat.places import fold, gazetteer
+from assay.chat.world.climate import find
 from assay.errors import SourceError, UsageError, missing_extra
 
 INSIGHTS = "insights"
@@ -30,7 +31,7 @@ _LONGEST_INSIGHT = 500
 # over, so that "cannot stand" and "hates" are one.
 _ATTITUDES = {
     1: "like love enjoy prefer adore fan fond keen favourite favorite into happy happiest comfortable stand bear"
-    " tolerate handle cope want rather go spend work often usually regularly use practise practice",
+    " tolerate handle cope want rather go goes spend work often usually regularly use practise practice",
     -1: "dislike hate detest loathe avoid mind sensitive suffer afraid scared struggle uncomfortable bother complain"
     " despise freeze",
 }
@@ -65,8 +66,8 @@ _HABITS: tuple[tuple[str, str, bool], ...] = (
 _UNITS = {"metric": "celsius metric centigrade °C", "imperial": "fahrenheit imperial °F"}
 _OTHER_UNITS = {"metric": "imperial", "imperial": "metric"}
 _HOME = re.compile(
-    r"\b(?:live|lives|living|based|located|resides?|moved|home(?:\s?town|\s+city)?\s+is|home(?:\s?town|\s+city)?:"
-    r"|(?:i'm|i’m|i am|user is|they are|is originally|come|comes)\s+from)\s+(?:(?:in|to|at|from)\s+)?",
+    r"\b(?:(?:live|lives|living|based|located|resides?|moved)\s+(?:in|to|at)|home(?:\s?town|\s+city)?(?:\s+is|:)(?:\s+in)?"
+    r"|(?:i['’]m|i am|user is|they are|is originally|come|comes)\s+from)\s+",
     re.IGNORECASE,
 )
 _LONGEST_CITY = 4
@@ -214,7 +215,7 @@ class _Vocabulary:
                 for word in {stem(word) for word in words.split()}:
                     self.flags.setdefault(word, []).append((flag, if_liked, needs_liking))
         # "Loves to work outside" and "hates going out in the rain": an attitude is not undone by what it is about.
-        self.habits = frozenset(stem(word) for word in ("go", "spend", "work", "use", "practise", "practice"))
+        self.habits = frozenset(stem(word) for word in ("go", "goes", "spend", "work", "use", "practise", "practice"))
         self.units = {system: frozenset(stem(name) for name in names.split()) for system, names in _UNITS.items()}
 
     def is_denial(self, token: str) -> bool:
@@ -234,10 +235,20 @@ def _home(sentence: str) -> str | None:
     """The city that a sentence says the user lives in, as it is written there."""
     for match in _HOME.finditer(sentence):
         words = re.findall(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*", sentence[match.end() :])[:_LONGEST_CITY]
-        for length in range(len(words), 0, -1):
-            run = words[:length]
-            folded = tuple(part for word in run for part in re.findall(r"[^\W\d_]+", fold(word)))
-            names = gazetteer().get(folded[0]) if folded else None
-            if names is not None and folded in names.cities:
-                return " ".join(word if word[0].isupper() else word.capitalize() for word in run)
+        runs = [words[:length] for length in range(len(words), 0, -1)]
+        # The embedded world's cities first: the gazetteer takes a second to load.
+        for is_city in (_is_embedded, _is_known):
+            for run in runs:
+                if is_city(run):
+                    return " ".join(word if word[0].isupper() else word.capitalize() for word in run)
     return None
+
+
+def _is_embedded(words: Sequence[str]) -> bool:
+    return find(" ".join(words)) is not None
+
+
+def _is_known(words: Sequence[str]) -> bool:
+    folded = tuple(part for word in words for part in re.findall(r"[^\W\d_]+", fold(word)))
+    names = gazetteer().get(folded[0]) if folded else None
+    return names is not None and folded in names.cities

@@ -1,0 +1,168 @@
+"""What a sentence says about a user, and that it is kept."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.chat import ChatbotEvaluator
+from assay.chat.case import read_preferences
+from assay.chat.domains.weather import DOMAIN
+from assay.chat.world.preferences import INSIGHTS, Preferences, flags, understood
+from assay.errors import SourceError, UsageError
+
+
+@pytest.mark.parametrize(
+    ("sentence", "known"),
+    [
+        ("hates the cold", {"dislikes_cold": True}),
+        ("I hate the cold and rain", {"dislikes_cold": True, "dislikes_rain": True}),
+        ("I don't like cold, rain or wind", {"dislikes_cold": True, "dislikes_rain": True, "dislikes_wind": True}),
+        ("User dislikes cold weather", {"dislikes_cold": True}),
+        ("avoids wet weather", {"dislikes_rain": True}),
+        ("sensitive to cold", {"dislikes_cold": True}),
+        ("I can’t stand the heat", {"dislikes_heat": True}),
+        ("I'm not a big fan of rain, but I love snow", {"dislikes_rain": True, "dislikes_snow": False}),
+        ("hates it when it rains", {"dislikes_rain": True}),
+        ("prefers warm weather", {"dislikes_cold": True, "dislikes_heat": False}),
+        ("doesn't mind the cold", {"dislikes_cold": False}),
+        ("I no longer hate the cold", {"dislikes_cold": False}),
+        ("loves rainy days", {"dislikes_rain": False}),
+        ("prefers indoor activities", {"prefers_indoor": True}),
+        ("prefers to stay indoors when it rains", {"prefers_indoor": True}),
+        ("not a fan of indoor activities", {"prefers_indoor": False}),
+        ("goes hiking every weekend", {"outdoor_activities": True}),
+        ("hates the cold and goes hiking every weekend", {"dislikes_cold": True, "outdoor_activities": True}),
+        ("I hate going out in the rain", {"dislikes_rain": True}),
+        ("I prefer museums to hiking", {"prefers_indoor": True, "outdoor_activities": False}),
+        ("likes running, not rain", {"outdoor_activities": True, "dislikes_rain": True}),
+        ("I really hate cold weather. I love running.", {"dislikes_cold": True, "outdoor_activities": True}),
+        ("uses Fahrenheit", {"units": "imperial"}),
+        ("I'd like it in °F please", {"units": "imperial"}),
+        ("prefers Celsius rather than Fahrenheit", {"units": "metric"}),
+        ("I don't want imperial units", {"units": "metric"}),
+        ("lives in Helsinki", {"home_city": "Helsinki"}),
+        ("i live in new york and prefer fahrenheit", {"home_city": "New York", "units": "imperial"}),
+        ("home city: São Paulo", {"home_city": "São Paulo"}),
+        ("I'm from Aberystwyth", {"home_city": "Aberystwyth"}),
+        ("enjoys live music", {}),
+        ("It will be cold tomorrow", {}),
+        ("gets up early", {}),
+    ],
+)
+def test_a_sentence_says_what_it_says(sentence: str, known: dict[str, Any]) -> None:
+    assert understood(sentence) == known
+
+
+@pytest.mark.parametrize(
+    "sentence", ["hates the cold", "hates the rain", "prefers indoor activities", "loves outdoor activities"]
+)
+def test_what_is_learned_is_what_scoring_reads(sentence: str) -> None:
+    kept = Preferences().learn("u", sentence)
+    [flag] = flags(kept)
+    assert flag in DOMAIN.preferences
+    assert read_preferences(flags(kept), DOMAIN, ChatbotEvaluator().reader) == {flag}
+
+
+def test_every_preference_of_the_domain_can_be_learned() -> None:
+    said = "hates cold. hates rain. prefers indoor activities. loves hiking."
+    assert set(DOMAIN.preferences) <= set(understood(said))
+
+
+def test_learning_adds_and_later_sentences_win() -> None:
+    preferences = Preferences()
+    preferences.learn("anna", "hates the cold")
+    preferences.learn("anna", "  hates   the cold ")
+    assert preferences.learn("anna", "loves the cold now") == {
+        "dislikes_cold": False,
+        INSIGHTS: ["hates the cold", "loves the cold now"],
+    }
+    assert preferences.learn("anna", " ") == preferences.read("anna")
+    assert preferences.read("bert") == {}
+
+
+def test_sentences_do_not_grow_without_end() -> None:
+    preferences = Preferences()
+    for number in range(60):
+        known = preferences.learn("anna", f"fact {number} " + "x" * 1000)
+    assert len(known[INSIGHTS]) == 50
+    assert max(map(len, known[INSIGHTS])) == 500
+    assert known[INSIGHTS][-1].startswith("fact 59")
+
+
+def test_what_is_read_can_be_changed_without_changing_what_is_known() -> None:
+    preferences = Preferences()
+    preferences.write("anna", {"home": {"city": "Oslo"}})
+    preferences.read("anna")["home"]["city"] = "Paris"
+    assert preferences.read("anna") == {"home": {"city": "Oslo"}}
+
+
+USERS = ["anna", "../../etc/passwd", "a/b", "", "\x00", "\ud800", "Ünï ©", "x" * 5000]
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_user_may_be_called_anything_and_is_kept_in_the_one_file(user: str, tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    Preferences(path).learn(user, "hates the rain")
+    assert Preferences(path).read(user)["dislikes_rain"] is True
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_never_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "preferences.json"
+    preferences = Preferences(path)
+    preferences.learn("anna", "hates the rain")
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            preferences.learn("anna", "hates the cold")
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    assert "dislikes_cold" not in preferences.read("anna")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"anna": 1}', "\xff"])
+def test_a_spoiled_file_is_said_to_be_one(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(SourceError, match=r"preferences\.json: preferences"):
+        Preferences(path)
+
+
+def test_what_json_cannot_say_is_refused() -> None:
+    preferences = Preferences()
+    for value in ({1, 2}, float("nan")):
+        with pytest.raises(UsageError, match="JSON"):
+            preferences.write("anna", {"x": value})
+    assert preferences.read("anna") == {}
+
+
+def test_threads_do_not_lose_each_others_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    preferences = Preferences(path)
+    threads = [
+        threading.Thread(target=lambda n=n: [preferences.learn("anna", f"fact {n}.{i}") for i in range(5)])
+        for n in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(preferences.read("anna")[INSIGHTS]) == 40
+    assert json.loads(path.read_text())["anna"] == preferences.read("anna")
+
+
+@settings(deadline=None)
+@given(st.text(max_size=80))
+def test_any_text_can_be_an_insight(text: str) -> None:
+    preferences = Preferences()
+    known = preferences.learn("anna", text)
+    assert known == preferences.read("anna")
+    assert all(isinstance(value, (bool, str, list)) for value in known.values())
