@@ -330,10 +330,7 @@ class _Table:
         )
 
     def uncertainty(self, now: Standing, weights: Weights, *, level: float, reps: int, seed: int) -> Uncertainty:
-        """What `now` would be with other scenarios of the same kind.
-
-        A criterion that a resample does not measure for every agent is left out of it, as it would be of a run.
-        """
+        """What `now` would be with other scenarios of the same kind."""
         n = len(self.sums)
         method = f"percentile bootstrap, {reps} resamples, seed {seed}"
 
@@ -356,19 +353,23 @@ class _Table:
         return Uncertainty(values, lead, self._first(replicates))
 
     def _replicates(self, weights: Weights, *, reps: int, seed: int) -> Floats:
-        """Each agent's overall in each resample of scenarios, shape (reps, agents); none with fewer than two."""
+        """Each agent's overall in each resample of scenarios, shape (reps, agents); none with fewer than two.
+
+        What few scenarios measure, a resample may not measure at all. Leaving that criterion out would make it a mean
+        of other things, so the agent keeps the mean that it has in all scenarios.
+        """
         n, agents, criteria = self.sums.shape
         if n < 2:
             return np.empty((0, agents))
         shape = (n, agents * criteria)
         flat = mean_replicates(self.sums.reshape(shape), self.counts.reshape(shape), [""] * n, reps=reps, seed=seed)
         means = flat.reshape(reps, agents, criteria)
-        weighed = np.array([weights.of(criterion) for criterion in self.criteria])
-        known = np.asarray(~np.isnan(means).any(axis=1))
-        total = known @ weighed
-        with np.errstate(invalid="ignore", divide="ignore"):
-            overalls = np.where(known[:, None, :], means, 0.0) @ weighed / total[:, None]
-        return np.asarray(overalls[total > 0], np.float64)
+        counts = self.counts.sum(axis=0)
+        known = (counts > 0).all(axis=0)
+        whole = self.sums.sum(axis=0) / np.maximum(counts, 1)
+        weighed = np.array([weights.of(criterion) for criterion in self.criteria])[known]
+        filled = np.where(np.isnan(means), whole, means)[:, :, known]
+        return np.asarray(filled @ weighed / weighed.sum(), np.float64)
 
     def _first(self, replicates: Floats) -> dict[str, float]:
         if not len(replicates):

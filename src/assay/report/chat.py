@@ -91,7 +91,7 @@ def metric_table(scores: Scores) -> str:
         ]
         for metric in scores.metrics
     ]
-    return table(["metric", *map(name, scores.agents)], rows, caption="Means of the metrics")
+    return table(["metric", *map(name, scores.agents)], rows, label="Means of the metrics")
 
 
 def _cell(estimate: Estimate) -> str:
@@ -110,7 +110,7 @@ def passes_table(scores: Scores) -> str:
         for kind, by_k in scores.passes(agent).items():
             cells = ["–" if (value := by_k[k].value) is None else f"{value:.2f}" for k in KS]
             rows.append([f"{name(agent)}, {kind}", *cells])
-    return table(["agent", *(f"k = {k}" for k in KS)], rows, caption="pass^k and pass@k")
+    return table(["agent", *(f"k = {k}" for k in KS)], rows, label="pass^k and pass@k")
 
 
 def _answer(answer: Answer) -> str:

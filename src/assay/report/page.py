@@ -79,11 +79,12 @@ def table(
     *,
     numeric: Collection[int] | None = None,
     caption: str = "",
+    label: str = "",
 ) -> str:
     """Lay out a table that scrolls by itself where it is wider than the screen.
 
     Header and cells are trusted HTML. `numeric` are the columns set flush right with figures of one width; without it,
-    all but the first, which names the row. `caption` is text.
+    all but the first, which names the row. `caption` is text; `label` is what a screen reader says in place of it.
     """
     right = range(1, len(header)) if numeric is None else numeric
 
@@ -99,7 +100,7 @@ def table(
     lines = "".join(f"<tr>{line(row)}</tr>\n" for row in rows)
     # A region that scrolls must be reachable by keyboard, and what can be focused must have a name.
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption or "table")}">\n<table>\n'
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption or label or "table")}">\n<table>\n'
         + (f"<caption>{escape(caption)}</caption>\n" if caption else "")
         + f"<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>\n</div>\n"
     )
