@@ -1,4 +1,4 @@
-"""`assay demo`: everything embedded, from made-up recordings to tables and a report."""
+"""`assay demo`: everything embedded, from made-up recordings and real agent frameworks to tables and reports."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ if TYPE_CHECKING:
     from assay.events.evaluation import EventReport
     from assay.events.stream import EventStream
 
+_AGENTS = ("google-adk", "agent-framework")
+# A part of the suite with something of every kind, small enough to be watched.
+_SCENARIOS = 24
+_REPETITIONS = 2
+# A model that never errs would show no difference between a good answer and a bad one.
+_SKILL = "0.9"
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up recordings.")] = 7,
 ) -> None:
-    """Score two made-up models and two made-up assistants, and write a report about each pair."""
+    """Score two made-up models of desktop events, run two agent frameworks side by side, and write a report on each."""
     from rich.console import Console
 
     if out.exists() and not out.is_dir():
@@ -30,7 +37,10 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     console = Console()
     _events(out, seed, console)
-    _conversations(out, console)
+    if all(_is_installed(agent) for agent in _AGENTS):
+        _agents(out, console)
+    else:
+        _conversations(out, console)
 
 
 def _events(out: Path, seed: int, console: Console) -> None:
@@ -79,6 +89,50 @@ def _keep_events(path: Path, reports: Mapping[str, EventReport], files: Mapping[
             run = events_run(report, files[name], files["truth"], command=command_line(), name=name, tags=["demo"])
             store.save(run)
     return path
+
+
+def _is_installed(agent: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, version
+
+    from assay.chat.agent import AGENTS
+
+    try:
+        return bool([version(package) for package in AGENTS.get(agent).distributions])
+    except PackageNotFoundError:
+        return False
+
+
+def _agents(out: Path, console: Console) -> None:
+    """Google ADK and Microsoft Agent Framework through a part of the weather suite."""
+    from assay.chat.agent import AGENTS
+    from assay.chat.agents.config import parse_agents
+    from assay.chat.runner import Pace
+    from assay.chat.trial import Selection, Trial
+    from assay.chat.venue import Venue
+    from assay.cli.agents import begun, show
+
+    selection = Selection("weather", limit=_SCENARIOS)
+    trial = Trial(
+        selection.load(),
+        tuple(parse_agents(",".join(_AGENTS))),
+        Venue.chosen(seed=42, skill=_SKILL),
+        repeat=_REPETITIONS,
+        selection=selection,
+    )
+    titles = " and ".join(f"[bold]{AGENTS.get(agent).title}[/bold]" for agent in _AGENTS)
+    console.print(
+        f"\n[bold]Agents.[/bold] The same weather assistant in {titles}, the real packages, led through "
+        f"{len(trial.suite.scenarios)} scenarios {_REPETITIONS} times, faults among them. Model and weather are "
+        "embedded; nothing leaves this machine.\n"
+    )
+    store, report = out / "assay.db", out / "agents.html"
+    finished = begun(trial, Pace(), store=str(store), name="agents", tags=["demo"])
+    show(*finished, html_out=report)
+    console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]agents[/bold] in {store}.")
+    console.print("Look next at:")
+    console.print(f"  {report}  for the two side by side, with every answer", highlight=False, soft_wrap=True)
+    console.print(f"  assay compare agents --store {store}", highlight=False, soft_wrap=True)
+    console.print("  assay chat run --repeat 3 --html all-five.html", highlight=False, soft_wrap=True)
 
 
 def _conversations(out: Path, console: Console) -> None:

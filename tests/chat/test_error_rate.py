@@ -1,0 +1,40 @@
+"""A scripted model that errs at a known rate gets an accuracy whose interval holds the rate that was set."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay import chat, stats
+from assay.types import Estimate
+
+KINDS = ("current", "forecast", "context", "units")
+
+
+def accurate(skill: str, *, repeat: int) -> Estimate:
+    """The share of answers that agree with the truth in every respect, over turns that have one and no fault."""
+    suite = chat.load_suite("weather").select(kinds=KINDS)
+    scores = chat.run_suite(suite, ["agent-framework"], repeat=repeat, skill=skill)
+    entries = [(answer.entries["accuracy"], answer.scenario) for answer in scores.answers]
+    measured = [(float(entry.score == 1.0), scenario) for entry, scenario in entries if entry.measured]
+    assert len(measured) >= 40 * repeat
+    return stats.bootstrap(
+        [value for value, _ in measured],
+        statistic="mean",
+        interval="episode",
+        groups=[scenario for _, scenario in measured],
+    )
+
+
+def test_a_model_that_never_errs_is_always_accurate() -> None:
+    assert accurate("1", repeat=1).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("skill", "rate"), [("0.7", 0.3), ("wrong_figure=0.15", 0.15), ("needless_question=0.1,forgotten_tool=0.2", 0.3)]
+)
+def test_the_rate_that_was_set_is_the_rate_that_is_found(skill: str, rate: float) -> None:
+    found = accurate(skill, repeat=3)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= 1 - rate <= found.high
+    assert found.high - found.low < 0.25  # an interval that holds everything would hold the rate too

@@ -1,0 +1,259 @@
+"""`assay chat run` as a user runs it: real frameworks, real processes, killed and resumed, watched at every socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.chat.agent import AGENTS
+from assay.chat.suite import load_suite
+from assay.store import open_store
+
+GUARD = Path(__file__).parent / "chat" / "guard"
+FIVE = ("agent-framework", "google-adk", "langgraph", "openai-agents", "pydantic-ai")
+TIMES = ("wall", "first_text", "model", "tools", "overhead")
+
+
+def environment(store: Path, **more: str) -> dict[str, str]:
+    """As on a user's machine, with the guard in every process and no key at all."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI", "OPENWEATHER"))}
+    return clean | {
+        "PYTHONPATH": str(GUARD),
+        "ASSAY_SOCKET_LOG": str(store.with_suffix(".sockets")),
+        "ASSAY_STORE": str(store),
+        **more,
+    }
+
+
+def assay(store: Path, *words: str, check: bool = True, timeout: float = 900) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "assay.cli", *words],
+        env=environment(store),
+        capture_output=True,
+        text=True,
+        check=check,
+        timeout=timeout,
+    )
+
+
+def contents(store: Path, run: str = "@last") -> dict[str, Any]:
+    """What a run says, without times and without what hangs on them."""
+    with open_store(store) as opened:
+        found = {}
+        for answer in opened.answers(run):
+            assert answer.record is not None
+            record = answer.record.model_dump(mode="json")
+            calls = [{key: value for key, value in call.items() if key != "duration"} for call in record["tool_calls"]]
+            kept = {key: value for key, value in record.items() if key not in TIMES} | {"tool_calls": calls}
+            scores = {name: entry for name, entry in answer.entries.items() if name != "response_time"}
+            key = (answer.agent, answer.scenario, answer.repetition, answer.turn)
+            assert key not in found, "a turn is kept once"
+            found[key] = (answer.query, answer.response, answer.passed, scores, kept)
+        return found
+
+
+def outside(store: Path) -> list[str]:
+    """What the guard noted, from at least the runner and one worker."""
+    lines = store.with_suffix(".sockets").read_text(encoding="utf-8").splitlines()
+    assert sum(line.endswith("watched") for line in lines) >= 2
+    return [line for line in lines if not line.endswith("watched")]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole suite on all five frameworks, once."""
+    store = tmp_path_factory.mktemp("whole") / "runs.db"
+    done = assay(store, "chat", "run", "--no-experience", "--name", "whole", "--json", str(store.with_suffix(".json")))
+    assert "overall" in done.stdout.lower()
+    return store
+
+
+def test_five_frameworks_ship() -> None:
+    assert tuple(AGENTS.names()) == FIVE
+
+
+def test_the_whole_suite_ends_with_every_cell_scored_skipped_or_failed(whole: Path) -> None:
+    suite = load_suite("weather")
+    found = contents(whole)
+    turns = sum(len(scenario.turns) for scenario in suite.scenarios)
+    assert len(found) == 5 * turns
+    for (agent, scenario, _, turn), (_, response, _, scores, record) in found.items():
+        where = f"{agent} {scenario} {turn}"
+        if record["status"] == "scored":
+            assert len(scores) == 14, where
+            assert response, where
+        else:
+            assert record["reason"], where
+            assert not scores, where
+    ended = Counter((agent, record["status"]) for (agent, *_), (*_, record) in found.items())
+    for agent in FIVE:
+        # What cannot be answered is a turn whose model is out for good; everything else is.
+        assert ended[agent, "scored"] >= 0.9 * turns, ended
+
+
+def test_nothing_connects_beyond_loopback(whole: Path) -> None:
+    assert outside(whole) == []
+
+
+def test_the_guard_sees_what_it_should(tmp_path: Path) -> None:
+    code = "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\nexcept OSError as e: print(e)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(tmp_path / "x.db"), capture_output=True, text=True, check=True
+    )
+    assert "beyond loopback" in done.stdout
+    assert "192.0.2.1" in (tmp_path / "x.sockets").read_text()
+
+
+def test_spans_and_frameworks_agree_on_every_turn(whole: Path) -> None:
+    for key, (*_, record) in contents(whole).items():
+        if record["status"] == "scored":
+            assert record["own_tool_calls"] == len(record["tool_calls"]), key
+            assert record["own_tokens"] == record["input_tokens"] + record["output_tokens"], key
+
+
+def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_path: Path) -> None:
+    store = tmp_path / "again.db"
+    assay(store, "chat", "run", "--no-experience", "--jobs", "3")
+    first, second = contents(whole), contents(store)
+    assert first.keys() == second.keys()
+    differing = [key for key in first if first[key] != second[key]]
+    assert differing == []
+
+
+def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    words = ("chat", "run", "--no-experience", "--agents", "agent-framework,pydantic-ai", "--limit", "20")
+    undisturbed, killed = tmp_path / "undisturbed.db", tmp_path / "killed.db"
+    assay(undisturbed, *words)
+    with subprocess.Popen(
+        [sys.executable, "-m", "assay.cli", *words],
+        env=environment(killed),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        _wait_for_turns(killed, 12)
+        process.send_signal(signal.SIGKILL)
+    before = _kept(killed)
+    assert 0 < len(before) < len(contents(undisturbed))
+    told = assay(killed, "chat", "run", "--resume", "@unfinished").stderr
+    assert "conversations" in told
+    assert contents(killed) == contents(undisturbed)
+    # What was whole is as it was, times and all: it was not done again.
+    after = _kept(killed)
+    turns = {scenario.id: len(scenario.turns) for scenario in load_suite("weather").scenarios}
+    counts = Counter(key[:3] for key in before)
+    whole = [key for key in before if counts[key[:3]] == turns[key[1]]]
+    assert whole
+    assert [before[key] for key in whole] == [after[key] for key in whole]
+    [run] = open_store(killed).list()
+    assert run.complete
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
+    store = tmp_path / "stopped.db"
+    with subprocess.Popen(
+        [sys.executable, "-m", "assay.cli", "chat", "run", "--no-experience", "--agents", "agent-framework"],
+        env=environment(store),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        _wait_for_turns(store, 3)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    [run] = open_store(store).list()
+    assert f"assay chat run --resume {run.run.id}" in said
+    refused = assay(store, "compare", run.run.id, check=False)
+    assert refused.returncode == 2
+    assert "unfinished" in refused.stderr
+
+
+def test_an_agent_that_is_not_installed_is_skipped_with_the_command_that_installs_it(tmp_path: Path) -> None:
+    store = tmp_path / "missing.db"
+    hidden = tmp_path / "hidden"
+    (hidden / "agents").mkdir(parents=True)
+    (hidden / "agents" / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'agents'\")\n")
+    subprocess.run(
+        [sys.executable, "-m", "assay.cli", "chat", "run", "--no-experience", "--agents", "openai-agents,pydantic-ai",
+         "--limit", "3"],
+        env=environment(store) | {"PYTHONPATH": os.pathsep.join([str(GUARD), str(hidden)])},
+        check=True, capture_output=True, timeout=300,
+    )  # fmt: skip
+    ended = {(agent, record["status"]) for (agent, *_), (*_, record) in contents(store).items()}
+    assert ended == {("openai-agents", "skipped"), ("pydantic-ai", "scored")}
+    reasons = {record["reason"] for (agent, *_), (*_, record) in contents(store).items() if agent == "openai-agents"}
+    assert 'pip install "assay-agents[openai-agents]"' in next(iter(reasons))
+
+
+def test_a_finished_run_compares_its_agents_and_two_runs_compare_by_agent(whole: Path, tmp_path: Path) -> None:
+    verdicts = json.loads(assay(whole, "compare", "whole", "--json", "-").stdout)
+    assert [pair["candidate"]["agent"] for pair in verdicts["comparisons"]] == list(FIVE[1:])
+    full = json.loads(assay(whole, "compare", "whole", "--full", "--json", "-").stdout)
+    measured = {line["metric"]: line for line in full["comparisons"][0]["verdicts"]}
+    assert measured["overhead_ms"]["unit"] == "ms"
+    assert measured["overhead_ms"]["better"] == "lower"
+    assert {line["metric"] for line in verdicts["comparisons"][0]["verdicts"]}.isdisjoint({"overhead_ms", "wall_ms"})
+
+
+def test_a_stored_run_is_shown_and_exported_as_it_was(whole: Path) -> None:
+    assert "overall" in assay(whole, "runs", "show", "whole").stdout.lower()
+    page = whole.with_suffix(".html")
+    assay(whole, "runs", "export", "whole", str(page))
+    text = page.read_text(encoding="utf-8")
+    assert "stand-in" in text
+    assert "google-adk" in text
+    data = json.loads(whole.with_suffix(".json").read_text(encoding="utf-8"))
+    assert len(data["answers"]) == len(contents(whole))
+    assert data["notes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--agents", "gogle-adk"], "Did you mean 'google-adk'?"),
+        (["--suite", "whether"], "Did you mean 'weather'?"),
+        (["--kinds", "curent"], "Did you mean 'current'?"),
+        (["--skill", "lots"], "lots"),
+        (["--model-url", "http://127.0.0.1:9/v1"], "--model"),
+        (["--model", "x", "--model-url", "ftp://x"], "http"),
+        (["--model", "x"], "OPENAI_API_KEY"),
+        (["--weather", "cloudy"], "embedded or openweather"),
+        (["--weather", "openweather"], "OPENWEATHER_API_KEY"),
+        (["--resume", "nothing"], "there is no run 'nothing'"),
+        (["--resume", "@unfinished"], "no unfinished run"),
+    ],
+)
+def test_a_wrong_call_is_told_in_a_sentence(tmp_path: Path, words: list[str], told: str) -> None:
+    done = assay(tmp_path / "none.db", "chat", "run", "--no-experience", "--limit", "1", *words, check=False)
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def _kept(store: Path) -> dict[tuple[str, str, int, int], Any]:
+    """Every turn with its record, times too; none where the store is not there yet."""
+    if not store.exists():
+        return {}
+    with open_store(store) as opened:
+        runs = opened.list()
+        answers = opened.answers(runs[0].run.id) if runs else []
+    return {(one.agent, one.scenario, one.repetition, one.turn): (one.response, one.record) for one in answers}
+
+
+def _wait_for_turns(store: Path, count: int) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if len(_kept(store)) >= count:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the run did not get going")
