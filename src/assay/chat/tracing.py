@@ -30,6 +30,8 @@ Events = Sequence[tuple[str, Mapping[str, Any]]]
 _MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion"})
 # ADK adds this span around parallel calls that have spans of their own.
 _NOT_A_TOOL = "(merged tools)"
+# On a request to the model: when its bytes were waited for, as start and end in turn, in nanoseconds since 1970.
+WAITS = "assay.waits"
 # No turn needs as many; a framework that runs wild must not fill the memory.
 _MOST_SPANS = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -67,6 +69,12 @@ class Span:
         return self.operation == "execute_tool" and self.attributes.get("gen_ai.tool.name") != _NOT_A_TOOL
 
     @property
+    def waits(self) -> list[tuple[int, int]]:
+        """When the bytes of a request's answer were waited for, where it tells."""
+        ends = self.attributes.get(WAITS) or ()
+        return list(zip(ends[::2], ends[1::2], strict=False))
+
+    @property
     def seconds(self) -> float:
         """How long it took."""
         return (self.end_ns - self.start_ns) / 1e9
@@ -88,9 +96,9 @@ class TurnTrace:
     seconds: float
     """The whole turn."""
     model_seconds: float
-    """While at least one call of the model was under way; parallel calls count once."""
+    """While the model was waited for; parallel calls count once."""
     tool_seconds: float
-    """While at least one tool was at work and no call of the model under way."""
+    """While at least one tool was at work and the model was not waited for."""
     spans: tuple[Span, ...] = ()
     dropped: int = 0
     """Spans that were too many to keep; anything but 0 makes the counts a lower bound."""
@@ -107,7 +115,9 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
     models = [span for span in spans if span.is_model_call]
     tools = [span for span in spans if span.is_tool_call]
     within = _within(spans)
-    model_ns = _covered(models, start_ns, end_ns)
+    waiting = _waiting(models, [span for span in spans if span.waits])
+    working = [(span.start_ns, span.end_ns) for span in tools]
+    model_ns = _covered(waiting, start_ns, end_ns)
     return TurnTrace(
         tool_calls=[ToolCall(**_call_of(span)) for span in tools],
         model_calls=sum(span.id not in within for span in models),
@@ -115,16 +125,31 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
         output_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.output_tokens"),
         seconds=(end_ns - start_ns) / 1e9,
         model_seconds=model_ns / 1e9,
-        tool_seconds=(_covered([*models, *tools], start_ns, end_ns) - model_ns) / 1e9,
+        tool_seconds=(_covered([*waiting, *working], start_ns, end_ns) - model_ns) / 1e9,
         spans=spans,
         dropped=dropped,
     )
 
 
-def _covered(spans: Iterable[Span], start_ns: int, end_ns: int) -> int:
-    """Nanoseconds from `start_ns` to `end_ns` in which at least one span was open: the length of their union."""
+def _waiting(models: Sequence[Span], requests: Sequence[Span]) -> list[tuple[int, int]]:
+    """When the model was waited for.
+
+    Frameworks open a model's span at different points and do work of their own inside it: that is not the model's time.
+    What is the model's is the waiting for its bytes, where the requests tell. A span without such a request counts
+    whole, and so does one with a request that failed, as the pause before the next try is no work of the framework.
+    """
+    found = [wait for request in requests for wait in request.waits]
+    for span in models:
+        inside = [request for request in requests if span.start_ns <= request.start_ns <= span.end_ns]
+        if not inside or any(request.failed for request in inside):
+            found.append((span.start_ns, span.end_ns))
+    return found
+
+
+def _covered(intervals: Iterable[tuple[int, int]], start_ns: int, end_ns: int) -> int:
+    """Nanoseconds from `start_ns` to `end_ns` that lie in at least one interval: the length of their union."""
     total, reached = 0, start_ns
-    for begin, end in sorted((span.start_ns, span.end_ns) for span in spans):
+    for begin, end in sorted(intervals):
         begin, end = max(begin, reached), min(end, end_ns)
         if begin < end:
             total += end - begin
@@ -385,7 +410,7 @@ def _printed_span(span: Mapping[str, Any]) -> Span:
 
 
 def _failure(attributes: Mapping[str, Any], failed: bool, message: str | None, events: Events) -> str | None:
-    """What went wrong, in the words of the exception where one was recorded: the status may hold its notation in code."""
+    """What went wrong, in the words of the exception where one was recorded; a status may hold it as code."""
     kind = attributes.get("error.type")
     if not failed and not kind:
         return None
