@@ -1,4 +1,4 @@
-"""A third-party package adds a metric and a domain by entry point, really installed, with no edit elsewhere."""
+"""A third-party package adds a metric, a domain and an agent by entry point, really installed, no edit elsewhere."""
 
 from __future__ import annotations
 
@@ -65,8 +65,21 @@ def test_an_installed_package_adds_a_metric_and_a_domain(installed: Path) -> Non
     assert result["accuracy"]["score"] == 0.7
 
 
-def test_without_the_package_they_are_not_there() -> None:
-    from assay.chat import DOMAINS, METRICS
+def test_an_installed_package_adds_an_agent(installed: Path, tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "assay.cli", "chat", "run", "--agents", "porter", "--scenarios", "current-helsinki",
+         "--no-experience", "--no-store", "--json", "-"],
+        env={**os.environ, "PYTHONPATH": str(installed)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    [answer] = json.loads(run.stdout)["answers"]
+    assert answer["record"]["status"] == "scored"
+    assert answer["metrics"]["accuracy"]["score"] == 1.0
+    assert answer["metrics"]["groundedness"]["score"] == 1.0
 
+
+def test_without_the_package_they_are_not_there() -> None:
+    from assay.chat import AGENTS, DOMAINS, METRICS
+
+    assert "porter" not in AGENTS.names()
     assert "courtesy" not in METRICS.names()
     assert "library" not in DOMAINS.names()

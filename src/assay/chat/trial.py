@@ -130,10 +130,11 @@ class Trial:
             surroundings, truth = await stack.enter_async_context(self.venue.opened())
             hosts: dict[str, Host] = {}
             for agent in self.agents:
-                is_local = isinstance(agent, FunctionAgent)
-                host = LocalHost(agent.kind(), surroundings) if is_local else ProcessHost(agent, surroundings)
-                stack.push_async_callback(host.close)
-                hosts[agent.name] = host
+                if isinstance(agent, FunctionAgent):
+                    hosts[agent.name] = LocalHost(kinds[agent.name], surroundings)
+                else:
+                    hosts[agent.name] = ProcessHost(agent, surroundings)
+                stack.push_async_callback(hosts[agent.name].close)
             runner = Runner(
                 self.suite,
                 hosts,

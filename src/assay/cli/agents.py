@@ -361,9 +361,6 @@ def show(
     scores: Scores, run: Run, measured: Experiences, *, html_out: Path | None = None, json_out: str | None = None
 ) -> None:
     """What came of it, on the terminal and in files."""
-    from assay.report import agents as page
-    from assay.report.terminal_agents import side_by_side
-
     notes, suite = run.settings["notes"], run.settings["suite"]
     title = f"{suite['name']}@{suite['version']}"
     if json_out is not None:
@@ -374,9 +371,13 @@ def show(
             scores.as_dict() | {"run": run.id, "notes": notes, "suite": suite, "experience": experience}, json_out
         )
     if html_out is not None:
+        from assay.report import agents as page
+
         written = page.write(scores, html_out, experience=measured, notes=notes, suite=title)
         typer.echo(f"Written: {written}", err=True)
     if json_out != "-":
         from rich.console import Console
+
+        from assay.report.terminal_agents import side_by_side
 
         Console().print(side_by_side(scores, experience=measured, notes=notes, suite=title))
