@@ -168,8 +168,8 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             ),
             Chart(
                 "Passing again and again",
-                "The upper the line, the better; a line of pass^k that falls is an agent that passes sometimes, a line "
-                "of pass@k that rises is one that would pass if it were asked again.",
+                "The higher the line, the better; a line of pass^k that falls is an agent that passes sometimes, a "
+                "line of pass@k that rises is one that would pass if it were asked again.",
                 "no scenario was repeated",
                 passes_by_k,
                 panel="medium",

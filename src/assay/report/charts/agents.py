@@ -180,7 +180,8 @@ def passes_by_k(*, rows: Rows) -> Panels:
             layer=[
                 {
                     "mark": {"type": "line", "strokeWidth": 1.8, "aria": False},
-                    "encoding": place | {"strokeDash": model_dash(models)},
+                    # The points' legend has room for colour and shape; the dashes only repeat it.
+                    "encoding": place | {"strokeDash": {**model_dash(models), "legend": None}},
                 },
                 {
                     "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},

@@ -1,0 +1,301 @@
+"""Agents side by side for the terminal: what matters of the page, in 80 columns, however many agents there are.
+
+Lays out what `compare.overall` and `report.agents.facts` have; computes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.chat.scoring import KS, Scores
+from assay.compare.overall import MOST, Overall, Range, overall
+from assay.report.agents.building import Experience, words
+from assay.report.agents.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times
+from assay.report.terminal import plain_table
+from assay.types import Estimate
+
+_NONE: Final[Mapping[str, Experience]] = MappingProxyType({})
+# So many agents fit beside each other in 80 columns, and so many with an interval beside each number.
+_BESIDE, _BESIDE_WIDE = 5, 3
+_MOST_ROWS = 15
+_STYLES = {"all": "green", "some": "yellow", "none": "red", "failed": "bold red", "skipped": "dim", "absent": "dim"}
+
+
+def side_by_side(
+    scores: Scores, *, experience: Mapping[str, Experience] = _NONE, notes: Sequence[str] = (), suite: str = ""
+) -> RenderableType:
+    """Everything that fits: counts, overall, scenarios that differ, metrics, times, faults, repetitions."""
+    rows = matrix(scores)
+    parts = [
+        _lead(scores, notes, suite),
+        _overall(overall(scores)),
+        *_matrix(rows, scores.agents),
+        *_metrics(scores),
+        *_times(scores),
+        *_faults(scores),
+        _passes(scores),
+        *_experience(experience, scores.agents),
+    ]
+    spaced: list[RenderableType] = []
+    for part in parts:
+        spaced += [part, ""]
+    return Group(*spaced[:-1])
+
+
+def plain(text: str) -> str:
+    """Text of others without what would move the cursor, change colours or turn the line around."""
+    return "".join(one if one.isprintable() else " " if one.isspace() else "\ufffd" for one in text)
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(plain(text), style=style)
+
+
+# --- the lead --------------------------------------------------------------------------------------------------------
+
+
+def _lead(scores: Scores, notes: Sequence[str], suite: str) -> RenderableType:
+    ended = counts(scores.answers)
+    scenarios = len({answer.scenario for answer in scores.answers})
+    head = Text(f"{len(scores.agents)} agents, {scenarios:,} scenarios", style="bold")
+    if suite:
+        head.append_text(_text(f" of {suite}"))
+    counted = Text(f"{ended.total:,} trials: {ended.scored:,} scored, ")
+    counted.append(f"{ended.skipped:,} skipped", style="yellow" if ended.skipped else "")
+    counted.append(", ").append(f"{ended.failed:,} failed", style="red" if ended.failed else "")
+    named = [_text(f"{at} {agent}") for at, agent in enumerate(scores.agents, 1)]
+    return Group(head, counted, *(_text(note, "yellow") for note in notes), Text("  ").join(named))
+
+
+# --- overall ---------------------------------------------------------------------------------------------------------
+
+
+def _overall(found: Overall) -> RenderableType:
+    if not found.standing.winners:
+        return Text("Nothing was measured for every agent, so there is no overall.")
+    shown = plain_table("")
+    shown.add_column("")
+    shown.add_column("agent", overflow="ellipsis", no_wrap=True)
+    for column in ("overall", "interval", "first in"):
+        shown.add_column(column, justify="right", no_wrap=True)
+    for rank, agent in enumerate(found.standing.order, 1):
+        estimate, first = found.uncertainty.values[agent], found.uncertainty.first.get(agent)
+        share = "–" if first is None else f"{100 * first:.0f} %"
+        shown.add_row(str(rank), _text(agent), f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
+    return Group(_title("Overall · all criteria weighed alike"), shown, *_standing_words(found))
+
+
+def _standing_words(found: Overall) -> Iterator[Text]:
+    standing, lead = found.standing, found.uncertainty.lead
+    if len(standing.winners) > 1:
+        yield _text(f"{', '.join(standing.winners)} tie for first.", "bold")
+    elif standing.lead is not None:
+        text = _text(f"{standing.order[0]} is {standing.lead:.3f} ahead of {standing.order[1]}", "bold")
+        if lead is not None and lead.low is not None and lead.high is not None:
+            chance = "more than chance" if lead.low > 0 else "it may be chance"
+            text.append(f", [{lead.low:+.3f}, {lead.high:+.3f}]: {chance}.", style="not bold")
+        yield text
+    turned = [(name, kept) for name, kept in {**found.group_ranges, **found.ranges}.items() if _turns(kept)]
+    if turned:
+        yield Text("Another comes first, the other weights being 1, where the weight of", style="dim")
+        for name, kept in turned:
+            ends = []
+            if kept.low > 0:
+                ends.append(f"is below {kept.low:.2f} ({kept.below})")
+            if kept.high < MOST:
+                ends.append(f"is above {kept.high:.2f} ({kept.above})")
+            yield _text(f"  {name.replace('_', ' ')} {' or '.join(ends)}", "dim")
+    elif len(standing.order) > 1 and len(standing.winners) == 1:
+        yield Text(f"No single weight from 0 to {MOST:g} puts another first.", style="dim")
+    if found.means.left_out:
+        yield _text(f"Left out, not measured for all: {', '.join(found.means.left_out)}", "dim")
+
+
+def _turns(kept: Range) -> bool:
+    return kept.low > 0 or kept.high < MOST
+
+
+# --- scenarios -------------------------------------------------------------------------------------------------------
+
+
+def _matrix(rows: Sequence[Row], agents: Sequence[str]) -> Iterator[RenderableType]:
+    apart = sorted((row for row in rows if row.differs), key=lambda row: -row.spread)
+    if not apart:
+        yield Text(f"The agents differ in none of {len(rows):,} scenarios.")
+        return
+    title = f"{len(apart):,} of {len(rows):,} scenarios differ · repetitions that pass"
+    if len(apart) > _MOST_ROWS:
+        title += f" · the {_MOST_ROWS} furthest apart"
+    for some in _chunks(agents):
+        shown = _beside("scenario", agents, some)
+        for row in apart[:_MOST_ROWS]:
+            shown.add_row(_text(row.scenario), *(_cell(row.cells[at]) for at in some))
+        yield Group(_title(title), shown)
+
+
+def _cell(cell: Cell) -> Text:
+    style = _STYLES[cell.state]
+    if not cell.trials:
+        return Text("skipped" if cell.skipped else "–", style=style)
+    return Text(f"{cell.passed}/{cell.trials}{' !' if cell.failed else ''}", style=style)
+
+
+# --- metrics ---------------------------------------------------------------------------------------------------------
+
+
+def _metrics(scores: Scores) -> Iterator[RenderableType]:
+    lines = {(line.agent, line.metric): line.estimate for line in scores.lines()}
+    wide = len(scores.agents) <= _BESIDE_WIDE
+    level = next((estimate.level for estimate in lines.values()), 0.95)
+    for some in _chunks(scores.agents):
+        shown = _beside("metric", scores.agents, some, width=9)
+        for group in dict.fromkeys(metric.group for metric in scores.metrics):
+            shown.add_row(Text(group, style="bold"))
+            for metric in (metric for metric in scores.metrics if metric.group == group):
+                found = [lines[scores.agents[at], metric.name] for at in some]
+                shown.add_row(_text(f"  {metric.name}"), *(_estimate(estimate, wide) for estimate in found))
+        yield Group(_title(f"Metrics · means, {100 * level:g}% intervals resampled by scenario"), shown)
+
+
+def _estimate(estimate: Estimate, wide: bool) -> Text:
+    if estimate.value is None:
+        return Text("–")
+    ends = _ends(estimate, 2)
+    if not ends:
+        return Text(f"{estimate.value:.2f}")
+    if wide:
+        return Text(f"{estimate.value:.2f} ").append(ends, style="dim")
+    # [0.95, 0.98] is three characters too long for five columns.
+    short = ends.replace("0.", ".").replace("1.00", "1.0").replace(", ", ",")
+    return Text(f"{estimate.value:.2f}\n").append(short, style="dim")
+
+
+def _ends(estimate: Estimate, digits: int) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+
+
+# --- times, faults, repetitions --------------------------------------------------------------------------------------
+
+
+def _times(scores: Scores) -> Iterator[RenderableType]:
+    found = [times(scores, agent) for agent in scores.agents]
+    if not any(one.turns for one in found):
+        return
+    shown = plain_table("")
+    shown.add_column("agent", overflow="ellipsis", no_wrap=True)
+    for column in ("wall", "p95", "1st text", *PARTS, "interval"):
+        shown.add_column(column, justify="right", no_wrap=True)
+    for one in found:
+        wall, text = one.wall or (None, None), one.first_text or (None, None)
+        low, high = one.overhead.low, one.overhead.high
+        ends = "" if low is None or high is None else f"[{_ms(low)}, {_ms(high)}]"
+        shown.add_row(
+            _text(one.agent),
+            *map(_ms, (wall[0], wall[1], text[0], *(one.parts.get(part) for part in PARTS))),
+            Text(ends, style="dim"),
+        )
+    yield Group(_title("Where the time goes · ms a turn, medians"), shown)
+    counted = plain_table("")
+    counted.add_column("agent", overflow="ellipsis", no_wrap=True)
+    for column in ("in", "out", "model calls", "tool calls", "tools otherwise", "tokens otherwise"):
+        counted.add_column(column, justify="right")
+    for one in found:
+        own = accounts(scores, one.agent)
+        counted.add_row(
+            _text(one.agent),
+            *("–" if value is None else f"{value:,.0f}" for value in (one.input_tokens, one.output_tokens)),
+            *("–" if value is None else f"{value:.2f}" for value in (one.model_calls, one.tool_calls)),
+            *(f"{differ:,} of {n:,}" if n else "–" for differ, n in (own.tool_calls, own.tokens)),
+        )
+    yield Group(_title("Tokens and calls · means a turn, and turns that the framework counts otherwise"), counted)
+
+
+def _ms(seconds: float | None) -> str:
+    if seconds is None or math.isnan(seconds):
+        return "–"
+    value = 1000 * seconds
+    return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
+
+
+def _faults(scores: Scores) -> Iterator[RenderableType]:
+    found = faults(scores)
+    for some in _chunks(scores.agents) if found else ():
+        shown = _beside("fault", scores.agents, some)
+        for fault, by_agent in found.items():
+            cells = []
+            for one in (by_agent[at] for at in some):
+                style = "green" if one.survived == one.turns else "yellow" if one.survived else "red"
+                mark = " !" if one.failed else ""
+                cells.append(Text(f"{one.survived}/{one.turns}{mark}", style) if one.turns else Text("–", "dim"))
+            shown.add_row(_text(fault), *cells)
+        yield Group(_title("Faults survived · turns that were scored and passed"), shown)
+
+
+def _passes(scores: Scores) -> RenderableType:
+    passes = {agent: scores.passes(agent) for agent in scores.agents}
+    known = [k for k in KS if any(found["pass^k"][k].value is not None for found in passes.values())]
+    shown = plain_table("")
+    shown.add_column("agent", overflow="ellipsis", no_wrap=True)
+    columns = [("pass^k", k) for k in known] + [("pass@k", k) for k in known if k > 1]
+    for kind, k in columns:
+        shown.add_column(kind.replace("k", str(k)), justify="right", no_wrap=True)
+    for agent, found in passes.items():
+        cells = ["–" if (value := found[kind][k].value) is None else f"{value:.2f}" for kind, k in columns]
+        shown.add_row(_text(agent), *cells)
+    return Group(_title("Repetitions · pass^k: all of k pass, pass@k: at least one does"), shown)
+
+
+def _experience(experience: Mapping[str, Experience], agents: Sequence[str]) -> Iterator[RenderableType]:
+    known = {agent: experience[agent] for agent in agents if agent in experience}
+    names = dict.fromkeys(name for one in known.values() for name in one.characteristics)
+    for some in _chunks(agents) if names else ():
+        shown = _beside("", agents, some)
+        for name in names:
+            shown.add_row(_text(name.replace("_", " ")), *(_known(known.get(agents[at]), name) for at in some))
+        yield Group(_title("Developer experience · measured; in brackets what was claimed otherwise"), shown)
+
+
+def _known(one: Experience | None, name: str) -> Text:
+    if one is None:
+        return Text("–", style="dim")
+    text = _text(words(one.characteristics.get(name)))
+    if one.claimed and name in one.claimed and one.claimed[name] != one.characteristics.get(name):
+        text.append("\n").append(plain(f"({words(one.claimed[name])})"), style="yellow")
+    return text
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _chunks(agents: Sequence[str]) -> Iterator[range]:
+    """The places of as many agents as fit beside each other."""
+    for start in range(0, len(agents), _BESIDE):
+        yield range(start, min(start + _BESIDE, len(agents)))
+
+
+def _title(text: str) -> Text:
+    """The title of a table, on a line of its own: inside it would be broken where the table is narrow."""
+    return Text(text, style="bold")
+
+
+def _beside(first: str, agents: Sequence[str], some: range, *, width: int = 10) -> Table:
+    """A table with a column for each of some agents, under its number and as much of its name as fits."""
+    shown = plain_table("")
+    width = 17 if len(agents) <= _BESIDE_WIDE else width
+    shown.add_column(first, overflow="ellipsis", no_wrap=True)
+    for at in some:
+        header = _text(f"{at + 1} {agents[at]}")
+        header.truncate(width, overflow="ellipsis")
+        shown.add_column(
+            header, justify="right", no_wrap=True, overflow="ellipsis", max_width=width, min_width=min(width, 9)
+        )
+    return shown
