@@ -145,34 +145,30 @@ _FOG_BELOW = 22.0
 
 @dataclass(frozen=True, slots=True)
 class _SummerTime:
-    """When clocks go forward and back: month, which Sunday of it (−1 the last). To the day; no city needs the hour."""
+    """When clocks go forward and back: on the first Sunday from a day of a month on. To the day, not to the hour."""
 
     start: tuple[int, int]
     end: tuple[int, int]
 
     def holds(self, standard: datetime) -> bool:
         """Whether it holds at a moment of standard time."""
-        start, end = (_sunday(standard.year, *when) for when in (self.start, self.end))
+        start, end = (_sunday(date(standard.year, *day)) for day in (self.start, self.end))
         # Clocks change in the small hours.
         today = (standard - timedelta(hours=2)).date()
         return start <= today < end if start < end else not end <= today < start
 
 
-def _sunday(year: int, month: int, which: int) -> date:
-    if which < 0:
-        last = date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
-        return last - timedelta(days=(last.weekday() + 1) % 7)
-    first = date(year, month, 1)
-    return first + timedelta(days=6 - first.weekday(), weeks=which - 1)
+def _sunday(day: date) -> date:
+    return day + timedelta(days=6 - day.weekday())
 
 
 _SUMMER_TIMES: Mapping[str, _SummerTime] = {
-    "eu": _SummerTime((3, -1), (10, -1)),
-    "us": _SummerTime((3, 2), (11, 1)),
-    "eg": _SummerTime((4, -1), (10, -1)),
-    "cl": _SummerTime((9, 1), (4, 1)),
+    "eu": _SummerTime((3, 25), (10, 25)),
+    "us": _SummerTime((3, 8), (11, 1)),
+    "eg": _SummerTime((4, 24), (10, 25)),
+    "cl": _SummerTime((9, 2), (4, 2)),
     "au": _SummerTime((10, 1), (4, 1)),
-    "nz": _SummerTime((9, -1), (4, 1)),
+    "nz": _SummerTime((9, 24), (4, 1)),
 }
 
 
