@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tests.chat.agents.wire import Respond, Server, send, serving
 
 from assay.chat.agent import Agent, Limits, Reply, Setup
 from assay.chat.agents.http import Endpoint, kind_of
@@ -23,56 +20,6 @@ from assay.chat.world.preferences import Preferences
 from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
 from assay.errors import AssayError, SourceError, UsageError
-
-Respond = Callable[[BaseHTTPRequestHandler, Any], None]
-
-
-@dataclass
-class Server:
-    """Where it is, and what it was asked."""
-
-    url: str
-    asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
-
-
-@contextmanager
-def serving(respond: Respond) -> Iterator[Server]:
-    """A server that answers every request by `respond`, which writes to the wire itself."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            server.asked.append((self.path, {key.lower(): value for key, value in self.headers.items()}, body))
-            respond(self, body)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    # The client may hang up in the middle, which is what the tests are about.
-    class Quiet(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass
-
-    listening = Quiet(("127.0.0.1", 0), Handler)
-    server = Server(f"http://127.0.0.1:{listening.server_port}")
-    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield server
-    finally:
-        listening.shutdown()
-        thread.join()
-        listening.server_close()
-
-
-def send(handler: BaseHTTPRequestHandler, body: bytes, *, status: int = 200, **headers: str) -> None:
-    handler.send_response(status)
-    for name, value in {"content_type": "application/json", "content_length": str(len(body)), **headers}.items():
-        handler.send_header(name.replace("_", "-"), value)
-    handler.end_headers()
-    handler.wfile.write(body)
 
 
 def giving(data: object, **options: Any) -> Respond:

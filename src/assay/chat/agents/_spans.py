@@ -63,7 +63,7 @@ class OpenSpans:
             key,
             {
                 "gen_ai.tool.call.arguments": _json(arguments),
-                "gen_ai.tool.call.result": None if error else _json(result),
+                "gen_ai.tool.call.result": _json(result),
             },
             error,
             message,
@@ -90,6 +90,11 @@ class OpenSpans:
             span.set_attribute("error.type", error)
             span.set_status(Status(StatusCode.ERROR, message))
         span.end()
+
+    def refused(self, name: str, *, arguments: object, reason: str, result: object = None) -> None:
+        """A call that never reached its tool, because there is no such tool: the model did call."""
+        self.start_tool(name, name, arguments=arguments)
+        self.end_tool(name, result=result, error="refused", message=reason)
 
 
 def _json(value: object) -> str | None:

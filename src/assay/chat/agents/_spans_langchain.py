@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
+from langchain.agents.middleware import AgentMiddleware, ToolCallRequest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
+from langgraph.types import Command
 
 from assay.chat.agents._spans import OpenSpans
 
@@ -46,3 +49,16 @@ class SpanBridge(AsyncCallbackHandler):
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._spans.end_tool(run_id, error=type(error).__name__, message=str(error))
+
+
+class RefusedCalls(AgentMiddleware[Any, Any, Any]):
+    """Spans of calls for tools that do not exist: callbacks do not hear of them."""
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        answer = await handler(request)
+        if request.tool is None and isinstance(answer, ToolMessage):
+            call = request.tool_call
+            OpenSpans("openai").refused(call["name"], arguments=call["args"], reason=answer.text)
+        return answer

@@ -42,7 +42,7 @@ class SpanBridge(TracingProcessor):
             self._spans.end_tool(
                 span.span_id,
                 arguments=data.input,
-                result=data.output,
+                result=None if span.error else data.output,
                 error=_kind(span.error),
                 message=_words(span.error),
             )

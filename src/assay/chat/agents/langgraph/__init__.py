@@ -12,7 +12,7 @@ from assay.errors import missing_extra
 def _open(setup: Setup) -> AbstractAsyncContextManager[Agent]:
     try:
         from assay.chat.agents.langgraph.assistant import open_assistant
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise missing_extra("langgraph", "langgraph", "run the assistant in LangGraph") from error
     return open_assistant(setup)
 

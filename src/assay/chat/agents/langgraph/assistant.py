@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from assay.chat.agent import Reply, Setup
 from assay.chat.agents._assistant import INSTRUCTIONS, NAME, http_client
-from assay.chat.agents._spans_langchain import SpanBridge
+from assay.chat.agents._spans_langchain import RefusedCalls, SpanBridge
 from assay.chat.payload import parsed
 from assay.chat.transcript import ToolCall
 from assay.errors import AssayError
@@ -111,6 +111,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
         middleware: list[AgentMiddleware[Any, Context, Any]] = [
             ModelCallLimitMiddleware(run_limit=setup.limits.model_calls, exit_behavior="error"),
             ToolErrorMiddleware(tell_failure),
+            RefusedCalls(),
         ]
         graph = create_agent(
             model,

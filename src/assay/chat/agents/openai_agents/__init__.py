@@ -12,7 +12,7 @@ from assay.errors import missing_extra
 def _open(setup: Setup) -> AbstractAsyncContextManager[Agent]:
     try:
         from assay.chat.agents.openai_agents.assistant import open_assistant
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise missing_extra("openai-agents", "openai-agents", "run the assistant in the OpenAI Agents SDK") from error
     return open_assistant(setup)
 

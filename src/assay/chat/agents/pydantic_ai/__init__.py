@@ -12,7 +12,7 @@ from assay.errors import missing_extra
 def _open(setup: Setup) -> AbstractAsyncContextManager[Agent]:
     try:
         from assay.chat.agents.pydantic_ai.assistant import open_assistant
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise missing_extra("pydantic-ai-slim", "pydantic-ai", "run the assistant in Pydantic AI") from error
     return open_assistant(setup)
 

@@ -16,9 +16,11 @@ from pydantic_ai import (
     ModelSettings,
     PartDeltaEvent,
     PartStartEvent,
+    RetryPromptPart,
     RunContext,
     TextPart,
     TextPartDelta,
+    ToolCallPart,
     ToolFailed,
     ToolReturnPart,
     UsageLimits,
@@ -29,7 +31,8 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from assay.chat.agent import Reply, Setup
 from assay.chat.agents._assistant import INSTRUCTIONS, NAME, openai_client
-from assay.chat.payload import arguments_of, parsed
+from assay.chat.agents._spans_pydantic_ai import RefusedCalls
+from assay.chat.payload import parsed
 from assay.chat.transcript import ToolCall
 from assay.errors import AssayError
 
@@ -126,7 +129,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             instructions=INSTRUCTIONS,
             tools=TOOLS,
             model_settings=ModelSettings(max_tokens=setup.limits.max_tokens),
-            capabilities=[Instrumentation()],
+            capabilities=[Instrumentation(), RefusedCalls()],
         )
         yield Assistant(setup, agent)
 
@@ -134,15 +137,17 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
 def _calls(messages: Sequence[ModelMessage]) -> tuple[ToolCall, ...]:
     """The tool calls of a run, as its messages tell them."""
     parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
-    results = {part.tool_call_id: part for part in parts if isinstance(part, ToolReturnPart)}
+    results = {part.tool_call_id: part for part in parts if isinstance(part, ToolReturnPart | RetryPromptPart)}
     calls = [call for message in messages if isinstance(message, ModelResponse) for call in message.tool_calls]
-    return tuple(
-        ToolCall(
-            name=call.tool_name,
-            arguments=arguments_of(call.args),
-            result=parsed(result.content),
-            error=None if result.outcome == "success" else str(result.content),
-        )
-        for call in calls
-        if (result := results.get(call.tool_call_id))
+    return tuple(_call(call, results[call.tool_call_id]) for call in calls)
+
+
+def _call(call: ToolCallPart, result: ToolReturnPart | RetryPromptPart) -> ToolCall:
+    failed = isinstance(result, RetryPromptPart) or result.outcome != "success"
+    told = result.model_response() if isinstance(result, RetryPromptPart) else result.content
+    return ToolCall(
+        name=call.tool_name,
+        arguments=call.args_as_dict(),
+        result=parsed(told),
+        error=str(told) if failed else None,
     )

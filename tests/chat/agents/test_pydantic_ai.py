@@ -1,0 +1,11 @@
+"""The weather assistant in Pydantic AI, in the embedded world and with models that misbehave."""
+
+from __future__ import annotations
+
+from tests.chat.agents.assistant import AssistantLaws
+
+
+class TestPydanticAI(AssistantLaws):
+    name = "pydantic-ai"
+    limit_error = "exceed the request_limit"
+    forgets_failed_turns = True
