@@ -6,11 +6,13 @@ Lays out what `compare.overall` and `report.agents.facts` have; computes nothing
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +20,7 @@ from assay.chat.scoring import KS, Scores
 from assay.compare.overall import MOST, Overall, Range, overall
 from assay.report.agents.building import Experience, words
 from assay.report.agents.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times
+from assay.report.chat import short
 from assay.report.terminal import plain_table
 from assay.types import Estimate
 
@@ -32,26 +35,44 @@ def side_by_side(
     scores: Scores, *, experience: Mapping[str, Experience] = _NONE, notes: Sequence[str] = (), suite: str = ""
 ) -> RenderableType:
     """Everything that fits: counts, overall, scenarios that differ, metrics, times, faults, repetitions."""
-    rows = matrix(scores)
-    parts = [
-        _lead(scores, notes, suite),
-        _overall(overall(scores)),
-        *_matrix(rows, scores.agents),
-        *_metrics(scores),
-        *_times(scores),
-        *_faults(scores),
-        _passes(scores),
-        *_experience(experience, scores.agents),
-    ]
-    spaced: list[RenderableType] = []
-    for part in parts:
-        spaced += [part, ""]
-    return Group(*spaced[:-1])
+    return _SideBySide(scores, experience, notes, suite)
+
+
+@dataclass(frozen=True, slots=True)
+class _SideBySide:
+    """Laid out once the width of the terminal is known: names take what the numbers leave."""
+
+    scores: Scores
+    experience: Mapping[str, Experience]
+    notes: Sequence[str]
+    suite: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        scores, width = self.scores, options.max_width
+        parts = [
+            _lead(scores, self.notes, self.suite),
+            _overall(overall(scores), width),
+            *_matrix(matrix(scores), scores.agents, width),
+            *_metrics(scores, width),
+            *_times(scores, width),
+            *_faults(scores, width),
+            _passes(scores, width),
+            *_experience(self.experience, scores.agents, width),
+        ]
+        yield parts[0]
+        for part in parts[1:]:
+            yield ""
+            yield part
 
 
 def plain(text: str) -> str:
     """Text of others without what would move the cursor, change colours or turn the line around."""
     return "".join(one if one.isprintable() else " " if one.isspace() else "\ufffd" for one in text)
+
+
+def _short(name: str | None) -> str:
+    """A name in a sentence."""
+    return short(name or "", 30)
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -70,19 +91,19 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str) -> RenderableType:
     counted = Text(f"{ended.total:,} trials: {ended.scored:,} scored, ")
     counted.append(f"{ended.skipped:,} skipped", style="yellow" if ended.skipped else "")
     counted.append(", ").append(f"{ended.failed:,} failed", style="red" if ended.failed else "")
-    named = [_text(f"{at} {agent}") for at, agent in enumerate(scores.agents, 1)]
+    named = [_text(f"{at} {_short(agent)}") for at, agent in enumerate(scores.agents, 1)]
     return Group(head, counted, *(_text(note, "yellow") for note in notes), Text("  ").join(named))
 
 
 # --- overall ---------------------------------------------------------------------------------------------------------
 
 
-def _overall(found: Overall) -> RenderableType:
+def _overall(found: Overall, width: int) -> RenderableType:
     if not found.standing.winners:
         return Text("Nothing was measured for every agent, so there is no overall.")
     shown = plain_table("")
     shown.add_column("")
-    shown.add_column("agent", overflow="ellipsis", no_wrap=True)
+    _named(shown, "agent", width - 42)
     for column in ("overall", "interval", "first in"):
         shown.add_column(column, justify="right", no_wrap=True)
     for rank, agent in enumerate(found.standing.order, 1):
@@ -95,22 +116,25 @@ def _overall(found: Overall) -> RenderableType:
 def _standing_words(found: Overall) -> Iterator[Text]:
     standing, lead = found.standing, found.uncertainty.lead
     if len(standing.winners) > 1:
-        yield _text(f"{', '.join(standing.winners)} tie for first.", "bold")
+        yield _text(f"{', '.join(map(_short, standing.winners))} tie for first.", "bold")
     elif standing.lead is not None:
-        text = _text(f"{standing.order[0]} is {standing.lead:.3f} ahead of {standing.order[1]}", "bold")
+        text = _text(f"{_short(standing.order[0])} is {standing.lead:.3f} ahead of {_short(standing.order[1])}", "bold")
         if lead is not None and lead.low is not None and lead.high is not None:
             chance = "more than chance" if lead.low > 0 else "it may be chance"
             text.append(f", [{lead.low:+.3f}, {lead.high:+.3f}]: {chance}.", style="not bold")
         yield text
-    turned = [(name, kept) for name, kept in {**found.group_ranges, **found.ranges}.items() if _turns(kept)]
+    # The weight of a group of one is that of the one.
+    sizes = Counter(criterion.group for criterion in found.means.criteria)
+    groups = {name: kept for name, kept in found.group_ranges.items() if sizes[name] > 1}
+    turned = [(name, kept) for name, kept in {**groups, **found.ranges}.items() if _turns(kept)]
     if turned:
         yield Text("Another comes first, the other weights being 1, where the weight of", style="dim")
         for name, kept in turned:
             ends = []
             if kept.low > 0:
-                ends.append(f"is below {kept.low:.2f} ({kept.below})")
+                ends.append(f"is below {kept.low:.2f} ({_short(kept.below)})")
             if kept.high < MOST:
-                ends.append(f"is above {kept.high:.2f} ({kept.above})")
+                ends.append(f"is above {kept.high:.2f} ({_short(kept.above)})")
             yield _text(f"  {name.replace('_', ' ')} {' or '.join(ends)}", "dim")
     elif len(standing.order) > 1 and len(standing.winners) == 1:
         yield Text(f"No single weight from 0 to {MOST:g} puts another first.", style="dim")
@@ -125,16 +149,16 @@ def _turns(kept: Range) -> bool:
 # --- scenarios -------------------------------------------------------------------------------------------------------
 
 
-def _matrix(rows: Sequence[Row], agents: Sequence[str]) -> Iterator[RenderableType]:
+def _matrix(rows: Sequence[Row], agents: Sequence[str], width: int) -> Iterator[RenderableType]:
     apart = sorted((row for row in rows if row.differs), key=lambda row: -row.spread)
     if not apart:
         yield Text(f"The agents differ in none of {len(rows):,} scenarios.")
         return
-    title = f"{len(apart):,} of {len(rows):,} scenarios differ · repetitions that pass"
+    title = f"{len(apart):,} of {len(rows):,} scenarios differ · repetitions that pass, ! some failed"
     if len(apart) > _MOST_ROWS:
         title += f" · the {_MOST_ROWS} furthest apart"
     for some in _chunks(agents):
-        shown = _beside("scenario", agents, some)
+        shown = _beside("scenario", agents, some, width, cell=8)
         for row in apart[:_MOST_ROWS]:
             shown.add_row(_text(row.scenario), *(_cell(row.cells[at]) for at in some))
         yield Group(_title(title), shown)
@@ -150,12 +174,12 @@ def _cell(cell: Cell) -> Text:
 # --- metrics ---------------------------------------------------------------------------------------------------------
 
 
-def _metrics(scores: Scores) -> Iterator[RenderableType]:
+def _metrics(scores: Scores, width: int) -> Iterator[RenderableType]:
     lines = {(line.agent, line.metric): line.estimate for line in scores.lines()}
     wide = len(scores.agents) <= _BESIDE_WIDE
     level = next((estimate.level for estimate in lines.values()), 0.95)
     for some in _chunks(scores.agents):
-        shown = _beside("metric", scores.agents, some, width=9)
+        shown = _beside("metric", scores.agents, some, width, cell=9)
         for group in dict.fromkeys(metric.group for metric in scores.metrics):
             shown.add_row(Text(group, style="bold"))
             for metric in (metric for metric in scores.metrics if metric.group == group):
@@ -186,12 +210,12 @@ def _ends(estimate: Estimate, digits: int) -> str:
 # --- times, faults, repetitions --------------------------------------------------------------------------------------
 
 
-def _times(scores: Scores) -> Iterator[RenderableType]:
+def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
     found = [times(scores, agent) for agent in scores.agents]
     if not any(one.turns for one in found):
         return
     shown = plain_table("")
-    shown.add_column("agent", overflow="ellipsis", no_wrap=True)
+    _named(shown, "agent", width - 62)
     for column in ("wall", "p95", "1st text", *PARTS, "interval"):
         shown.add_column(column, justify="right", no_wrap=True)
     for one in found:
@@ -205,7 +229,7 @@ def _times(scores: Scores) -> Iterator[RenderableType]:
         )
     yield Group(_title("Where the time goes · ms a turn, medians"), shown)
     counted = plain_table("")
-    counted.add_column("agent", overflow="ellipsis", no_wrap=True)
+    _named(counted, "agent", width - 62)
     for column in ("in", "out", "model calls", "tool calls", "tools otherwise", "tokens otherwise"):
         counted.add_column(column, justify="right")
     for one in found:
@@ -226,10 +250,10 @@ def _ms(seconds: float | None) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:,.0f}"
 
 
-def _faults(scores: Scores) -> Iterator[RenderableType]:
+def _faults(scores: Scores, width: int) -> Iterator[RenderableType]:
     found = faults(scores)
     for some in _chunks(scores.agents) if found else ():
-        shown = _beside("fault", scores.agents, some)
+        shown = _beside("fault", scores.agents, some, width, cell=8)
         for fault, by_agent in found.items():
             cells = []
             for one in (by_agent[at] for at in some):
@@ -237,15 +261,15 @@ def _faults(scores: Scores) -> Iterator[RenderableType]:
                 mark = " !" if one.failed else ""
                 cells.append(Text(f"{one.survived}/{one.turns}{mark}", style) if one.turns else Text("–", "dim"))
             shown.add_row(_text(fault), *cells)
-        yield Group(_title("Faults survived · turns that were scored and passed"), shown)
+        yield Group(_title("Faults survived · turns that were scored and passed, ! some failed"), shown)
 
 
-def _passes(scores: Scores) -> RenderableType:
+def _passes(scores: Scores, width: int) -> RenderableType:
     passes = {agent: scores.passes(agent) for agent in scores.agents}
     known = [k for k in KS if any(found["pass^k"][k].value is not None for found in passes.values())]
-    shown = plain_table("")
-    shown.add_column("agent", overflow="ellipsis", no_wrap=True)
     columns = [("pass^k", k) for k in known] + [("pass@k", k) for k in known if k > 1]
+    shown = plain_table("")
+    _named(shown, "agent", width - 8 * len(columns))
     for kind, k in columns:
         shown.add_column(kind.replace("k", str(k)), justify="right", no_wrap=True)
     for agent, found in passes.items():
@@ -254,11 +278,11 @@ def _passes(scores: Scores) -> RenderableType:
     return Group(_title("Repetitions · pass^k: all of k pass, pass@k: at least one does"), shown)
 
 
-def _experience(experience: Mapping[str, Experience], agents: Sequence[str]) -> Iterator[RenderableType]:
+def _experience(experience: Mapping[str, Experience], agents: Sequence[str], width: int) -> Iterator[RenderableType]:
     known = {agent: experience[agent] for agent in agents if agent in experience}
     names = dict.fromkeys(name for one in known.values() for name in one.characteristics)
     for some in _chunks(agents) if names else ():
-        shown = _beside("", agents, some)
+        shown = _beside("", agents, some, width)
         for name in names:
             shown.add_row(_text(name.replace("_", " ")), *(_known(known.get(agents[at]), name) for at in some))
         yield Group(_title("Developer experience · measured; in brackets what was claimed otherwise"), shown)
@@ -287,15 +311,18 @@ def _title(text: str) -> Text:
     return Text(text, style="bold")
 
 
-def _beside(first: str, agents: Sequence[str], some: range, *, width: int = 10) -> Table:
+def _beside(first: str, agents: Sequence[str], some: range, width: int, *, cell: int = 10) -> Table:
     """A table with a column for each of some agents, under its number and as much of its name as fits."""
     shown = plain_table("")
-    width = 17 if len(agents) <= _BESIDE_WIDE else width
-    shown.add_column(first, overflow="ellipsis", no_wrap=True)
+    cell = 17 if len(agents) <= _BESIDE_WIDE else cell
+    _named(shown, first, width - (cell + 2) * len(some))
     for at in some:
         header = _text(f"{at + 1} {agents[at]}")
-        header.truncate(width, overflow="ellipsis")
-        shown.add_column(
-            header, justify="right", no_wrap=True, overflow="ellipsis", max_width=width, min_width=min(width, 9)
-        )
+        header.truncate(cell, overflow="ellipsis")
+        shown.add_column(header, justify="right", no_wrap=True, overflow="ellipsis", max_width=cell)
     return shown
+
+
+def _named(shown: Table, title: str, room: int) -> None:
+    """A first column of names that others chose: however long they are, the numbers keep their place."""
+    shown.add_column(title, overflow="ellipsis", no_wrap=True, max_width=max(room, 8))

@@ -107,9 +107,9 @@ class Row:
 
     @property
     def spread(self) -> float:
-        """How far the agents are apart in it, 0–1."""
-        shares = [max(cell.share, 0.0) for cell in self.cells]
-        return max(shares) - min(shares)
+        """How far the agents are apart in it, 0–1; what was skipped says nothing about that."""
+        shares = [cell.share for cell in self.cells if cell.trials]
+        return max(shares) - min(shares) if shares else 0.0
 
 
 def matrix(scores: Scores) -> list[Row]:
