@@ -45,17 +45,18 @@ def openai_client(setup: Setup) -> AsyncOpenAI:
 def http_client(setup: Setup) -> httpx.AsyncClient:
     """What carries the requests to the model, for frameworks that make their own client of the endpoint.
 
-    To assay's own model each request says which turn it belongs to, by OpenTelemetry's baggage.
+    Each request is a span that tells how long it was waited for. To assay's own model it also says which turn it
+    belongs to, by OpenTelemetry's baggage.
     """
     try:
-        import httpx
+        from assay.chat.agents._wire import TimedClient
     except ImportError as error:
         raise missing_extra("httpx", "agents", "reach a model") from error
 
     async def add_context(request: httpx.Request) -> None:
         inject(request.headers)
 
-    return httpx.AsyncClient(
+    return TimedClient(
         event_hooks={"request": [add_context]} if setup.embedded else {},
         timeout=setup.limits.model_timeout,
         # Proxies of the environment are for the world outside; loopback must not go through them.
