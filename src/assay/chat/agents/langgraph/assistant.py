@@ -107,6 +107,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             max_completion_tokens=setup.limits.max_tokens,
             stream_usage=True,
             http_async_client=client,
+            http_socket_options=(),
         )
         middleware: list[AgentMiddleware[Any, Context, Any]] = [
             ModelCallLimitMiddleware(run_limit=setup.limits.model_calls, exit_behavior="error"),
