@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.chat.record import Record
 from assay.chat.scoring import Answer, Scores
-from assay.report.agents.cells import anchor_of, state_mark
+from assay.report.agents.cells import anchor_of, state_mark, state_words
 from assay.report.agents.facts import Row
 from assay.report.agents.timing import ms
 from assay.report.chat import MOST_ANSWERS, asked, calls, evidence, name, said, verdict
@@ -69,7 +69,9 @@ def _scenario(row: Row, agents: Sequence[str], chosen: dict[tuple[str, str], lis
     if not any(some for *_, some in columns):
         return ""
     marks = " ".join(
-        f'<span class="cell {cell.state}" title="{escape(cell.agent)}">{state_mark(cell)}</span>' for cell in row.cells
+        f'<span class="cell {cell.state}" role="img" title="{hint}" aria-label="{hint}">{state_mark(cell)}</span>'
+        for cell in row.cells
+        for hint in [escape(f"{cell.agent}: {state_words(cell)}")]
     )
     shown = "".join(
         f'<div class="agent" id="{anchor_of(row, at)}"><h4>{name(agent)}</h4>{"".join(map(_trial, some))}</div>'

@@ -65,13 +65,11 @@ def _scenario(row: Row) -> str:
 
 
 def _cell(row: Row, at: int, cell: Cell, linked: Collection[str]) -> str:
-    mark, word = _MARKS[cell.state]
-    text = f"{cell.passed}/{cell.trials} {mark}" if cell.trials else mark
-    extra = cell.failed and cell.state != "failed"
-    small = f"<small>{cell.failed} failed</small>" if extra else ""
-    if cell.state in ("failed", "skipped"):
-        small = f"<small>{word}</small>"
-    hint = escape(short("; ".join((f"{cell.agent}: {word}", *cell.reasons))))
+    text = state_mark(cell)
+    small = f"<small>{cell.failed} failed</small>" if cell.failed else ""
+    if cell.state == "skipped":
+        small = "<small>skipped</small>"
+    hint = escape(short("; ".join((f"{cell.agent}: {state_words(cell)}", *cell.reasons))))
     anchor = anchor_of(row, at)
     if anchor in linked:
         return f'<a class="cell {cell.state}" href="#{anchor}" title="{hint}">{text}</a>{small}'
@@ -87,3 +85,9 @@ def state_mark(cell: Cell) -> str:
     """The mark of a cell, with its counts."""
     mark, _ = _MARKS[cell.state]
     return f"{cell.passed}/{cell.trials} {mark}" if cell.trials else mark
+
+
+def state_words(cell: Cell) -> str:
+    """The same in words, for those who do not see the mark."""
+    _, word = _MARKS[cell.state]
+    return f"{word}, {cell.passed} of {cell.trials}" if cell.trials else word

@@ -131,7 +131,7 @@ def _accounts(found: Sequence[Accounts]) -> str:
     )
     if listed:
         items = "".join(
-            f"<li>{name(agent)} in {name(answer.scenario)}, repetition {answer.repetition}, turn {answer.turn + 1}: "
+            f"<li>{name(agent)} in {name(answer.scenario)}, repetition {answer.repetition + 1}, turn {answer.turn + 1}: "
             f"{escape(what)}</li>"
             for agent, answer, what in listed[:_MOST_LISTED]
         )
