@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _CLAIMS = {"google-adk": "GADK", "agent-framework": "MS"}
 """Which of our agents stands for which of the frameworks that were once described."""
 
-PROGRAM_SECONDS = 30.0
+PROGRAM_SECONDS = 60.0
 """What one process may take: importing a framework on a busy machine takes seconds."""
 
 
@@ -55,7 +55,10 @@ METHOD: Mapping[str, str] = {
     "megabytes": "sizes of all files that these distributions record, in 1,000,000 bytes, without bytecode",
     "beyond_smallest": "packages that the agent with the fewest packages does not need",
     "own_packages": "packages that none of the agents beside it needs",
-    "import_seconds": "median of three fresh interpreters that import what the source imports, without their own start",
+    "import_seconds": (
+        "processor time of importing what the source imports, in a fresh interpreter and without its own start; the "
+        "median of three"
+    ),
     "import_modules": "modules that are loaded by that",
     "documented_share": (
         "share of the framework's names that the source uses, and of their methods where the code tells, that have a "
@@ -66,12 +69,12 @@ METHOD: Mapping[str, str] = {
     "setup": f"median of three: {_limits(levels.SETUP)}",
     "complexity": f"median of three: {_limits(levels.COMPLEXITY)}",
     "errors": (
-        "framework where it caught even the unexpected failure and the turn had an answer; manual where only the "
-        "assistant's own code saves the turn; none where the turn dies of the expected failure"
+        "framework where it caught even the unexpected failure and the turn had an answer; manual where only code that "
+        "the assistant brings saves the turn; none where the turn dies of the expected failure too"
     ),
     "logging": (
-        "framework where a log record of its own names the unexpected exception, basic where only a traceback or "
-        "something printed does, none where nothing does"
+        "framework where a log record of its own names the unexpected exception; basic where only a traceback or "
+        "something printed does, or a record says that the tool failed but not why; none where nothing does"
     ),
     "documentation": (
         f"comprehensive from a documented_share of {levels.COMPREHENSIVE:g}, moderate from {levels.MODERATE:g}, "

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from assay.chat.agent import AgentKind
+from assay.chat.experience.installation import folders, needed_by_assay
 from assay.chat.experience.process import ProcessError, run
 
 _SUFFER = """
@@ -38,6 +39,7 @@ def inject_faults(kind: AgentKind, world: Addresses | None, *, timeout: float) -
             "weather_url": where.weather_url,
             "model_url": where.model_url,
             "source": str(kind.source.resolve()) if kind.source else None,
+            "clients": sorted(map(str, folders(needed_by_assay()))),
         }
         seen = run(_SUFFER, json.dumps(given), timeout=timeout)
     for turn in seen.values():

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ _TIME_IMPORTS = """
 import importlib, json, sys, time
 names = json.load(sys.stdin)
 before = len(sys.modules)
-start = time.perf_counter()
+start = time.process_time()
 for name in names:
     module, rest = name, []
     while True:
@@ -47,7 +48,7 @@ for name in names:
             break
     for part in rest:
         thing = getattr(thing, part)
-seconds = time.perf_counter() - start
+seconds = time.process_time() - start
 result = {"seconds": seconds, "modules": len(sys.modules) - before}
 """
 
@@ -69,7 +70,8 @@ class Imports:
     """What importing a framework costs a program that starts."""
 
     seconds: float
-    """The median of several fresh interpreters, without the interpreter's own start."""
+    """Of the processor, so that other work on the machine does not count: the median of several fresh interpreters,
+    without their own start."""
     modules: int
     """How many modules are loaded, the standard library's among them."""
 
@@ -152,6 +154,16 @@ def owner_of(name: str, known: Mapping[str, str]) -> str | None:
     while name and name not in known:
         name = name.rpartition(".")[0]
     return known.get(name)
+
+
+def folders(packages: Iterable[str]) -> set[Path]:
+    """Where the code of packages lies: the folder or the file at the top that is theirs."""
+    return {
+        Path(str(found.locate_file(file.parts[0])))
+        for found in map(_distribution, packages)
+        for file in found.files or ()
+        if file.suffix == ".py" and file.parts[0] != ".."
+    }
 
 
 def needed_by_assay() -> frozenset[str]:

@@ -63,25 +63,23 @@ def documentation(measured: Mapping[str, Any]) -> str | None:
 def errors(expected: Mapping[str, Any], unexpected: Mapping[str, Any]) -> str:
     """Who deals with a tool that fails: in the way that was foreseen, and in one that nobody thought of.
 
-    The framework does where it caught even the unexpected failure and the turn had an answer. The assistant's own code
-    does where only thanks to it there was an answer. Nobody does where the turn died of a failure that was foreseen.
+    The framework does where it caught even the unexpected failure and there was an answer. Where only the foreseen one
+    was survived, it was by code that the assistant brought: the framework by itself could not have told them apart.
     """
-    if unexpected["answered"] and unexpected["caught_by"] == "framework":
-        return "framework"
-    if expected["answered"]:
-        return "framework" if expected["caught_by"] == "framework" and unexpected["answered"] else "manual"
-    return "none"
+    if unexpected["answered"]:
+        return "framework" if unexpected["caught_by"] == "framework" else "manual"
+    return "manual" if expected["answered"] else "none"
 
 
 def logging(unexpected: Mapping[str, Any]) -> str:
     """Who says that a tool failed in a way that nobody thought of.
 
-    The framework does where a record of its own names the exception. It is basic where only a traceback, or what is
-    printed, does. It is none where the failure is told to the model and to nobody else.
+    The framework does where a record of its own names the exception. It is basic where only a traceback or what is
+    printed does, or where a record says that the tool failed but not why. Else only the model hears of it.
     """
-    if unexpected["named_by_framework_log"]:
+    if unexpected["named_by"]:
         return "framework"
-    return "basic" if any(unexpected["named_in"].values()) else "none"
+    return "basic" if any(unexpected["named_in"].values()) or unexpected["failure_noted_by"] else "none"
 
 
 def _median(thresholds: Mapping[str, tuple[float, float]], measured: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ import sysconfig
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,7 +33,8 @@ from assay.chat.world.weather import WeatherClient
 MESSAGE = "What is the weather like in Helsinki right now?"
 _NOW = datetime(2026, 1, 15, 9, 0, tzinfo=UTC)
 _UNEXPECTED = "the mean of no measurements"
-_SECONDS_A_TURN = 8.0
+_SECONDS_A_TURN = 10.0
+_FAILED = re.compile(r"fail|error|exception|raise", re.I)
 
 
 def suffer(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +81,8 @@ async def _turn(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
     try:
         with _watching() as seen:
             try:
-                async with asyncio.timeout(_SECONDS_A_TURN), opener(setup) as agent:
+                # Opening imports the framework, for which the process has its own time.
+                async with opener(setup) as agent, asyncio.timeout(_SECONDS_A_TURN):
                     with Situation("developer experience", 0, 0, fault, _NOW).attached():
                         async for part in agent.answer(session="one", user="ada", message=MESSAGE):
                             reply = part if isinstance(part, Reply) else reply
@@ -90,38 +92,43 @@ async def _turn(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
         await weather.aclose()
     if weather.raised is None:
         return {"absent": f"the agent did not come to ask for the weather{f': {died!r}' if died else ''}"}
-    return _describe(weather.raised, reply, died, seen, Path(given["source"]) if given["source"] else None)
+    whose = _whose_by(Path(given["source"]) if given["source"] else None, [*map(Path, given["clients"])])
+    return _describe(weather.raised, reply, died, seen, whose)
 
 
 def _describe(
-    error: Exception, reply: Reply | None, died: Exception | None, seen: Seen, source: Path | None
+    error: Exception, reply: Reply | None, died: Exception | None, seen: Seen, whose: Callable[[str], str]
 ) -> dict[str, Any]:
     """What can be told of the failure, in words and counts that are the same each time."""
+    # What the client of the model logs of its requests is not said by the framework, nor by the assistant.
+    records = [record for record in seen.records if whose(record.pathname) in ("framework", "assistant")]
+    framework = [record for record in records if whose(record.pathname) == "framework"]
     texts = {
-        "log": "\n".join(map(_text, seen.records)),
+        "log": "\n".join(map(_text, records)),
         "stdout": seen.printed["stdout"],
         "stderr": seen.printed["stderr"],
         "raised": "".join(traceback.format_exception(died)) if died else "",
     }
     everything = "\n".join(texts.values())
     calls = reply.tool_calls if reply and reply.tool_calls else ()
-    naming = [record for record in seen.records if _names(error, _text(record))]
     return {
         "exception": type(error).__name__,
         "answered": reply is not None and bool(reply.text),
         "died_of": type(died).__name__ if died else None,
-        "caught_by": "nobody" if died else _catcher(error, source),
+        "caught_by": "nobody" if died else _catcher(error, whose),
         "told_model": any(_names(error, f"{call.error} {call.result}") for call in calls) if reply else None,
         "named_in": {where: _names(error, text) for where, text in texts.items()},
-        "named_by_framework_log": any(_whose(record.pathname, source) == "framework" for record in naming),
-        "naming_loggers": sorted({f"{record.name} {record.levelname}" for record in naming}),
-        "records": dict(sorted(Counter(record.levelname for record in seen.records if record.levelno > 10).items())),
+        "named_by": _loggers(record for record in framework if _names(error, _text(record))),
+        "failure_noted_by": _loggers(record for record in framework if _notes_failure(_text(record))),
+        "records": dict(
+            sorted(Counter(record.levelname for record in records if record.levelno > logging.DEBUG).items())
+        ),
         "stdout_lines": len(texts["stdout"].splitlines()),
         "stderr_lines": len(texts["stderr"].splitlines()),
         "shows_type": type(error).__name__ in everything,
         "shows_message": str(error) in everything,
         "shows_tool": any(tool in everything for tool in TOOLS),
-        "shows_place": source is not None and _shows_place(everything, source),
+        "shows_place": any(whose(file) == "assistant" for file in _places(everything)),
     }
 
 
@@ -129,36 +136,52 @@ def _names(error: Exception, text: str) -> bool:
     return str(error) in text or type(error).__name__ in text
 
 
-def _catcher(error: Exception, source: Path | None) -> str:
-    """Whose code ended the exception's way: the outermost frame that it reached, the standard library's aside."""
+def _notes_failure(text: str) -> bool:
+    """Whether a record says that a tool failed, if not why."""
+    return _FAILED.search(text) is not None and any(tool in text for tool in TOOLS)
+
+
+def _loggers(records: Iterable[logging.LogRecord]) -> list[str]:
+    return sorted({f"{record.name} {record.levelname}" for record in records})
+
+
+def _catcher(error: Exception, whose: Callable[[str], str]) -> str:
+    """Who ended the exception's way: the outermost frame that it reached of the assistant or the framework."""
     place: TracebackType | None = error.__traceback__
     while place is not None:
-        whose = _whose(place.tb_frame.f_code.co_filename, source)
-        if whose != "library":
-            return whose
+        found = whose(place.tb_frame.f_code.co_filename)
+        if found in ("framework", "assistant"):
+            return found
         place = place.tb_next
     return "nobody"
 
 
-def _whose(file: str, source: Path | None) -> str:
-    """Whose code a file is: the assistant's, assay's, the standard library's, or else a framework's."""
-    path = Path(file)
-    if source is not None and path.is_relative_to(source):
-        return "assistant"
-    if path.is_relative_to(Path(assay.__file__).parent):
-        return "assay"
+def _whose_by(source: Path | None, clients: Sequence[Path]) -> Callable[[str], str]:
+    """Whose code a file is: the assistant's, assay's, a client's that assay needs too, Python's, or a framework's."""
     site = [Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")]
-    if any(path.is_relative_to(folder) for folder in site):
-        return "framework"
-    # A frozen module of the standard library has no file.
-    own = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
-    return "library" if file.startswith("<") or any(path.is_relative_to(folder) for folder in own) else "framework"
+    python = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
+    folders = [
+        *([("assistant", source)] if source else []),
+        ("assay", Path(assay.__file__).parent),
+        *(("client", client) for client in clients),
+        # Inside Python's own folder, where there is no virtual environment: asked before it.
+        *(("framework", folder) for folder in site),
+        *(("python", folder) for folder in python),
+    ]
+
+    def whose(file: str) -> str:
+        # A frozen module of the standard library has no file.
+        path = Path(file)
+        found = (name for name, folder in folders if path.is_relative_to(folder))
+        return "python" if file.startswith("<") else next(found, "framework")
+
+    return whose
 
 
-def _shows_place(text: str, source: Path) -> bool:
-    """Whether a line of the assistant's own source is pointed at, in a traceback or as file:line."""
-    start = re.escape(str(source))
-    return re.search(rf'{start}[^\s"]*(?:", line |:)\d+', text) is not None
+def _places(text: str) -> Iterator[str]:
+    """Files that a line is named of, in a traceback or as file:line."""
+    for match in re.finditer(r'File "([^"\n]+)", line \d|(/[^\s":]+\.py):\d', text):
+        yield match[1] or match[2]
 
 
 def _text(record: logging.LogRecord) -> str:
