@@ -10,7 +10,13 @@ _BETTER = {"higher": "higher", "lower": "lower", "zero": "0", "none": ""}
 
 def pages() -> dict[str, str]:
     """Every generated page by its file name."""
-    return {"answers.md": _answers(), "cli.md": _command_line(), "figures.md": _figures()}
+    return {
+        "agents.md": _agents(),
+        "answers.md": _answers(),
+        "cli.md": _command_line(),
+        "figures.md": _figures(),
+        "suite.schema.json": _suite_schema(),
+    }
 
 
 def _command_line() -> str:
@@ -62,6 +68,38 @@ def _answers() -> str:
         ]
         parts.append(f"## {metric.name}\n\n{metric.asks} ({facts})\n\n{head}\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
+
+
+def _agents() -> str:
+    """The agents that ship with the package, the limits they are held to, and what can be made to go wrong."""
+    from dataclasses import fields
+
+    from assay.chat.agent import AGENTS, Limits
+    from assay.chat.world.situation import FAULTS
+
+    rows = []
+    for name in AGENTS.names():
+        kind = AGENTS.get(name)
+        memory = f"`{kind.memory}`" if kind.memory else "the assistant itself"
+        rows.append(f"| `{name}` | {kind.title} | `{kind.extra}` | {', '.join(kind.distributions)} | {memory} |")
+    head = "| agent | framework | extra | built on | the conversation is kept by |\n|---|---|---|---|---|"
+    limits = "\n".join(f"| `{field.name}` | {getattr(Limits(), field.name)} |" for field in fields(Limits))
+    faults = "\n".join(f"| `{name}` | {does} |" for name, does in FAULTS.items())
+    return (
+        "# Agents\n\nGenerated from the registry.\n\n"
+        f"{head}\n" + "\n".join(rows) + "\n\n## Limits, the same for all\n\n| limit | value |\n|---|---|\n"
+        f"{limits}\n\n## Faults\n\nWith `*1` at its end a fault hits only the first request of a turn.\n\n"
+        f"| fault | what happens |\n|---|---|\n{faults}\n"
+    )
+
+
+def _suite_schema() -> str:
+    """The schema of suites, for editors and other programs."""
+    import json
+
+    from assay.chat.suite import schema
+
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
