@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry import baggage, context, trace
 
-from assay.chat.tracing import Span, Tracing, TurnTrace, from_spans, read_turn
+from assay.chat.tracing import WAITS, Span, Tracing, TurnTrace, from_spans, read_turn
 from assay.chat.world.situation import Situation
 
 MS = 1_000_000
@@ -56,6 +56,12 @@ def model(start: int, end: int, tokens: tuple[int, int] | None = None, **more: A
     if tokens is not None:
         more |= {"gen_ai__usage__input_tokens": tokens[0], "gen_ai__usage__output_tokens": tokens[1]}
     return span(start, end, "chat", **more)
+
+
+def request(start: int, end: int, *waits: tuple[int, int], failed: str | None = None) -> Span:
+    """A request to the model that was waited for at these milliseconds."""
+    ends = [at * MS for wait in waits for at in wait]
+    return Span("POST", "t", start * MS, end * MS, {WAITS: ends}, failed=failed)
 
 
 def read(*spans: Span, start: int = 0, end: int = 100) -> TurnTrace:
@@ -107,6 +113,28 @@ def test_times_are_the_lengths_of_unions(models: list[tuple[int, int]], tools: l
     assert turn.model_seconds == pytest.approx(sum(busy) / 1000)
     assert turn.tool_seconds == pytest.approx(sum(w and not b for w, b in zip(working, busy, strict=True)) / 1000)
     assert turn.overhead_seconds >= -1e-12
+
+
+def test_what_a_framework_does_inside_a_models_span_is_not_the_models_time() -> None:
+    turn = read(model(10, 90), request(20, 80, (20, 30), (40, 45)))
+    assert turn.model_seconds == pytest.approx(0.015)
+    assert turn.overhead_seconds == pytest.approx(0.085)
+    assert turn.model_calls == 1
+
+
+def test_a_models_span_without_a_request_counts_whole() -> None:
+    assert read(model(0, 10), request(20, 40, (20, 30)), model(20, 40)).model_seconds == pytest.approx(0.02)
+
+
+def test_the_pause_before_the_next_try_is_not_the_frameworks() -> None:
+    turn = read(model(10, 90), request(20, 25, (20, 25), failed="500"), request(70, 80, (70, 75)))
+    assert turn.model_seconds == pytest.approx(0.08)
+
+
+def test_requests_without_a_models_span_are_the_models_time() -> None:
+    turn = read(request(20, 40, (20, 30)))
+    assert turn.model_seconds == pytest.approx(0.01)
+    assert turn.model_calls == 0
 
 
 # --- calls and tokens -----------------------------------------------------------------------------------------------

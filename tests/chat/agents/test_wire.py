@@ -1,0 +1,126 @@
+"""Requests to the model as spans: what was waited for, and what was not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import httpx
+import pytest
+from tests.chat.agents.wire import Server, send, serving
+
+from assay.chat.agents._wire import TimedClient
+from assay.chat.tracing import Span, Tracing, TurnTrace
+
+PAUSE = 0.1
+
+
+@contextmanager
+def slow() -> Iterator[Server]:
+    """A server that pauses before its answer begins, and in its middle."""
+
+    def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
+        time.sleep(PAUSE)
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(b"one")
+        handler.wfile.flush()
+        time.sleep(PAUSE)
+        handler.wfile.write(b"two")
+
+    with serving(respond) as server:
+        yield server
+
+
+@asynccontextmanager
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with TimedClient(trust_env=False) as opened:
+        yield opened
+
+
+def only(trace: TurnTrace) -> Span:
+    (span,) = [span for span in trace.spans if span.waits]
+    return span
+
+
+def test_the_waiting_is_the_models_time_and_the_listening_is_not(tracing: Tracing) -> None:
+    async def play(url: str) -> bytes:
+        got = b""
+        async with client() as http, http.stream("POST", url, json={}) as response:
+            async for piece in response.aiter_bytes():
+                got += piece
+                # Work of whoever listens, longer than the server's pause: the second piece has come by then.
+                time.sleep(2 * PAUSE)
+        return got
+
+    with slow() as server, tracing.turn("a", "s") as turn:
+        assert asyncio.run(play(server.url)) == b"onetwo"
+    trace = turn.read()
+    assert trace.model_seconds == pytest.approx(PAUSE, abs=0.7 * PAUSE)
+    assert trace.overhead_seconds > 3 * PAUSE
+    assert only(trace).failed is None
+
+
+def test_both_pauses_are_waited_for(tracing: Tracing) -> None:
+    async def play(url: str) -> str:
+        async with client() as http:
+            return (await http.post(url, json={})).text
+
+    with slow() as server, tracing.turn("a", "s") as turn:
+        assert asyncio.run(play(server.url)) == "onetwo"
+    assert turn.read().model_seconds >= 2 * PAUSE
+
+
+def test_a_status_that_is_an_error_fails_the_span(tracing: Tracing) -> None:
+    async def play(url: str) -> int:
+        async with client() as http, http.stream("POST", f"{url}/v1?key=secret", json={}) as response:
+            await response.aread()
+            return response.status_code
+
+    with (
+        serving(lambda handler, body: send(handler, b"{}", status=503)) as server,
+        tracing.turn("a", "s") as turn,
+    ):
+        assert asyncio.run(play(server.url)) == 503
+    span = only(turn.read())
+    assert span.failed == "503"
+    assert "secret" not in repr(span)
+
+
+def test_a_connection_that_fails_fails_the_span(tracing: Tracing) -> None:
+    async def play(url: str) -> None:
+        async with client() as http:
+            await http.post(url, json={})
+
+    with serving(lambda handler, body: None) as server:
+        url = server.url
+    with tracing.turn("a", "s") as turn, pytest.raises(httpx.ConnectError):
+        asyncio.run(play(url))
+    assert only(turn.read()).failed == "ConnectError"
+
+
+def test_who_gives_up_ends_the_span(tracing: Tracing) -> None:
+    async def play(url: str) -> None:
+        async with client() as http, http.stream("POST", url, json={}) as response, asyncio.timeout(PAUSE / 2):
+            async for _ in response.aiter_bytes():
+                pass
+
+    with slow() as server, tracing.turn("a", "s") as turn, pytest.raises(TimeoutError):
+        asyncio.run(play(server.url))
+    span = only(turn.read())
+    assert span.failed == "CancelledError"
+    assert span.seconds < 2 * PAUSE
+
+
+def test_an_answer_that_is_left_unread_ends_the_span(tracing: Tracing) -> None:
+    async def play(url: str) -> None:
+        async with client() as http, http.stream("POST", url, json={}):
+            pass
+
+    with slow() as server, tracing.turn("a", "s") as turn:
+        asyncio.run(play(server.url))
+    assert only(turn.read()).failed is None
