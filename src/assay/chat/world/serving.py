@@ -36,7 +36,8 @@ class Loopback:
             raise UsageError(
                 f"'{host}' is not loopback, and the embedded world is not for others", hint="Use 127.0.0.1"
             )
-        self._app = _Stoppable(app)
+        self._app = app
+        self._stoppable: _Stoppable | None = None
         self._host = host
         self._socket: socket.socket | None = None
         self._server: uvicorn.Server | None = None
@@ -58,8 +59,9 @@ class Loopback:
         # asyncio sends small pieces at once only on sockets that say they are TCP; on others each answer takes 40 ms.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.bind((self._host, 0))
+        self._stoppable = _Stoppable(self._app)
         config = uvicorn.Config(
-            self._app,
+            self._stoppable,
             loop="asyncio",
             http="h11",
             ws="none",
@@ -91,13 +93,13 @@ class Loopback:
         self._stop()
 
     def _stop(self) -> None:
-        if self._server is not None and self._thread is not None:
-            self._app.stop()
+        if self._server is not None and self._thread is not None and self._stoppable is not None:
+            self._stoppable.stop()
             self._server.should_exit = True
             self._thread.join(_STOP_SECONDS)
         if self._socket is not None:
             self._socket.close()
-        self._socket = self._server = self._thread = None
+        self._socket = self._server = self._thread = self._stoppable = None
 
 
 def _is_loopback(host: str) -> bool:

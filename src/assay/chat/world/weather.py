@@ -81,7 +81,6 @@ class WeatherClient:
         if timeout <= 0 or retries < 0 or backoff < 0 or cache_seconds < 0:
             raise UsageError("a timeout must be above 0, and retries, backoff and cache_seconds not below")
         self._base = _address(base_url, embedded)
-        self._key = key
         self._timeout = timeout
         self._retries = retries
         self._backoff = backoff
@@ -89,7 +88,13 @@ class WeatherClient:
         self._embedded = embedded
         self._kept: dict[Hashable, tuple[float, _Answer]] = {}
         self._under_way: dict[Hashable, _Shared] = {}
-        self._http: httpx.AsyncClient | None = None
+        # Made here and not with the first question: reading certificates takes a tenth of a second.
+        self._http = httpx.AsyncClient(
+            # Loopback must not go through proxies; they are for the world outside.
+            transport=_Keyed(key, None if embedded else _proxy(self._base)),
+            timeout=timeout,
+            trust_env=not embedded,
+        )
 
     async def current(self, city: str) -> dict[str, Any]:
         """The weather in a city now."""
@@ -105,9 +110,7 @@ class WeatherClient:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._http is not None:
-            await self._http.aclose()
-            self._http = None
+        await self._http.aclose()
 
     # --- one question, asked once -----------------------------------------------------------------------------------
 
@@ -180,7 +183,7 @@ class WeatherClient:
         try:
             async with (
                 asyncio.timeout(self._timeout),
-                self._client().stream("GET", url, params=parameters, headers=headers) as response,
+                self._http.stream("GET", url, params=parameters, headers=headers) as response,
             ):
                 if response.status_code != 200:
                     raise _refusal(response, city)
@@ -196,16 +199,6 @@ class WeatherClient:
             raise _malformed() from None
         except httpx.TransportError:
             raise _TransientError("unavailable", "the weather service cannot be reached") from None
-
-    def _client(self) -> httpx.AsyncClient:
-        if self._http is None:
-            self._http = httpx.AsyncClient(
-                # Loopback must not go through proxies; they are for the world outside.
-                transport=_Keyed(self._key, None if self._embedded else _proxy(self._base)),
-                timeout=self._timeout,
-                trust_env=not self._embedded,
-            )
-        return self._http
 
 
 @dataclass(frozen=True, slots=True)

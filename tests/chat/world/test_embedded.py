@@ -1,0 +1,109 @@
+"""The embedded world as a whole: what is true in it is what its servers tell."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from tests.chat.world.serving import NOW, TLS
+
+from assay.chat import ChatbotEvaluator
+from assay.chat.domains.weather import read_truth
+from assay.chat.world.climate import cities
+from assay.chat.world.embedded import KEY, World
+from assay.chat.world.situation import Situation
+from assay.chat.world.weather import WeatherClient
+from assay.errors import UsageError
+
+
+def told(url: str, city: str, days: int, now: datetime | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    async def ask() -> tuple[dict[str, Any], dict[str, Any]]:
+        client = WeatherClient(url, KEY, timeout=10, embedded=True)
+        try:
+            with Situation(now=now).attached():
+                return await client.current(city), await client.forecast(city, days)
+        finally:
+            await client.aclose()
+
+    return asyncio.run(ask())
+
+
+def test_the_truth_is_what_the_client_is_told() -> None:
+    with World(seed=7) as world:
+        for number, city in enumerate(cities()[::45]):
+            now = NOW + timedelta(days=17 * number, hours=5 * number, minutes=13 * number, seconds=number)
+            name, days = f"{city.name},{city.country}", 1 + number % 5
+            current, forecast = told(world.weather_url, name, days, now)
+            assert world.truth(name, days, now) == {"current": current, "forecast": forecast["forecast"]}
+
+
+def test_the_worlds_own_clock_holds_where_nobody_says_what_time_it_is() -> None:
+    # Half an hour before midnight in Helsinki, when the next step of the forecast is tomorrow's.
+    now = datetime(2026, 1, 15, 21, 30, tzinfo=UTC)
+    with World(clock=lambda: now) as world:
+        current, forecast = told(world.weather_url, "Helsinki", 2, None)
+        assert world.truth("Helsinki", 2) == {"current": current, "forecast": forecast["forecast"]}
+    assert (current["date"], current["time"]) == ("2026-01-15", "23:30")
+    assert forecast["today"] == "2026-01-15"
+    assert [day["date"] for day in forecast["forecast"]] == ["2026-01-16", "2026-01-17"]
+
+
+def test_a_perfect_answer_is_perfectly_accurate() -> None:
+    truth = World(seed=3).truth("Lisbon", 3, NOW)
+    current, tomorrow = truth["current"], truth["forecast"][0]
+    scored = ChatbotEvaluator().evaluate_response(
+        user_query="What is the weather in Lisbon now and tomorrow?",
+        response=f"In Lisbon it is {current['temperature']} °C with {current['condition']} now. Tomorrow expect a high "
+        f"of {tomorrow['high']} °C and a low of {tomorrow['low']} °C with {tomorrow['condition']}.",
+        framework_name="x",
+        weather_data_used=truth,
+    )
+    assert scored["accuracy"]["measured"]
+    assert scored["accuracy"]["score"] == 1.0
+
+
+def test_the_truth_is_one_that_scoring_reads() -> None:
+    truth = read_truth(World().truth("Oslo", 5, NOW))
+    assert truth.subject == "Oslo"
+    assert truth.today == "2026-01-15"
+    assert len([fact for fact in truth.facts if fact.role == "high"]) == 5
+
+
+def test_the_same_seed_is_the_same_world() -> None:
+    assert World(5).truth("Oslo", 5, NOW) == World(5).truth("Oslo", 5, NOW)
+    assert World(5).truth("Oslo", 5, NOW) != World(6).truth("Oslo", 5, NOW)
+
+
+def test_an_unknown_city_has_no_truth() -> None:
+    with pytest.raises(UsageError, match=r"no city called 'Helsinky'.*Did you mean 'Helsinki'"):
+        World().truth("Helsinky", 1, NOW)
+
+
+def test_both_servers_run_on_loopback_and_stop() -> None:
+    before = threading.active_count()
+    world = World()
+    with pytest.raises(UsageError, match="does not run"):
+        world.weather_url  # noqa: B018
+    for _ in range(2):
+        with world:
+            urls = (world.weather_url, world.model_url)
+            assert all(url.startswith("http://127.0.0.1:") for url in urls)
+            assert world.model_url.endswith("/v1")
+            assert httpx.get(f"{world.model_url}/models", trust_env=False, verify=TLS).status_code in (200, 404)
+            with pytest.raises(UsageError, match="runs already"):
+                world.__enter__()
+        for url in urls:
+            with pytest.raises(httpx.ConnectError):
+                httpx.get(url, trust_env=False, verify=TLS)
+    assert threading.active_count() == before
+
+
+def test_what_fails_inside_stops_the_world_too() -> None:
+    before = threading.active_count()
+    with pytest.raises(RuntimeError, match="inside"), World():
+        raise RuntimeError("inside")
+    assert threading.active_count() == before

@@ -1,0 +1,188 @@
+"""Apps on loopback: up at once, gone at once, and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from tests.chat.world.serving import KEY, TLS, situation
+from tests.chat.world.serving import served as counted
+
+from assay.chat.world.serving import Loopback
+from assay.chat.world.situation import inject
+from assay.chat.world.weather import WeatherClient, WeatherError
+from assay.chat.world.weather_server import weather_app
+from assay.errors import UsageError
+
+QUICK = 1.0
+
+
+async def hello(_: Request) -> Response:
+    return PlainTextResponse("hello")
+
+
+async def sleepy(_: Request) -> Response:
+    await asyncio.sleep(60)
+    return PlainTextResponse("late")
+
+
+async def dripping(_: Request) -> Response:
+    async def drops() -> AsyncIterator[str]:
+        while True:
+            yield "drop"
+            await asyncio.sleep(0.01)
+
+    return StreamingResponse(drops())
+
+
+APP = Starlette(routes=[Route("/", hello), Route("/sleepy", sleepy), Route("/dripping", dripping)])
+
+
+def test_it_serves_on_loopback_and_then_no_more() -> None:
+    before = threading.active_count()
+    with Loopback(APP) as running:
+        url = running.url
+        assert url.startswith("http://127.0.0.1:")
+        assert httpx.get(url, trust_env=False, verify=TLS).text == "hello"
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(url, trust_env=False, verify=TLS)
+    assert threading.active_count() == before
+
+
+def test_several_serve_at_once_and_one_serves_again() -> None:
+    first = Loopback(APP)
+    with first, Loopback(APP) as second:
+        assert first.url != second.url
+        with pytest.raises(UsageError, match="runs already"):
+            first.__enter__()
+    with pytest.raises(UsageError, match="does not run"):
+        first.url  # noqa: B018
+    with first:
+        assert httpx.get(first.url, trust_env=False, verify=TLS).text == "hello"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "", "localhost", "example.org", "127.0.0.1.nip.io"])
+def test_nothing_but_loopback_is_served_on(host: str) -> None:
+    with pytest.raises(UsageError, match="not loopback"):
+        Loopback(APP, host)
+
+
+def test_ipv6_is_loopback_too() -> None:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with Loopback(APP, "::1") as running:
+        assert httpx.get(running.url, trust_env=False, verify=TLS).text == "hello"
+
+
+@pytest.mark.parametrize("path", ["/sleepy", "/dripping"])
+def test_the_end_does_not_wait_for_answers(path: str, capfd: pytest.CaptureFixture[str]) -> None:
+    started = threading.Event()
+    seen: list[object] = []
+
+    def ask(url: str) -> None:
+        try:
+            with httpx.stream("GET", url, trust_env=False, timeout=30) as response:
+                seen.append(response.status_code)
+                for _ in response.iter_bytes():
+                    started.set()
+        except httpx.HTTPError as error:
+            seen.append(error)
+
+    with Loopback(APP) as running:
+        asker = threading.Thread(target=ask, args=(running.url + path,))
+        asker.start()
+        if path == "/dripping":
+            assert started.wait(5)
+        else:
+            time.sleep(0.2)
+        start = time.monotonic()
+    assert time.monotonic() - start < QUICK
+    asker.join(5)
+    assert not asker.is_alive()
+    assert seen[0] in (503, 200)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_end_does_not_wait_for_a_timeout_fault_nor_for_idle_connections() -> None:
+    outcomes: list[str] = []
+
+    async def ask(url: str) -> None:
+        client = WeatherClient(url, KEY, timeout=30, retries=0, embedded=True)
+        await client.forecast("Oslo")
+        try:
+            with situation("timeout").attached():
+                await client.current("Oslo")
+        except WeatherError as error:
+            outcomes.append(error.kind)
+        await client.aclose()
+
+    with counted(weather_app()) as running:
+        asker = threading.Thread(target=lambda: asyncio.run(ask(running.url)))
+        asker.start()
+        while running.count < 2:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        start = time.monotonic()
+    assert time.monotonic() - start < QUICK
+    asker.join(5)
+    assert outcomes == ["unavailable"]
+
+
+def test_a_timeout_fault_ends_when_its_client_goes_away() -> None:
+    with Loopback(weather_app()) as running:
+        headers: dict[str, str] = {}
+        with situation("timeout").attached():
+            inject(headers)
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.get(
+                f"{running.url}/data/2.5/weather?appid=k&q=Oslo",
+                headers=headers,
+                timeout=0.3,
+                trust_env=False,
+                verify=TLS,
+            )
+        end = time.monotonic() + 2
+        assert running._stoppable is not None
+        while running._stoppable._running and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not running._stoppable._running
+
+
+def test_signals_stay_with_whoever_has_them() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with Loopback(APP):
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_nothing_is_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+    caplog.set_level(logging.INFO)
+    with Loopback(APP) as running:
+        httpx.get(running.url, trust_env=False, verify=TLS)
+    assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_small_answers_are_not_held_back() -> None:
+    # Without TCP_NODELAY each of these takes 40 ms.
+    with Loopback(APP) as running, httpx.Client(trust_env=False, verify=TLS) as client:
+        client.get(running.url)
+        times = []
+        for _ in range(20):
+            start = time.perf_counter()
+            client.get(running.url)
+            times.append(time.perf_counter() - start)
+    assert min(times) < 0.03
