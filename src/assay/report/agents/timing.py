@@ -131,8 +131,8 @@ def _accounts(found: Sequence[Accounts]) -> str:
     )
     if listed:
         items = "".join(
-            f"<li>{name(agent)} in {name(answer.scenario)}, repetition {answer.repetition + 1}, turn {answer.turn + 1}: "
-            f"{escape(what)}</li>"
+            f"<li>{name(agent)} in {name(answer.scenario)}, repetition {answer.repetition + 1}, "
+            f"turn {answer.turn + 1}: {escape(what)}</li>"
             for agent, answer, what in listed[:_MOST_LISTED]
         )
         more = f"<li>and {len(listed) - _MOST_LISTED:,} more</li>" if len(listed) > _MOST_LISTED else ""
