@@ -42,7 +42,7 @@ class Fault:
 
     kind: str
     times: int | None = None
-    """How many requests of the turn it hits; None for all."""
+    """How many requests of the turn it hits, counted for each question to the weather service apart; None for all."""
 
     @classmethod
     def parse(cls, text: str) -> Fault:
