@@ -11,7 +11,6 @@ from assay.report.charts.parts import (
     in_order,
     interval_fields,
     model_color,
-    model_dash,
     model_shape,
     models_of,
     points_with_intervals,
@@ -178,11 +177,7 @@ def passes_by_k(*, rows: Rows) -> Panels:
             some,
             height=200,
             layer=[
-                {
-                    "mark": {"type": "line", "strokeWidth": 1.8, "aria": False},
-                    # The points' legend has room for colour and shape; the dashes only repeat it.
-                    "encoding": place | {"strokeDash": {**model_dash(models), "legend": None}},
-                },
+                {"mark": {"type": "line", "strokeWidth": 1.8, "aria": False}, "encoding": place},
                 {
                     "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
                     "encoding": place

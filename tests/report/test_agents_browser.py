@@ -1,0 +1,191 @@
+"""The page of agents in a real browser: the script computes what Python does, and nothing breaks on a phone."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
+from tests.report.test_browser import CHROMIUM, DARK, LIGHT, opened
+
+from assay.chat.scoring import Scores
+from assay.compare.overall import ALIKE, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
+from assay.report.agents import write
+from assay.report.agents.standing import range_words, sentence, shown
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+
+HOSTILE_AGENTS = tuple(f"{text} {agent}" for text, agent in zip(HOSTILE, AGENTS, strict=False))
+
+# Runs in a page around the one that is tried, whose policy lets nobody else's script in: does the steps one after the
+# other, and after each notes what the page says.
+_TRY = """
+onload = async () => {
+  const page = document.querySelector("iframe").contentDocument;
+  const ready = () => page.documentElement.dataset.overall === "done" && page.documentElement.dataset.charts === "done";
+  while (!ready()) await new Promise((next) => setTimeout(next, 50));
+  const said = (selector) => [...page.querySelectorAll(selector)].map((one) => one.textContent);
+  const look = () => ({
+    sentence: page.querySelector('[data-overall="sentence"]').textContent,
+    order: [...page.querySelectorAll("[data-agent]")].map((row) => Number(row.dataset.agent)),
+    values: said("[data-agent] .value"),
+    ranks: said("[data-agent] .rank"),
+    criteria: said(".weight.criterion small"),
+    groups: Object.fromEntries(
+      [...page.querySelectorAll(".weight.group")].map((row) => [row.dataset.group, row.lastElementChild.textContent])
+    ),
+    weights: said(".weight.criterion output"),
+    stale: page.querySelector("#overall").classList.contains("stale"),
+    note: [...page.querySelectorAll(".stale-note")].some((note) => !note.hidden),
+    pressed: [...page.querySelectorAll("[aria-pressed=true]")].map((one) => one.textContent),
+    disabled: page.querySelectorAll("input:disabled, .presets button:disabled").length,
+  });
+  const seen = [look()];
+  for (const step of STEPS) {
+    if (step.press) page.querySelector(step.press).click();
+    for (const [selector, value] of Object.entries(step.set ?? {})) {
+      const input = page.querySelector(`${selector} input`);
+      input.value = value;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    seen.push(look());
+  }
+  document.body.dataset.width = page.documentElement.scrollWidth;
+  document.body.dataset.seen = JSON.stringify(seen);
+};
+"""
+
+
+def tried(page: Path, steps: list[dict[str, Any]], *, width: int = 1200) -> tuple[list[dict[str, Any]], int]:
+    """What the page says at first and after each step, and how wide it is; the console must stay silent."""
+    frame = page.with_suffix(".frame.html")
+    script = f"const STEPS = {json.dumps(steps)};{_TRY}"
+    frame.write_text(
+        f'<iframe src="{page.name}" width="{width}" height="900"></iframe><script>{script}</script>', encoding="utf-8"
+    )
+    dom, console = opened(frame, page.parent / "profile")
+    assert console == []
+    (seen,) = re.findall(r'data-seen="([^"]*)"', dom)
+    (wide,) = re.findall(r'data-width="(\d+)"', dom)
+    return json.loads(html.unescape(seen)), int(wide)
+
+
+def expected(means: Means, weights: Weights) -> dict[str, Any]:
+    """What Python says at these weights."""
+    now = standing(means, weights)
+    order = now.order or means.agents
+    own, of_groups = ranges(means, weights), group_ranges(means, weights)
+    places = {criterion.name: range_words(own.get(criterion.name)) for criterion in means.criteria}
+    shared = [group for group in means.groups if sum(one.group == group for one in means.criteria) > 1]
+    # The page lists criteria by their groups.
+    listed = [one.name for group in means.groups for one in means.criteria if one.group == group]
+    return {
+        "sentence": text(sentence(now)),
+        "order": [means.agents.index(agent) for agent in order],
+        "values": [shown(now.values[agent], 3) if now.values else "–" for agent in order],
+        "ranks": [str(rank) if now.values else "–" for rank in range(1, len(order) + 1)],
+        "criteria": [text(places[name]) for name in listed],
+        "groups": {str(means.groups.index(group)): text(range_words(of_groups.get(group))) for group in shared},
+        "weights": [f"{weights.criteria.get(name, 1.0):g}" for name in listed],
+    }
+
+
+def text(markup: str) -> str:
+    return html.unescape(re.sub(r"</?bdi>", "", markup))
+
+
+def moves(found: Overall) -> list[tuple[dict[str, Any], Weights]]:
+    """Steps on the page, with the weights that they lead to."""
+    means = found.means
+    at = {criterion.name: place for place, criterion in enumerate(means.criteria)}
+    names = ("implementation_effort", "accuracy", "trials_passed")
+    effort, accuracy, passed = (f'[data-criterion="{at[name]}"]' for name in names)
+    kept = PRESETS["nothing may go wrong"].groups
+    building = f'[data-group="{means.groups.index("developer experience")}"]'
+    nothing = {f'[data-criterion="{place}"]': 0 for place in at.values()}
+    return [
+        ({"set": {effort: 0}}, Weights({"implementation_effort": 0})),
+        ({"set": {accuracy: 4.75}}, Weights({"implementation_effort": 0, "accuracy": 4.75})),
+        (
+            {"set": {building: 0.25}},
+            Weights({"implementation_effort": 0, "accuracy": 4.75}, {"developer experience": 0.25}),
+        ),
+        ({"press": "[data-reset]"}, ALIKE),
+        *(({"press": f'[data-preset="{name}"]'}, weights) for name, weights in PRESETS.items()),
+        ({"set": nothing}, Weights(dict.fromkeys(at, 0.0), kept)),
+        ({"set": {passed: 5}}, Weights(dict.fromkeys(at, 0.0) | {"trials_passed": 5}, kept)),
+    ]
+
+
+@pytest.fixture(scope="module")
+def plausible() -> Scores:
+    return scores(scenarios=16, repetitions=2)
+
+
+def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path) -> None:
+    found = overall(plausible)
+    steps = moves(found)
+    seen, _ = tried(write(plausible, tmp_path / "page.html"), [step for step, _ in steps])
+    wanted = [ALIKE, *(weights for _, weights in steps)]
+    for saw, weights in zip(seen, wanted, strict=True):
+        for field, value in expected(found.means, weights).items():
+            assert saw[field] == value, (field, weights)
+        assert saw["disabled"] == 0
+    # The moves change the winner; otherwise this would say little.
+    assert len({saw["order"][0] for saw in seen}) > 1
+    assert len({saw["sentence"] for saw in seen}) >= 6
+    # Intervals are those of the weights at first, and say so as soon as others are set.
+    assert [saw["stale"] for saw in seen] == [saw["note"] for saw in seen]
+    assert [saw["stale"] for saw in seen] == [weights != ALIKE for weights in wanted]
+    assert seen[0]["pressed"] == ["all alike"]
+    assert seen[1]["pressed"] == []
+
+
+def test_a_tie_is_one_in_the_script_too(plausible: Scores, tmp_path: Path) -> None:
+    alike = [answer for answer in plausible.answers if answer.agent == "google-adk"]
+    twins = (*alike, *(replace(answer, agent="twin") for answer in alike))
+    given = Scores(twins, plausible.metrics, plausible.seed)
+    found = overall(given)
+    assert found.standing.winners == ("google-adk", "twin")
+    seen, _ = tried(write(given, tmp_path / "page.html"), [{"set": {'[data-criterion="1"]': 3}}])
+    weights = Weights({found.means.criteria[1].name: 3})
+    for saw, set_ in zip(seen, (ALIKE, weights), strict=True):
+        for field, value in expected(found.means, set_).items():
+            assert saw[field] == value, field
+    assert "tie for first" in seen[1]["sentence"]
+
+
+def test_hostile_text_runs_nowhere_and_fits_a_phone(tmp_path: Path) -> None:
+    given = scores(HOSTILE_AGENTS, scenarios=12, repetitions=2, hostile=True)
+    page = write(given, tmp_path / "page.html", experience=experience(HOSTILE_AGENTS), notes=HOSTILE, suite=HOSTILE[4])
+    seen, width = tried(page, [{"set": {'[data-criterion="9"]': 0}}], width=390)
+    assert width == 390
+    means = overall(given).means
+    assert seen[1]["sentence"] == expected(means, Weights({means.criteria[9].name: 0}))["sentence"]
+    dom, console = opened(page, tmp_path / "second", scheme=DARK)
+    assert console == []
+    assert "<title>5 agents side by side</title>" in dom
+    assert re.search(r'<html[^>]* data-charts="done"', dom)
+    assert "data-error" not in re.sub(r"<script\b.*?</script>", "", dom, flags=re.DOTALL)
+
+
+def test_a_link_opens_what_it_leads_to(plausible: Scores, tmp_path: Path) -> None:
+    page = write(plausible, tmp_path / "page.html")
+    frame = tmp_path / "frame.html"
+    frame.write_text(
+        f'<iframe src="{page.name}#s3-a2" width="1200" height="900"></iframe><script>'
+        "onload = async () => { const page = document.querySelector('iframe').contentDocument;"
+        "while (page.documentElement.dataset.charts !== 'done') await new Promise((next) => setTimeout(next, 50));"
+        "document.body.dataset.open = page.getElementById('s3-a2').closest('details').open;"
+        "document.body.dataset.others = page.querySelectorAll('details.scenario[open]').length; };</script>",
+        encoding="utf-8",
+    )
+    dom, console = opened(frame, tmp_path / "profile", scheme=LIGHT)
+    assert console == []
+    assert 'data-open="true"' in dom
+    assert 'data-others="1"' in dom
