@@ -111,8 +111,8 @@ class ReferenceAssistant:
 
 @asynccontextmanager
 async def opened(world: World) -> AsyncIterator[ReferenceAssistant]:
-    """The assistant in a world; patient enough for loopback."""
-    weather = WeatherClient(world.weather_url, "none", timeout=0.6, retries=1, backoff=0.02, embedded=True)
+    """The assistant in a world; patient enough for a busy machine."""
+    weather = WeatherClient(world.weather_url, "none", timeout=2.0, retries=1, backoff=0.02, embedded=True)
     setup = Setup(model="scripted", model_url=world.model_url, weather=weather, preferences=Preferences())
     try:
         async with openai_client(setup) as client:
@@ -121,7 +121,7 @@ async def opened(world: World) -> AsyncIterator[ReferenceAssistant]:
         await weather.aclose()
 
 
-async def play(suite: Suite, world: World, *, at_once: int = 8) -> list[Transcript]:
+async def play(suite: Suite, world: World, *, at_once: int = 6) -> list[Transcript]:
     """Lead the assistant through all scenarios of a suite."""
     free = asyncio.Semaphore(at_once)
     async with opened(world) as assistant:
