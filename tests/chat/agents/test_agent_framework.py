@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.chat.agents.assistant import AssistantLaws
+from tests.chat.agents.many import ManyConversations
 
 
-class TestAgentFramework(AssistantLaws):
+class TestAgentFramework(AssistantLaws, ManyConversations):
     name = "agent-framework"
     limit_error = "calls of the model in a turn is exceeded"
     forgets_failed_turns = True
