@@ -348,7 +348,7 @@ class _Answer:
         self.created = created
         self.fingerprint = fingerprint
         self.text = move.text
-        self.calls = [
+        self.calls: list[dict[str, Any]] = [
             {
                 "id": f"call_{_digest(digest, at)[:24]}",
                 "type": "function",

@@ -6,8 +6,10 @@ import random
 import re
 from dataclasses import dataclass
 
+# m/s from which wind is felt as such.
 _WINDY = 9.0
-_LIKELY = 40.0
+# From this chance of rain on, in %, one had better be prepared.
+LIKELY = 40.0
 _KINDS: tuple[tuple[str, str], ...] = (
     ("thunderstorm", r"thunder|storm|squall|tornado"),
     ("snow", r"snow|sleet|blizzard|flurr"),
@@ -18,11 +20,29 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("clear", r"clear|sun"),
 )
 _ACTIVITIES = {
-    "run": "running", "jog": "jogging", "cycle": "cycling", "bike": "cycling", "biking": "cycling", "hike": "hiking",
-    "picnic": "a picnic", "beach": "the beach", "swim": "swimming", "walk": "a walk", "walking": "a walk", "bbq": "a barbecue",
-    "barbecue": "a barbecue", "ski": "skiing", "sail": "sailing", "garden": "gardening", "camp": "camping", "bike ride": "a bike ride",
-    "laundry": "drying laundry outside", "festival": "the festival", "excursion": "an excursion", "stroll": "a stroll",
-}  # fmt: skip
+    "run": "running",
+    "jog": "jogging",
+    "cycle": "cycling",
+    "bike": "cycling",
+    "biking": "cycling",
+    "hike": "hiking",
+    "picnic": "a picnic",
+    "beach": "the beach",
+    "swim": "swimming",
+    "walk": "a walk",
+    "walking": "a walk",
+    "bbq": "a barbecue",
+    "barbecue": "a barbecue",
+    "ski": "skiing",
+    "sail": "sailing",
+    "garden": "gardening",
+    "camp": "camping",
+    "bike ride": "a bike ride",
+    "laundry": "drying laundry outside",
+    "festival": "the festival",
+    "excursion": "an excursion",
+    "stroll": "a stroll",
+}
 _ANYTHING = frozenset({"outdoor", "outdoors", "outside", "indoor", "indoors", "activity", "activities"})
 
 
@@ -35,80 +55,96 @@ class Sky:
     feels: float
     """In °C."""
     windy: bool = False
-    likely_wet: bool = False
-    """Whether it may well get wet although the sky is told to be dry."""
+    chance: float = 0.0
+    """Of rain or snow, in %."""
 
     @property
-    def wet(self) -> bool:
+    def is_wet(self) -> bool:
         return self.kind in ("thunderstorm", "snow", "rain", "drizzle")
 
     @property
-    def inviting(self) -> bool:
+    def may_get_wet(self) -> bool:
+        """Whether it may well rain or snow although the sky is told to be dry."""
+        return not self.is_wet and self.chance >= LIKELY
+
+    @property
+    def is_inviting(self) -> bool:
         """Whether one would like to be outside."""
-        return not self.wet and not self.windy and 4.0 <= self.feels <= 30.0
+        return not self.is_wet and not self.windy and 4.0 <= self.feels <= 30.0
+
+    def is_so(self, state: str) -> bool:
+        """Whether a word fits: a kind, 'cold', 'warm' or 'hot'. A thunderstorm rains, and so does drizzle."""
+        if state == "rain":
+            return self.kind in ("rain", "drizzle", "thunderstorm")
+        by_feeling = {"cold": self.feels <= 10.0, "warm": self.feels >= 18.0, "hot": self.feels >= 27.0}
+        return by_feeling.get(state, self.kind == state)
 
 
-def sky_of(condition: str, feels: float, wind: float | None, *, chance: float | None = None) -> Sky:
+def sky_of(condition: str, feels: float, wind: float | None = None, chance: float | None = None) -> Sky:
     """The sky that a tool's words and figures describe."""
     kind = next((name for name, pattern in _KINDS if re.search(pattern, condition)), "")
-    return Sky(kind, feels, windy=wind is not None and wind >= _WINDY, likely_wet=(chance or 0.0) >= _LIKELY)
+    return Sky(kind, feels, windy=wind is not None and wind >= _WINDY, chance=chance or 0.0)
 
 
-def kit(sky: Sky) -> tuple[list[str], str]:
-    """What to take along, and why."""
+def kit(sky: Sky, when: str = "") -> tuple[list[str], str]:
+    """What to take along, the most needful first, and why; `when` says for which day, where there are several."""
+    day = f" {when}" if when else ""
     feels = sky.feels
     match sky.kind:
         case "thunderstorm":
-            return ["a raincoat", "sturdy shoes", "an umbrella"], "because thunderstorms bring sudden downpours"
+            return ["a raincoat", "sturdy shoes", "an umbrella"], f"because of the thunderstorms{day}"
         case "snow":
-            return ["a warm coat", "snow boots", "gloves"], "because snow makes the streets slippery"
+            return ["a warm coat", "snow boots", "gloves"], f"because of the snow{day}"
         case "rain" | "drizzle":
             wear = "a waterproof jacket" if feels <= 18 else "a light raincoat"
             extra = "warm layers" if feels <= 8 else "sturdy shoes"
-            reason = "because of the rain" if sky.kind == "rain" else "because of the drizzle"
-            return ["an umbrella", wear, extra], reason
+            return ["an umbrella", wear, extra], f"because of the {sky.kind}{day}"
     if feels <= 0:
-        return ["a warm coat", "a scarf", "gloves"], "because it is freezing"
+        return ["a warm coat", "a scarf", "gloves"], f"because it is freezing{day}"
     if feels <= 10:
-        return ["a warm jacket", "a scarf", "a hat"], "because it is cold"
+        return ["a warm jacket", "a scarf", "a hat"], f"because it is cold{day}"
     if feels <= 18:
-        return ["a light jacket", "a sweater"], "because it is rather cool"
+        return ["a windbreaker" if sky.windy else "a light jacket", "a sweater"], f"because it is rather cool{day}"
     if feels <= 25:
-        return ["light clothes", "a thin sweater for the evening"], "because it is mild"
-    return ["light clothing", "sunscreen", "a water bottle"], "because it is hot"
+        return ["light clothes", "a thin sweater"], f"because it is mild{day}"
+    return ["light clothing", "sunscreen", "a water bottle"], f"because it is hot{day}"
 
 
 def umbrella_advice(draw: random.Random, sky: Sky) -> str:
     """Whether to take an umbrella."""
-    if sky.wet and sky.kind != "snow":
-        return draw.choice(("So yes, take an umbrella with you.", "Yes, an umbrella is a good idea."))
     if sky.kind == "snow":
         return "A hood helps more than an umbrella here."
-    if sky.likely_wet:
-        return "To be safe, take an umbrella in case it rains."
+    if sky.is_wet:
+        return draw.choice(("So yes, take an umbrella with you.", "Yes, an umbrella is a good idea."))
+    if sky.may_get_wet:
+        return f"To be safe, take an umbrella in case it {falls(sky)} (the chance is {sky.chance:g}%)."
     return draw.choice(
         ("You won't need an umbrella, because it is dry.", "There is no need for an umbrella, because it stays dry.")
     )
 
 
+def falls(sky: Sky) -> str:
+    """What may come down."""
+    return "snows" if sky.feels <= 0 else "rains"
+
+
 def activity_advice(draw: random.Random, topic: str, sky: Sky) -> str:
     """Whether something is a good idea in this weather."""
     if topic in _ANYTHING:
-        if sky.inviting:
-            return draw.choice(
-                (
-                    "It is a good time to be outside: consider a walk in the park.",
-                    "A walk or a bike ride would be pleasant.",
-                )
-            )
-        return draw.choice(
+        options = (
             (
+                "It is a good time to be outside: consider a walk in the park.",
+                "A walk or a bike ride would be pleasant.",
+            )
+            if sky.is_inviting
+            else (
                 "It is better to stay inside: consider a museum or a café.",
-                "An indoor plan such as a museum is the better choice.",
+                "I suggest something indoors, like a museum.",
             )
         )
+        return draw.choice(options)
     name = _ACTIVITIES.get(topic, topic)
-    if sky.inviting:
+    if sky.is_inviting:
         return draw.choice((f"The weather is good enough for {name}.", f"So yes, {name} is a good idea."))
     return draw.choice(
         (f"I would put off {name}, or look for something indoors.", f"It is better to move {name} to another time.")

@@ -1,4 +1,4 @@
-"""Which words of a message name cities: those of the gazetteer, and unknown names where a city would stand."""
+"""Which words of a message name cities: known ones however they are typed, and unknown ones where a city stands."""
 
 from __future__ import annotations
 
@@ -8,24 +8,37 @@ import re
 from assay.chat.domain import DOMAINS
 from assay.chat.lexicon import compile_lexicon
 from assay.chat.places import main_name, words_of
-from assay.chat.text import Reader
+from assay.chat.text import Reader, Reading
+from assay.chat.world import climate
 
 # Words that follow "in" or "for" with a capital letter and are no city.
-_NO_CITY = frozenset(
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "spring", "summer", "autumn", "fall", "winter", "christmas", "easter", "midsummer", "fahrenheit", "celsius", "kelvin", "imperial", "metric", "i", "the", "my", "your", "our", "a", "an", "this", "that", "english", "general", "today", "tomorrow", "tonight", "now", "here", "there", "it", "me", "you", "us", "them", "what", "which", "how", "when", "where", "please", "centigrade", "weekend", "week", "morning", "afternoon", "evening", "night", "detail", "details", "short", "case", "fact", "ireland's", "advance", "total", "outdoor", "indoor", "running", "cycling", "hiking", "walking"]
-)
-_AFTER = r"(?:in|for|at|to|near|of|about|from|around)"
-_UNKNOWN = re.compile(rf"\b{_AFTER}\s+((?:[A-ZÀ-Þ][\w'’-]+)(?:\s+[A-ZÀ-Þ][\w'’-]+){{0,2}})")
+_NO_CITY_WORDS = """
+monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
+october november december spring summer autumn fall winter christmas easter midsummer fahrenheit celsius kelvin imperial
+metric i the my your our a an this that english general today tomorrow tonight now here there it me you us them what
+which how when where please centigrade weekend week morning afternoon evening night detail details short case fact
+advance total outdoor indoor running cycling hiking walking
+"""
+# Words of conversations about the weather that are cities somewhere.
+_ORDINARY_WORDS = """
+should could would may can best nice is are was will do does hot most same much many worth carry split bring go mobile
+sale reading date enterprise spring surprise orange along independence sandy rest sunset sunrise cork bath
+"""
+_NO_CITY = frozenset(_NO_CITY_WORDS.split())
+_ORDINARY = frozenset(_ORDINARY_WORDS.split())
+_UNKNOWN = re.compile(r"\b(?:in|for|at|to|near|of|about|from|around)\s+([A-ZÀ-Þ][\w'’-]+(?:\s+[A-ZÀ-Þ][\w'’-]+){0,2})")
 _UNKNOWN_LOWER = re.compile(
     r"\b(?:weather|forecast|temperature|raining|snowing|sunny|cold|warm|hot|windy)\s+(?:like\s+)?(?:in|for|at)\s+"
     r"([a-z][a-z'’-]{2,}(?:\s[a-z][a-z'’-]{2,})?)\s*[?.!]*\s*$"
 )
+_BEFORE_CITIES = frozenset({"in", "at", "for", "to"})
+_BESIDE_CITIES = frozenset({"or", "and", "vs", "versus", "than"})
 _SMALL = frozenset({"de", "del", "la", "of", "am", "an", "der", "do", "da", "di", "sur", "el"})
-# Capital letters at the head of a sentence, and words of ours that also are cities somewhere.
-_ORDINARY = frozenset(
-    ["should", "could", "would", "may", "can", "best", "nice", "is", "are", "was", "will", "do", "does", "hot", "most", "same", "much", "many", "worth", "carry", "split", "bring", "go", "mobile", "sale", "reading", "date", "enterprise", "spring", "surprise", "orange", "along", "independence", "sandy", "rest", "sunset", "sunrise"]
-)
-_LARGEST_RUN = 6
+_MOST = 6
+_LONGEST_NAME = 4
+_SHORTEST_NAME = 3
+
+_Found = list[tuple[int, int, str]]
 
 
 @functools.cache
@@ -36,32 +49,86 @@ def reader() -> Reader:
 
 def cities_in(text: str) -> list[str]:
     """The cities that a message names, in its order, each once."""
-    found: list[tuple[int, int, str]] = []
-    for place in reader().read(text).places:
-        written = text[place.start : place.end]
-        before = text[: place.start].split()
-        if written.lower() in _ORDINARY and not (before and before[-1].lower() in ("in", "for", "at", "to")):
-            continue
-        found.append((place.start, place.end, _display(written)))
+    reading = reader().read(text)
+    found: _Found = [
+        (place.start, place.end, text[place.start : place.end])
+        for place in reading.places
+        if not _is_ordinary(reading, place.first, place.last)
+    ]
+    for first, last in _known_runs(reading):
+        _add(found, reading.starts[first], reading.ends[last], text)
     for pattern in (_UNKNOWN, _UNKNOWN_LOWER):
         for match in pattern.finditer(text):
-            start, end = match.span(1)
-            if any(start < stop and begin < end for begin, stop, _ in found):
-                continue
             words = match.group(1).split()
             while words and words[-1].lower() in _NO_CITY:
                 words.pop()
             if words and words[0].lower() not in _NO_CITY:
-                found.append((start, end, _display(" ".join(words))))
+                _add(found, match.start(1), match.start(1) + len(" ".join(words)), text)
     names: dict[str, str] = {}
-    for _, _, name in sorted(found)[:_LARGEST_RUN]:
-        names.setdefault(same_name(name), name)
+    for _, _, written in sorted(found)[:_MOST]:
+        names.setdefault(same_name(written), _display(written))
     return list(names.values())
 
 
 def same_name(city: str) -> str:
     """What two names of one city share."""
     return main_name(words_of(city.split(",")[0]))
+
+
+def _known_runs(reading: Reading) -> list[tuple[int, int]]:
+    """First and last tokens of runs of words that name a city of the world, however they are typed."""
+    tokens = reading.tokens
+    found = []
+    at = 0
+    while at < len(tokens):
+        for last in range(min(at + _LONGEST_NAME, len(tokens)) - 1, at - 1, -1):
+            run = reading.text[reading.starts[at] : reading.ends[last]]
+            if tokens[at].kind != "word" or tokens[last].kind != "word" or "," in run or len(run) < _SHORTEST_NAME:
+                continue
+            if climate.find(run) is None:
+                continue
+            if not _is_ordinary(reading, at, last):
+                found.append((at, last))
+                at = last
+                break
+        at += 1
+    return found
+
+
+def is_everyday(city: str) -> bool:
+    """Whether a city is called like an everyday word, so that it needs an "in" to be taken for a city."""
+    return city.lower() in _ORDINARY or city.lower() in _everyday()
+
+
+def _is_ordinary(reading: Reading, first: int, last: int) -> bool:
+    """Whether a name is rather an everyday word here: Nice and Split are cities after "in", and beside "or"."""
+    token = reading.tokens[first]
+    if last > first:
+        return False
+    ordinary = token.text in _ORDINARY or token.text in reader().function_words or bool(token.phrases)
+    if not token.capital:
+        before = reading.tokens[first - 1].text if first else ""
+        after = reading.tokens[last + 1].kind if last + 1 < len(reading.tokens) else ""
+        if before == "in" and after != "word" and token.text not in _NO_CITY:
+            return False
+        return ordinary or (token.text in _everyday() and before not in _BEFORE_CITIES)
+    around = {reading.tokens[at].text for at in (first - 1, last + 1) if 0 <= at < len(reading.tokens)}
+    is_placed = bool(around & _BESIDE_CITIES) or (first > 0 and reading.tokens[first - 1].text in _BEFORE_CITIES)
+    return ordinary and not (is_placed and token.text not in _NO_CITY)
+
+
+@functools.cache
+def _everyday() -> frozenset[str]:
+    """Words that the language's file knows as everyday ones as well as cities."""
+    return frozenset(str(reader().lexicon.language["ordinary_names"]).split())
+
+
+def _add(found: _Found, start: int, end: int, text: str) -> None:
+    """Add a name, unless a part of it is found already; a longer one takes the place of what it contains."""
+    inside = [one for one in found if start <= one[0] and one[1] <= end]
+    others = [one for one in found if one not in inside and one[0] < end and start < one[1]]
+    if not others:
+        found[:] = [*[one for one in found if one not in inside], (start, end, text[start:end])]
 
 
 def _display(written: str) -> str:

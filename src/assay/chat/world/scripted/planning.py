@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.chat.world.scripted.cities import same_name
+from assay.chat.world.scripted.context import Need
 from assay.chat.world.scripted.conversation import Exchange, Outcome
 from assay.chat.world.scripted.insights import Liking, read_liking
-from assay.chat.world.scripted.understanding import Need
-from assay.chat.world.scripted.weather_data import Now, Outlook, Trouble, cause, read_now, read_outlook
+from assay.chat.world.scripted.weather_data import Now, Outlook, Trouble, read_now, read_outlook
 
 CURRENT, FORECAST = "get_current_weather", "get_weather_forecast"
 PREFERENCES, LEARN = "get_user_preferences", "update_user_preferences_from_insight"
@@ -118,9 +118,11 @@ def known_liking(exchanges: Sequence[Exchange], needs: Sequence[Need], toolbox: 
     results: list[Any] = []
     told: list[str] = []
     for exchange, need in zip(exchanges, needs, strict=True):
-        for outcome in exchange.outcomes:
-            if outcome.failure is None and toolbox.role_of(outcome.name) in (PREFERENCES, LEARN):
-                results.append(outcome.result)
+        results += [
+            outcome.result
+            for outcome in exchange.outcomes
+            if outcome.failure is None and toolbox.role_of(outcome.name) in (PREFERENCES, LEARN)
+        ]
         told += [insight.told for insight in need.request.insights]
     return read_liking(results, told)
 
@@ -140,7 +142,7 @@ def next_calls(need: Need, found: Findings, liking: Liking, toolbox: Toolbox, *,
     insights = need.request.insights
     if insights and found.learned is None and toolbox.has(LEARN):
         calls.append(toolbox.use(LEARN, insight="; ".join(insight.told for insight in insights)))
-    if need.asks in ("weather", "advice"):
+    if need.is_about_weather:
         cities = need.cities or ((liking.home,) if liking.home else ())
         for city in cities[:MOST_CITIES]:
             calls += _weather_calls(need, city, found, toolbox)
@@ -163,9 +165,16 @@ def _wants_preferences(need: Need, knows_user: bool) -> bool:
 def _weather_calls(need: Need, city: str, found: Findings, toolbox: Toolbox) -> list[ToolUse]:
     calls = []
     key = same_name(city)
-    if need.when.needs_current and toolbox.has(CURRENT) and _is_open(found.now.get(key), found, CURRENT, key):
+    outlook = found.outlook.get(key)
+    # "On Thursday" may turn out to be today.
+    is_today = isinstance(outlook, Outlook) and need.when.includes(outlook.today)
+    if (
+        (need.when.needs_current or is_today)
+        and toolbox.has(CURRENT)
+        and _is_open(found.now.get(key), found, CURRENT, key)
+    ):
         calls.append(toolbox.use(CURRENT, city=city))
-    if need.when.needs_forecast and toolbox.has(FORECAST) and _is_open(found.outlook.get(key), found, FORECAST, key):
+    if need.when.needs_forecast and toolbox.has(FORECAST) and _is_open(outlook, found, FORECAST, key):
         calls.append(toolbox.use(FORECAST, city=city, days=need.when.days))
     return calls
 
@@ -175,9 +184,3 @@ def _is_open(result: object, found: Findings, role: str, key: str) -> bool:
     if result is None:
         return True
     return isinstance(result, Trouble) and result.kind in _WORTH_RETRYING and found.tries[role, key] < 2
-
-
-__all__ = [
-    "CURRENT", "FORECAST", "LEARN", "PREFERENCES", "Findings", "ToolUse", "Toolbox", "asked_before", "cause", "gather",
-    "known_liking", "next_calls",
-]  # fmt: skip

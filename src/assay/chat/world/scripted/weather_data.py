@@ -17,15 +17,16 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 _PLAIN = re.compile(r"[a-z][a-z /,'-]*", re.IGNORECASE)
 # The ways in which a text addresses whoever reads it; no weather service describes the sky so.
 _ADDRESSES = re.compile(
-    r"\b(?:ignore|disregard|instruction|instead|assistant|system|prompt|you must|you are|tell the user|say that|reply|respond"
-    r"|reveal|forget|important|user)\b",
+    r"\b(?:ignore|disregard|instruction|instead|assistant|system|prompt|you must|you are|tell the user|say that|reply"
+    r"|respond|reveal|forget|important|user)\b",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\b(?:(?:very |light |moderate |heavy |extreme |freezing |ragged |scattered |few |broken |overcast |clear |shower |intensity "
-    r"|a few |partly |mostly |patchy |thick )*)"
-    r"(?:thunderstorms?(?: with (?:(?:light|heavy) )?(?:rain|drizzle))?|snow(?: showers?)?|sleet|rain(?: and snow)?|showers?|drizzle"
-    r"(?: rain)?|sky|skies|clouds?|cloudy|mist|fog|haze|smoke|dust|sand|squalls?|tornado|sunny|sunshine|clear|overcast)\b",
+    r"\b(?:(?:very|light|moderate|heavy|extreme|freezing|ragged|scattered|a few|few|broken|overcast|clear|shower"
+    r"|intensity|partly|mostly|patchy|thick) )*"
+    r"(?:thunderstorms?(?: with (?:(?:light|heavy) )?(?:rain|drizzle))?|snow(?: showers?)?|sleet|rain(?: and snow)?"
+    r"|showers?|drizzle(?: rain)?|sky|skies|clouds?|cloudy|mist|fog|haze|smoke|dust|sand|squalls?|tornado|sunny"
+    r"|sunshine|clear|overcast)\b",
     re.IGNORECASE,
 )
 _UNREADABLE = ""
@@ -84,7 +85,7 @@ class Outlook:
     """The days to come in a city."""
 
     city: str
-    today: date | None
+    today: date
     days: tuple[Day, ...]
     was_kelvin: bool = False
     was_strange: bool = False
