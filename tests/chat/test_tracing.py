@@ -157,6 +157,15 @@ def test_a_call_has_its_arguments_result_and_duration() -> None:
     assert call.duration == pytest.approx(0.002)
 
 
+def test_calls_of_an_older_adk_are_read() -> None:
+    older = {
+        "gcp__vertex__agent__tool_call_args": '{"city": "Oslo"}',
+        "gcp__vertex__agent__tool_response": '{"temperature": 1}',
+    }
+    (call,) = read(tool(1, 3, **older)).tool_calls
+    assert (call.arguments, call.result) == ({"city": "Oslo"}, {"temperature": 1})
+
+
 @pytest.mark.parametrize("nothing", [None, "", "None", "{}", "null"])
 def test_no_arguments_are_none(nothing: str | None) -> None:
     more = {} if nothing is None else {"gen_ai__tool__call__arguments": nothing}

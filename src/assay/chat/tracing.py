@@ -192,10 +192,13 @@ def _tokens(spans: Sequence[Span], within: Mapping[str | None, Sequence[Span]], 
 
 
 def _call_of(span: Span) -> dict[str, Any]:
-    result = parsed(span.attributes.get("gen_ai.tool.call.result"))
+    # The second name of each is that of ADK before it followed the conventions.
+    told = span.attributes
+    result = parsed(told.get("gen_ai.tool.call.result", told.get("gcp.vertex.agent.tool_response")))
+    written = told.get("gen_ai.tool.call.arguments", told.get("gcp.vertex.agent.tool_call_args"))
     return {
-        "name": str(span.attributes.get("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")),
-        "arguments": arguments_of(span.attributes.get("gen_ai.tool.call.arguments")),
+        "name": str(told.get("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")),
+        "arguments": arguments_of(written),
         "result": result,
         # A result's own words say more than the name of an error's class; ADK marks such a span as a success.
         "error": failure_in(result) or span.failed,

@@ -18,7 +18,7 @@ from agent_framework import (
     tool,
 )
 from agent_framework.exceptions import AgentException
-from agent_framework.observability import enable_instrumentation
+from agent_framework.observability import OBSERVABILITY_SETTINGS, enable_instrumentation
 from agent_framework.openai import OpenAIChatCompletionClient
 
 from assay.chat.agent import Limits, Reply, Setup
@@ -109,8 +109,9 @@ class Assistant:
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
-    # Without it the spans of tools come without their arguments and results.
+    # Without these the spans of tools come without their arguments and results.
     enable_instrumentation(enable_sensitive_data=True)
+    OBSERVABILITY_SETTINGS.otel_semconv_stability_opt_in = "gen_ai_latest_experimental"
     async with openai_client(setup) as client:
         agent = Agent(
             client=OpenAIChatCompletionClient(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]
-from google.adk.integrations.openai import OpenAILlm
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
@@ -17,6 +16,7 @@ from google.genai import types
 
 from assay.chat.agent import Limits, Reply, Setup
 from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, openai_client
+from assay.chat.agents._spans_google_adk import CountedOnce
 from assay.chat.trajectory import failure_in
 from assay.chat.transcript import ToolCall
 from assay.chat.world.weather import WeatherError
@@ -94,7 +94,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
         agent = LlmAgent(
             name=NAME,
             description=DESCRIPTION,
-            model=OpenAILlm(model=setup.model, max_tokens=setup.limits.max_tokens, client=client),
+            model=CountedOnce(model=setup.model, max_tokens=setup.limits.max_tokens, client=client),
             instruction=INSTRUCTIONS,
             tools=[*make_tools(setup.weather, setup.preferences)],
         )
