@@ -31,5 +31,5 @@ class TestAgentFramework(AssistantLaws, ManyConversations):
         moves = [saying("", calling("get_current_weather", {"city": "Xyzzyville"})), saying("Sorry.")]
         answer, asked = self.with_model(world, tracing, moves)
         (result,) = [message["content"] for message in asked[-1]["messages"] if message["role"] == "tool"]
-        assert answer.trace.tool_calls[0].error in str(result)
+        assert str(answer.trace.tool_calls[0].error) in str(result)
         assert "Xyzzyville" in str(result)
