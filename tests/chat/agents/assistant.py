@@ -205,6 +205,13 @@ class AssistantLaws:
         text = result if isinstance(result, str) else "".join(part["text"] for part in result)
         assert json.loads(text) == answer.trace.tool_calls[0].result
 
+    def test_tokens_that_nobody_tells_are_not_known(self, world: World, tracing: Tracing) -> None:
+        silent = re.sub(rb'data: [^\n]*"usage"[^\n]*\n\n', b"", saying("Hello."))
+        answer, _ = self.with_model(world, tracing, [silent])
+        assert answer.reply is not None
+        assert (answer.reply.input_tokens, answer.reply.output_tokens) == (None, None)
+        lawful(answer)
+
     def test_a_model_that_never_ends_is_stopped(self, world: World, tracing: Tracing) -> None:
         answer, asked = self.with_model(world, tracing, [saying("", calling())])
         assert len(asked) == FEW.model_calls

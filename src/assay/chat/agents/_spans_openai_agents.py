@@ -34,8 +34,9 @@ class SpanBridge(TracingProcessor):
             usage = data.usage or {}
             self._spans.end_model(
                 span.span_id,
-                input_tokens=usage.get("input_tokens"),
-                output_tokens=usage.get("output_tokens"),
+                # What the endpoint did not tell is a zero here.
+                input_tokens=usage.get("input_tokens") or None,
+                output_tokens=usage.get("output_tokens") or None,
                 error=_kind(span.error),
             )
         elif isinstance(data, FunctionSpanData):

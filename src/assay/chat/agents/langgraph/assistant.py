@@ -135,8 +135,8 @@ def _reply(messages: Sequence[AnyMessage]) -> Reply:
     return Reply(
         said[-1].text,
         tuple(_call(call, results[call["id"] or ""]) for message in said for call in message.tool_calls),
-        sum(usage["input_tokens"] for usage in usages),
-        sum(usage["output_tokens"] for usage in usages),
+        sum(usage["input_tokens"] for usage in usages) if usages else None,
+        sum(usage["output_tokens"] for usage in usages) if usages else None,
     )
 
 

@@ -106,7 +106,9 @@ class Assistant:
             if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent):
                 yield event.data.delta
         usage = result.context_wrapper.usage
-        yield Reply(str(result.final_output), _calls(result, context), usage.input_tokens, usage.output_tokens)
+        # An endpoint that does not tell counts as zero here, and is not known.
+        tokens = (usage.input_tokens or None, usage.output_tokens or None)
+        yield Reply(str(result.final_output), _calls(result, context), *tokens)
 
     def close(self) -> None:
         for session in self._sessions.values():

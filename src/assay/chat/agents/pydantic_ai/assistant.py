@@ -113,9 +113,9 @@ class Assistant:
                         yield text
                     case AgentRunResultEvent(result=result):
                         self._histories[session] = result.all_messages()
-                        usage = result.usage
-                        calls = _calls(result.new_messages())
-                        yield Reply(result.output, calls, usage.input_tokens, usage.output_tokens)
+                        # An endpoint that does not tell counts as zero here, and is not known.
+                        tokens = (result.usage.input_tokens or None, result.usage.output_tokens or None)
+                        yield Reply(result.output, _calls(result.new_messages()), *tokens)
 
 
 @asynccontextmanager
