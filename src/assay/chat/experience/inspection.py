@@ -84,7 +84,7 @@ def _member(owner: Any, name: str) -> Any:
 
 def _has_docstring(thing: Any) -> bool | None:
     if inspect.isclass(thing):
-        text = thing.__dict__.get("__doc__") or ""
+        text = thing.__doc__ or ""
         return bool(text.strip()) and not _is_generated(thing, text)
     if inspect.isroutine(thing) or isinstance(thing, property):
         return bool((thing.__doc__ or "").strip())

@@ -121,10 +121,9 @@ def beyond_smallest(kind: AgentKind, beside: Sequence[AgentKind]) -> dict[str, o
 
     'beyond' are the packages that the smallest of all agents does without; 'own' those that no other agent needs.
     """
-    others = {
-        other.name: read_installation(other) for other in beside if other.distributions and other.name != kind.name
-    }
-    others = {name: installation for name, installation in others.items() if not installation.absent}
+    # The same framework under another name is no other.
+    different = [other for other in beside if other.distributions and other.distributions != kind.distributions]
+    others = {other.name: found for other in different if not (found := read_installation(other)).absent}
     ours = read_installation(kind).packages
     sizes = {kind.name: ours, **{name: installation.packages for name, installation in others.items()}}
     # By size, then by name: the smallest is the same whatever the order of agents.

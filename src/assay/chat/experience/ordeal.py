@@ -5,6 +5,7 @@ This runs in a process of its own, started by `fault.py`: it listens to every lo
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import importlib
 import logging
@@ -146,14 +147,29 @@ def _loggers(records: Iterable[logging.LogRecord]) -> list[str]:
 
 
 def _catcher(error: Exception, whose: Callable[[str], str]) -> str:
-    """Who ended the exception's way: the outermost frame that it reached of the assistant or the framework."""
+    """Who ended the exception's way: the outermost frame that it reached of the assistant or the framework.
+
+    A frame of the assistant's that has no handler there did not end it: then the exception was taken from a task or a
+    future above it, and those are the framework's.
+    """
     place: TracebackType | None = error.__traceback__
     while place is not None:
-        found = whose(place.tb_frame.f_code.co_filename)
-        if found in ("framework", "assistant"):
-            return found
+        file = place.tb_frame.f_code.co_filename
+        found = whose(file)
+        if found == "framework" or (found == "assistant" and not _handles(file, place.tb_lineno)):
+            return "framework"
+        if found == "assistant":
+            return "assistant"
         place = place.tb_next
     return "nobody"
+
+
+def _handles(file: str, line: int) -> bool:
+    """Whether a line of a file stands in a `try` that has a handler."""
+    tries = (node for node in ast.walk(ast.parse(Path(file).read_bytes())) if isinstance(node, ast.Try))
+    return any(
+        inside.lineno <= line <= (inside.end_lineno or 0) for node in tries if node.handlers for inside in node.body
+    )
 
 
 def _whose_by(source: Path | None, clients: Sequence[Path]) -> Callable[[str], str]:
