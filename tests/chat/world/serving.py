@@ -38,7 +38,7 @@ class Served:
     def client(
         self,
         *,
-        timeout: float = 2.0,
+        timeout: float = 10.0,
         retries: int = 2,
         backoff: float = 0.01,
         cache_seconds: float = 60.0,
