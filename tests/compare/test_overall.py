@@ -21,6 +21,7 @@ from assay.compare.overall import (
     Means,
     Range,
     Weights,
+    contributions,
     group_ranges,
     overall,
     ranges,
@@ -49,6 +50,13 @@ def test_a_group_multiplies_the_weights_of_its_criteria() -> None:
     both = means(adk=(1.0, 0.2), lang=(0.5, 0.8))
     assert standing(both, Weights({"x": 2}, {"a": 1.5})) == standing(both, Weights({"x": 3}))
     assert standing(both, Weights(groups={"b": 0})).values == {"adk": 1.0, "lang": 0.5}
+
+
+def test_a_lead_is_the_sum_of_what_each_criterion_adds() -> None:
+    both, weights = means(adk=(1.0, 0.25), lang=(0.5, 0.5)), Weights({"x": 3})
+    # (3 · 0.5) / 4 from x and −0.25 / 4 from y.
+    assert contributions(both, weights, "adk", "lang") == [("x", 0.375), ("y", -0.0625)]
+    assert standing(both, weights).lead == 0.375 - 0.0625
 
 
 def test_the_first_stays_first_up_to_the_weight_at_which_the_second_draws_level() -> None:

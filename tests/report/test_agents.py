@@ -425,6 +425,7 @@ def test_the_terminal_says_who_leads_and_what_would_change_it(plausible: Scores)
     text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
     assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
     assert "agent-framework is 0.011 ahead of openai-agents, [+0.005, +0.017]: more than chance." in text
+    assert "The lead comes from groundedness +0.00" in text
     assert "developer experience is below 0.04 (google-adk)" in text
     assert "The model is a scripted stand-in." in text
 

@@ -16,7 +16,7 @@ from tests.report.test_browser import CHROMIUM, DARK, LIGHT, opened
 from assay.chat.scoring import Scores
 from assay.compare.overall import ALIKE, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
 from assay.report.agents import write
-from assay.report.agents.standing import range_words, sentence, shown
+from assay.report.agents.standing import made_of, range_words, sentence, shown
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 
@@ -32,6 +32,7 @@ onload = async () => {
   const said = (selector) => [...page.querySelectorAll(selector)].map((one) => one.textContent);
   const look = () => ({
     sentence: page.querySelector('[data-overall="sentence"]').textContent,
+    made: page.querySelector('[data-overall="made"]').textContent,
     order: [...page.querySelectorAll("[data-agent]")].map((row) => Number(row.dataset.agent)),
     values: said("[data-agent] .value"),
     ranks: said("[data-agent] .rank"),
@@ -86,6 +87,7 @@ def expected(means: Means, weights: Weights) -> dict[str, Any]:
     listed = [one.name for group in means.groups for one in means.criteria if one.group == group]
     return {
         "sentence": text(sentence(now)),
+        "made": made_of(means, weights, now),
         "order": [means.agents.index(agent) for agent in order],
         "values": [shown(now.values[agent], 3) if now.values else "–" for agent in order],
         "ranks": [str(rank) if now.values else "–" for rank in range(1, len(order) + 1)],

@@ -214,6 +214,19 @@ def standing(means: Means, weights: Weights) -> Standing:
     return Standing(values, (*winners, *rest), winners)
 
 
+def contributions(means: Means, weights: Weights, ahead: str, behind: str) -> list[tuple[str, float]]:
+    """What each criterion adds to the lead of one agent over another, the largest first; together they are the lead."""
+    weighed = [weights.of(criterion) for criterion in means.criteria]
+    total = _sum(weighed)
+    found = [
+        (criterion.name, weight * (a - b) / total)
+        for criterion, weight, a, b in zip(
+            means.criteria, weighed, means.values[ahead], means.values[behind], strict=True
+        )
+    ]
+    return sorted(found, key=lambda one: -abs(one[1]))
+
+
 def ranges(means: Means, weights: Weights) -> dict[str, Range]:
     """For each criterion, the range of its own weight in which the winners stay the winners."""
     return {

@@ -20,6 +20,7 @@ from assay.chat.scoring import KS, Scores
 from assay.compare.overall import MOST, Overall, Range, overall
 from assay.report.agents.building import Experience, words
 from assay.report.agents.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times
+from assay.report.agents.standing import made_of
 from assay.report.chat import short
 from assay.report.terminal import plain_table
 from assay.types import Estimate
@@ -126,6 +127,9 @@ def _standing_words(found: Overall) -> Iterator[Text]:
     # The weight of a group of one is that of the one.
     sizes = Counter(criterion.group for criterion in found.means.criteria)
     groups = {name: kept for name, kept in found.group_ranges.items() if sizes[name] > 1}
+    made = made_of(found.means, found.weights, standing)
+    if made:
+        yield _text(made)
     turned = [(name, kept) for name, kept in {**groups, **found.ranges}.items() if _turns(kept)]
     if turned:
         yield Text("Another comes first, the other weights being 1, where the weight of", style="dim")
@@ -282,7 +286,7 @@ def _experience(experience: Mapping[str, Experience], agents: Sequence[str], wid
     known = {agent: experience[agent] for agent in agents if agent in experience}
     names = dict.fromkeys(name for one in known.values() for name in one.characteristics)
     for some in _chunks(agents) if names else ():
-        shown = _beside("", agents, some, width)
+        shown = _beside("", agents, some, width, cell=11)
         for name in names:
             shown.add_row(_text(name.replace("_", " ")), *(_known(known.get(agents[at]), name) for at in some))
         yield Group(_title("Developer experience · measured; in brackets what was claimed otherwise"), shown)

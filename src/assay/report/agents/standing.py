@@ -11,13 +11,16 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from assay.chat.scoring import Scores
-from assay.compare.overall import MOST, PRESETS, Means, Overall, Range, Standing, Weights
+from assay.compare.overall import MOST, PRESETS, Means, Overall, Range, Standing, Weights, contributions
 from assay.report.agents.facts import counts
 from assay.report.chat import name
 from assay.report.page import escape
 from assay.types import Estimate
 
 _STEP = 0.25
+_MOST_PARTS = 3
+# What is less rounds to nothing.
+_LEAST_SHOWN = 0.0005
 
 
 def standing(found: Overall, scores: Scores) -> str:
@@ -26,6 +29,7 @@ def standing(found: Overall, scores: Scores) -> str:
         return "<p>Nothing was measured for every agent, so there is no overall.</p>"
     return (
         f'<p class="sentence" role="status" data-overall="sentence">{sentence(found.standing)}</p>'
+        f'<p data-overall="made">{escape(made_of(found.means, found.weights, found.standing))}</p>'
         f"{_chance(found)}{_table(found)}"
         '<p class="muted">The overall is the weighted mean of every metric that was measured for all agents, and of '
         f"the share of trials that pass.{_left_out(found.means)}{_failures(scores)}</p>{_weights(found)}"
@@ -69,6 +73,18 @@ def sentence(found: Standing) -> str:
     return f"{name(found.order[0])} comes first with {value}, {shown(found.lead, 3)} ahead of {name(found.order[1])}."
 
 
+def made_of(means: Means, weights: Weights, found: Standing) -> str:
+    """Which criteria the lead comes from, at most three of them, as text; nothing where there is no lead."""
+    if len(found.winners) != 1 or found.lead is None:
+        return ""
+    parts = [
+        (name, part) for name, part in contributions(means, weights, *found.order[:2]) if abs(part) >= _LEAST_SHOWN
+    ]
+    words = ", ".join(f"{name.replace('_', ' ')} {signed(part)}" for name, part in parts[:_MOST_PARTS])
+    more = f" and {len(parts) - _MOST_PARTS} more" if len(parts) > _MOST_PARTS else ""
+    return f"The lead comes from {words}{more}." if words else ""
+
+
 def range_words(kept: Range | None) -> str:
     """With which weights the first stays first."""
     if kept is None:
@@ -92,6 +108,12 @@ def range_words(kept: Range | None) -> str:
 def shown(value: float, digits: int) -> str:
     """A number as the script's `toFixed` writes it: halves are rounded up, exactly."""
     return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    text = shown(abs(value), 3)
+    return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
@@ -127,12 +149,6 @@ def _chance(found: Overall) -> str:
         f"{verdict}. In {found.reps:,} resamples of the {lead.n_units:,} scenarios, the same ones for every agent, "
         f"{name(found.standing.order[0])} comes first in {_percent(first[found.standing.order[0]])}.</p>"
     )
-
-
-def signed(value: float) -> str:
-    """A difference with its sign."""
-    text = f"{abs(value):.3f}"
-    return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
 
 
 def _percent(share: float) -> str:

@@ -5,6 +5,8 @@
   "use strict";
 
   const TIE = 1e-12;
+  const MOST_PARTS = 3;
+  const LEAST_SHOWN = 0.0005;
   const root = document.querySelector('[data-overall="weights"]');
   if (!root) return;
   const { agents, groups, criteria, values, weights: opening, presets, most } = JSON.parse(
@@ -87,6 +89,7 @@
     const found = standing();
     const moved = JSON.stringify(now) !== JSON.stringify(opening);
     part("sentence").replaceChildren(...sentence(found));
+    part("made").replaceChildren(made(found));
     document.querySelector("#overall").classList.toggle("stale", moved);
     for (const note of document.querySelectorAll(".stale-note")) note.hidden = !moved;
     rows(found);
@@ -133,6 +136,23 @@
     const lead = (overall[order[0]] - overall[order[1]]).toFixed(3);
     return [named(order[0]), ` comes first with ${value}, ${lead} ahead of `, named(order[1]), "."];
   }
+
+  function made({ order, winners }) {
+    if (winners.length !== 1 || order.length < 2) return "";
+    const weighed = criteria.map((_, at) => weight(at));
+    const total = sum(weighed);
+    const [ahead, behind] = order.map((agent) => values[agent]);
+    const parts = criteria
+      .map((criterion, at) => ({ name: criterion.name, gain: (weighed[at] * (ahead[at] - behind[at])) / total }))
+      .sort((a, b) => Math.abs(b.gain) - Math.abs(a.gain))
+      .filter(({ gain }) => Math.abs(gain) >= LEAST_SHOWN);
+    if (!parts.length) return "";
+    const said = parts.slice(0, MOST_PARTS).map(({ name, gain }) => `${name.replaceAll("_", " ")} ${signed(gain)}`);
+    const more = parts.length > MOST_PARTS ? ` and ${parts.length - MOST_PARTS} more` : "";
+    return `The lead comes from ${said.join(", ")}${more}.`;
+  }
+
+  function signed(value) { return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`; }
 
   function words(range) {
     if (!range) return ["–"];
