@@ -65,7 +65,7 @@ def experience(agents: Sequence[str] = AGENTS) -> dict[str, Experience]:
                 "packages installed": 41 + 17 * at,
                 "megabytes installed": 88.25 + 40 * at,
                 "import time (s)": 0.62 + 0.4 * at,
-                "fault named in the log": at % 2 == 0,
+                "fault": {"answered": at % 2 == 0, "named_in": {"log": at < 2, "stderr": at < 1}, "logs": []},
                 "log of an injected fault": None if at == 4 else "WeatherError: the service does not answer in time",
             },
             known,

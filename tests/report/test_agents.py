@@ -346,7 +346,7 @@ def test_a_lead_that_may_be_chance_is_called_that() -> None:
     some = [answer(a, f"s{at}", score=1.0 if a == "adk" and at == 0 else 0.5) for at in range(9) for a in ("adk", "b")]
     assert "it holds 0, so the lead may be chance" in render(scored(*some))
     sure = [answer(a, f"s{at}", score=1.0 if a == "adk" else 0.5) for at in range(9) for a in ("adk", "b")]
-    assert "that is more than chance" in render(scored(*sure))
+    assert "that is more than the choice of scenarios explains" in render(scored(*sure))
 
 
 def test_the_page_may_open_with_other_weights() -> None:
@@ -363,6 +363,9 @@ def test_claims_stand_beside_what_was_measured(page: str) -> None:
     section = page.split("<h2>Developer experience</h2>")[1].split("<h2>")[0]
     assert '<bdi>4</bdi><small><span class="warn">≠</span> claimed <bdi>5</bdi></small>' in section
     assert "<bdi>low</bdi><small>claimed <bdi>low</bdi></small>" in section
+    # What consists of parts is shown part by part, and of several places those that apply.
+    assert "fault: answered" in section
+    assert "<td><bdi>log, stderr</bdi></td><td><bdi>log</bdi></td><td><bdi>none</bdi></td>" in section
     assert "Lines of its own source that are neither blank nor comment." in section
 
 
@@ -382,7 +385,7 @@ def test_tool_calls_are_shown_cut_where_they_are_long() -> None:
     assert text.count("<li><code>get {&quot;city&quot;") == 20
     assert "<li>and 5 more</li>" in text
     assert "x" * 300 not in text
-    assert '<span class="muted">12 ms</span> <span class="bad">error: <bdi>&lt;late&gt;</bdi></span>' in text
+    assert '<span class="muted">12\u00a0ms</span> <span class="bad">error: <bdi>&lt;late&gt;</bdi></span>' in text
 
 
 def test_a_page_that_cannot_be_written_says_so(tmp_path: Path) -> None:

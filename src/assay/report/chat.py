@@ -159,7 +159,7 @@ def _call(call: ToolCall) -> str:
     arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
     text = f"<code>{escape(short(call.name))} {escape(short(arguments))}</code>"
     if call.duration is not None:
-        text += f' <span class="muted">{1000 * call.duration:,.0f} ms</span>'
+        text += f' <span class="muted">{1000 * call.duration:,.0f}\u00a0ms</span>'
     if call.error is not None:
         text += f' <span class="bad">error: <bdi>{escape(short(call.error))}</bdi></span>'
     return text

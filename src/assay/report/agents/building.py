@@ -8,6 +8,9 @@ from typing import Any, Protocol
 from assay.report.chat import name, short
 from assay.report.page import escape, table
 
+# A cell of a table is no place for a log.
+_MOST = 160
+
 
 class Experience(Protocol):
     """What was measured of one agent, as `assay.chat.experience` has it."""
@@ -38,39 +41,71 @@ def building(experience: Mapping[str, Experience], agents: Sequence[str]) -> str
         return ""
     claims = any(one is not None and one.claimed for _, one in known)
     said = " What was claimed beforehand stands below; ≠ marks a claim that the measurement does not bear out."
+    everything = _measured(known)
     return (
         "<p>Measured from each assistant's own source, its installation, and what an injected fault prints and logs."
-        f"{said if claims else ''}</p>"
-        + _table(known, "characteristics", "What the metrics read")
-        + _table(known, "measured", "Everything measured")
+        f"{said if claims else ''}</p>{_characteristics(known)}"
+        + (f"<details><summary>Everything measured, and how</summary>{everything}</details>" if everything else "")
     )
 
 
-def _table(known: Sequence[tuple[str, Experience | None]], field: str, caption: str) -> str:
+Known = Sequence[tuple[str, Experience | None]]
+
+
+def _characteristics(known: Known) -> str:
+    """What the metrics read, with the claims."""
     found = [one for _, one in known if one is not None]
-    names = dict.fromkeys(key for one in found for key in getattr(one, field))
-    if field == "characteristics":
-        names |= dict.fromkeys(key for one in found for key in one.claimed or {})
-    if not names:
-        return ""
+    keys = dict.fromkeys(key for one in found for key in (*one.characteristics, *(one.claimed or {})))
     rows = [
-        [_title(key, found), *("–" if one is None else _cell(key, one, getattr(one, field)) for _, one in known)]
-        for key in names
+        [_title(key, found=found), *("–" if one is None else _with_claim(key, one) for _, one in known)] for key in keys
     ]
-    return table([escape(caption), *(name(agent) for agent, _ in known)], rows, caption=caption)
+    return _table("characteristic", known, rows, "What the metrics read")
 
 
-def _title(key: str, found: Sequence[Experience]) -> str:
+def _measured(known: Known) -> str:
+    """Every figure; what consists of several is shown part by part."""
+    found = [one for _, one in known if one is not None]
+    flat = {one.agent: _parts(one.measured) for one in found}
+    rows = [
+        [_title(*key, found=found), *("–" if one is None else _cell(flat[one.agent].get(key)) for _, one in known)]
+        for key in dict.fromkeys(key for parts in flat.values() for key in parts)
+    ]
+    return _table("figure", known, rows, "Everything measured")
+
+
+def _table(first: str, known: Known, rows: Sequence[Sequence[str]], label: str) -> str:
+    if not rows:
+        return ""
+    whole = table([first, *(name(agent) for agent, _ in known)], rows, numeric=(), label=label)
+    return f'<div class="measured">{whole}</div>'
+
+
+def _parts(measured: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    found: dict[tuple[str, ...], Any] = {}
+    for key, value in measured.items():
+        if isinstance(value, Mapping) and value:
+            found |= {(key, str(inner)): part for inner, part in value.items()}
+        else:
+            found[key,] = value
+    return found
+
+
+def _title(key: str, *inner: str, found: Sequence[Experience]) -> str:
     methods = dict.fromkeys(one.method[key] for one in found if key in one.method)
-    return escape(key.replace("_", " ")) + "".join(f"<small>{escape(method)}</small>" for method in methods)
+    text = escape(": ".join((key, *inner)).replace("_", " "))
+    return text + "".join(f"<small>{escape(method)}</small>" for method in methods)
 
 
-def _cell(key: str, one: Experience, values: Mapping[str, Any]) -> str:
-    text = words(values.get(key))
-    if values is one.measured or not one.claimed or key not in one.claimed:
-        return f"<bdi>{escape(text)}</bdi>"
-    apart = "" if one.claimed[key] == values.get(key) else '<span class="warn">≠</span> '
-    return f"<bdi>{escape(text)}</bdi><small>{apart}claimed <bdi>{escape(words(one.claimed[key]))}</bdi></small>"
+def _cell(value: Any) -> str:
+    return f"<bdi>{escape(words(value))}</bdi>"
+
+
+def _with_claim(key: str, one: Experience) -> str:
+    text = _cell(one.characteristics.get(key))
+    if not one.claimed or key not in one.claimed:
+        return text
+    apart = "" if one.claimed[key] == one.characteristics.get(key) else '<span class="warn">≠</span> '
+    return f"{text}<small>{apart}claimed {_cell(one.claimed[key])}</small>"
 
 
 def words(value: Any) -> str:
@@ -84,7 +119,9 @@ def words(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, Mapping):
-        return short(", ".join(f"{key} {words(inner)}" for key, inner in value.items()), 160)
+        if all(isinstance(part, bool) for part in value.values()):
+            return ", ".join(str(key) for key, part in value.items() if part) or "none"
+        return short(", ".join(f"{key} {words(part)}" for key, part in value.items()), _MOST)
     if isinstance(value, list | tuple | set | frozenset):
-        return short(", ".join(map(words, value)), 160)
-    return short(str(value), 160)
+        return short(", ".join(map(words, value)), _MOST) or "none"
+    return short(str(value), _MOST)

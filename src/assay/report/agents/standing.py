@@ -143,7 +143,11 @@ def _chance(found: Overall) -> str:
     if lead is None or lead.low is None or lead.high is None or not first:
         return ""
     ends = f"[{signed(lead.low)}, {signed(lead.high)}]"
-    verdict = "that is more than chance" if lead.low > 0 else "it holds 0, so the lead may be chance"
+    verdict = (
+        "that is more than the choice of scenarios explains"
+        if lead.low > 0
+        else "it holds 0, so the lead may be chance"
+    )
     return (
         f'<p class="chance" data-overall="chance">{stale}the lead has a {100 * found.level:g} % interval of {ends}: '
         f"{verdict}. In {found.reps:,} resamples of the {lead.n_units:,} scenarios, the same ones for every agent, "

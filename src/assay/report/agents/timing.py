@@ -94,7 +94,8 @@ def ms(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     value = 1000 * seconds
-    return f"{value:.1f} ms" if value < 10 else f"{value:,.0f} ms"
+    # A number and its unit stay on one line.
+    return f"{value:.1f}\u00a0ms" if value < 10 else f"{value:,.0f}\u00a0ms"
 
 
 def _two(pair: tuple[float, float] | None) -> str:
