@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -280,6 +281,15 @@ def test_the_same_seed_gives_the_same_intervals_and_one_scenario_gives_none() ->
     one = overall(Scores(tuple(some[:2]), (metric("m"),))).uncertainty
     assert one.values["adk"].low is None
     assert one.first == {}
+
+
+def test_everything_is_ready_for_json() -> None:
+    some = [answer(a, f"s{at}", 1.0 if a == "adk" else at / 8) for at in range(8) for a in ("adk", "lang")]
+    found = json.loads(json.dumps(overall(Scores(tuple(some), (metric("m"),))).to_json(), allow_nan=False))
+    assert found["order"] == ["adk", "lang"]
+    assert found["ranges"]["m"] == {"low": 0.0, "high": None, "below": None, "above": None}
+    assert found["lead"]["low"] < found["lead"]["value"] < found["lead"]["high"]
+    assert found["means"]["adk"] == {PASSED: 1.0, "m": 1.0}
 
 
 def test_nothing_scored_is_no_standing() -> None:

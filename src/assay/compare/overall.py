@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -165,6 +165,34 @@ class Overall:
     level: float = 0.95
     reps: int = 1000
     seed: int = 42
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, ready for JSON; a range without an end has none."""
+        lead = self.uncertainty.lead
+        return {
+            "order": list(self.standing.order),
+            "winners": list(self.standing.winners),
+            "values": {
+                agent: {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+                for agent, estimate in self.uncertainty.values.items()
+            },
+            "lead": None if lead is None else {"value": lead.value, "low": lead.low, "high": lead.high},
+            "first_in": dict(self.uncertainty.first),
+            "weights": {criterion.name: self.weights.of(criterion) for criterion in self.means.criteria},
+            "means": {
+                agent: dict(zip((one.name for one in self.means.criteria), means, strict=True))
+                for agent, means in self.means.values.items()
+            },
+            "left_out": dict(self.means.left_out),
+            "ranges": {name: _range_json(kept) for name, kept in self.ranges.items()},
+            "group_ranges": {name: _range_json(kept) for name, kept in self.group_ranges.items()},
+            "settings": {"level": self.level, "reps": self.reps, "seed": self.seed, "unit": "scenario"},
+        }
+
+
+def _range_json(kept: Range) -> dict[str, Any]:
+    high = None if math.isinf(kept.high) else kept.high
+    return {"low": kept.low, "high": high, "below": kept.below, "above": kept.above}
 
 
 def overall(scores: Scores, weights: Weights = ALIKE, *, level: float = 0.95, reps: int = 1000) -> Overall:

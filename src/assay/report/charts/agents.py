@@ -84,7 +84,7 @@ def waiting_times(*, rows: Rows) -> Panels:
     ]
     across: Spec = {"type": "quantitative", "title": "ms", "axis": {"tickCount": 5}, "scale": {"zero": True}}
     names = list(kinds.values())
-    legend: Spec = {"title": None, "orient": "top", "columns": 2, "symbolOpacity": 1, "labelLimit": 210}
+    legend: Spec = {"title": None, "orient": "top", "columns": 1, "symbolOpacity": 1, "labelLimit": 210}
     told: Spec = {"field": "what", "type": "nominal", "legend": legend}
     lines: Spec = {
         "mark": {"type": "rule", "style": "reference", "aria": False},
