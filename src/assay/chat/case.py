@@ -95,7 +95,20 @@ class Case:
     @cached_property
     def asks_data(self) -> bool:
         """Whether the query is about the domain's subject, by itself or as a follow-up: 'and tomorrow?'."""
-        return bool(self.query.all("topic")) or (self._is_vague and self._was_topical)
+        return bool(self._topics) or (self._is_vague and self._was_topical)
+
+    @cached_property
+    def _topics(self) -> list[Mention]:
+        """Where it names the subject, but for sentences that only tell a dislike: 'I can't stand the rain.'"""
+        query = self.query
+        asked_of = [*(place.first for place in self._named(query)), *(day.first for day in self._day_mentions(query))]
+        asking = {query.sentence(index) for index in asked_of}
+        told = {
+            query.sentence(mention.first)
+            for mention in query.all("preference.negative")
+            if not query.is_question(mention.first)
+        }
+        return [mention for mention in query.all("topic") if query.sentence(mention.first) not in told - asking]
 
     @cached_property
     def asks_advice(self) -> bool:

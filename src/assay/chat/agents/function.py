@@ -84,7 +84,7 @@ class FunctionAgent:
         async def opened(setup: Setup) -> AsyncIterator[Agent]:
             yield self
 
-        return AgentKind(self.name, self.name, opened)
+        return AgentKind(self.name, self.name, opened, uses_setup=False)
 
 
 def kind_of(spec: str, name: str) -> AgentKind:
@@ -101,7 +101,7 @@ def kind_of(spec: str, name: str) -> AgentKind:
             return _as_it_is(found)
         return FunctionAgent.from_spec(spec, name=name).kind().open(setup)
 
-    return AgentKind(name, name, opened, modules=(spec.partition(":")[0],))
+    return AgentKind(name, name, opened, modules=(spec.partition(":")[0],), uses_setup=False)
 
 
 @asynccontextmanager

@@ -388,7 +388,7 @@ def kind_of(endpoint: Endpoint, name: str) -> AgentKind:
         ) as client:
             yield HttpAgent(endpoint, client, model=setup.model, max_tokens=setup.limits.max_tokens)
 
-    return AgentKind(name, name, opened)
+    return AgentKind(name, name, opened, uses_setup=False)
 
 
 def _filled(template: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:

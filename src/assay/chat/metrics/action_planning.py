@@ -12,13 +12,13 @@ _MOST_CALLS = 4
 def _needs_no_data(case: Case) -> str | None:
     if not case.needs_data and not case.calls_made:
         return "the query needs no data"
-    if case.missing_parts and case.clarifications and not case.calls_made:
+    if case.missing_parts and case.clarifications and not (case.calls_made and case.told):
         return "the query has to be clarified first"
     return None
 
 
 def _needless(case: Case) -> Finding | None:
-    return None if case.needs_data else Finding(note=f"{case.calls_made}")
+    return None if case.needs_data or case.expected_calls else Finding(note=f"{case.calls_made}")
 
 
 def has_data(case: Case) -> bool:

@@ -103,7 +103,7 @@ LOOP = AgentKind("loop", PEER, _open)
 def main() -> None:
     suite = load_suite("weather").select(kinds=KINDS)
     names = AGENTS.names()
-    specs = [AgentSpec(name=PEER, function="benchmarks.agents:LOOP"), *(AgentSpec(name=n, agent=n) for n in names)]
+    specs = [AgentSpec(name=PEER, function="benchmarks.frameworks:LOOP"), *(AgentSpec(name=n, agent=n) for n in names)]
     trial = Trial(suite, tuple(specs), Venue(), repeat=REPEAT)
     sink, started = InMemory(), time.perf_counter()
     asyncio.run(trial.carry_out(sink))
