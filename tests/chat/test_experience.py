@@ -289,6 +289,7 @@ def __getattr__(name):
 BOT = '''\
 """An assistant in the sample framework."""
 
+import asyncio
 from contextlib import asynccontextmanager
 
 from toyframe import Agent
@@ -303,7 +304,10 @@ class Assistant:
         self.agent = Agent("fragile" if self.own else mode)
 
     async def get_current_weather(self, city):
-        return await self.weather.current(city)
+        try:
+            return await self.weather.current(city)
+        finally:  # which handles nothing
+            self.asked = city
 
     async def guarded(self, city):
         try:
@@ -334,6 +338,16 @@ async def idle(setup):
             yield Reply("I would rather not.")
 
     yield Idle()
+
+
+@asynccontextmanager
+async def slow(setup):
+    class Slow:
+        async def answer(self, *, session, user, message):
+            await asyncio.sleep(60)
+            yield Reply("At last.")
+
+    yield Slow()
 
 
 @asynccontextmanager
@@ -623,6 +637,14 @@ def test_everything_that_a_failure_shows(seen: Callable[[str], dict[str, Any]]) 
 def test_an_agent_that_meets_no_fault_has_no_measure_of_it(site: Path, world: World, mode: str, reason: str) -> None:
     with pytest.raises(ProcessError, match=reason):
         inject_faults(kind(site, mode), world, timeout=60)
+
+
+def test_a_turn_that_takes_too_long_is_no_failure_of_the_agent(
+    site: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.chat.experience.fault._SECONDS_A_TURN", 0.2)
+    with pytest.raises(ProcessError, match=r"more than 0\.2 seconds"):
+        inject_faults(kind(site, "slow"), world, timeout=60)
 
 
 FRAMEWORKS = {

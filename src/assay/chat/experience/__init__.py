@@ -6,7 +6,6 @@ come from figures, and each figure says how it was obtained. What could not be m
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
 _CLAIMS = {"google-adk": "GADK", "agent-framework": "MS"}
 """Which of our agents stands for which of the frameworks that were once described."""
+
+_CLIENT = "openai.AsyncOpenAI"
+"""What every assistant reaches its model with, directly or inside its framework."""
 
 PROGRAM_SECONDS = 60.0
 """What one process may take: importing a framework on a busy machine takes seconds."""
@@ -56,8 +58,8 @@ METHOD: Mapping[str, str] = {
     "beyond_smallest": "packages that the agent with the fewest packages does not need",
     "own_packages": "packages that none of the agents beside it needs",
     "import_seconds": (
-        "processor time of importing what the source imports, in a fresh interpreter and without its own start; the "
-        "median of three"
+        "processor time of importing what the source imports and the client of the model, in a fresh interpreter and "
+        "without its own start; the median of three"
     ),
     "import_modules": "modules that are loaded by that",
     "documented_share": (
@@ -137,11 +139,8 @@ def measure(
     if source is not None:
         measured.update(_source_figures(source))
     attempt("installation", lambda: _installation_figures(kind, beside))
-    if source is not None and "installation" not in absent:
-        # First what looks at the framework, then what times it: files are then compiled, and in the system's cache.
-        attempt("documentation", lambda: _documentation_figures(kind, source, timeout))
     if "installation" not in absent:
-        attempt("imports", lambda: _import_figures(kind, source, timeout))
+        attempt("framework", lambda: _framework_figures(kind, source, timeout))
     attempt("fault", lambda: _fault_figures(kind, world, timeout))
     characteristics = _characteristics(measured)
     return Experience(
@@ -195,24 +194,23 @@ def _installation_figures(kind: AgentKind, beside: Iterable[AgentKind] | None) -
     }
 
 
-def _documentation_figures(kind: AgentKind, source: Source, timeout: float) -> dict[str, Any]:
-    from assay.chat.experience.process import run
+def _framework_figures(kind: AgentKind, source: Source | None, timeout: float) -> dict[str, Any]:
+    """What importing the framework costs, and what it says of the names that the source uses."""
+    from assay.chat.experience.installation import read_installation, time_imports
 
-    framework = _framework(kind)
-    names = [name for name in source.names if framework(name)]
-    given = {
-        "names": names,
-        "members": [member for member in source.members if framework(member[0])],
-        "memory": kind.memory if kind.memory and framework(kind.memory) else None,
-        "attributes": source.attributes,
-    }
-    seen = run(_LOOK, json.dumps(given), timeout=timeout)
-    documented = seen["documented"]
+    packages = read_installation(kind).packages
+    look = _questions(kind, source, packages) if source is not None else None
+    found = time_imports(_imported(kind, source, packages), timeout=timeout, look=look)
+    figures = {"import_seconds": round(found.seconds, 2), "import_modules": found.modules}
+    if look is None:
+        return figures
+    documented = found.seen["documented"]
     return {
-        "framework_names": len(names),
-        "memory": "built-in" if seen["memory"] else "manual",
+        **figures,
+        "framework_names": len(look["names"]),
+        "memory": "built-in" if found.seen["memory"] else "manual",
         "memory_class": kind.memory,
-        "memory_through": seen["memory"],
+        "memory_through": found.seen["memory"],
         "documented_names": sum(documented.values()),
         "public_names": len(documented),
         "documented_share": round(sum(documented.values()) / len(documented), 3) if documented else None,
@@ -220,20 +218,27 @@ def _documentation_figures(kind: AgentKind, source: Source, timeout: float) -> d
     }
 
 
-_LOOK = """
-import json, sys
-from assay.chat.experience.inspection import look
-result = look(json.load(sys.stdin))
-"""
+def _imported(kind: AgentKind, source: Source | None, packages: frozenset[str]) -> list[str]:
+    """What is imported before the assistant answers, by its full names."""
+    from assay.chat.experience.installation import owner_of, owners
 
-
-def _import_figures(kind: AgentKind, source: Source | None, timeout: float) -> dict[str, Any]:
-    from assay.chat.experience.installation import owner_of, owners, read_installation, time_imports
-
-    known = owners(read_installation(kind).packages)
+    known = owners(packages)
     used = [name for name in source.names if name not in source.typing_names] if source else []
-    found = time_imports([*kind.modules, *(name for name in used if owner_of(name, known))], timeout=timeout)
-    return {"import_seconds": round(found.seconds, 2), "import_modules": found.modules}
+    # Some frameworks import the client of the model at once, others when they are first used: here it counts for all.
+    return [*kind.modules, *(name for name in (*used, _CLIENT) if owner_of(name, known))]
+
+
+def _questions(kind: AgentKind, source: Source, packages: frozenset[str]) -> dict[str, Any]:
+    """What the framework is asked: of names of its own packages, those aside that assay itself needs."""
+    from assay.chat.experience.installation import needed_by_assay, owner_of, owners
+
+    known = owners(packages - needed_by_assay())
+    return {
+        "names": [name for name in source.names if owner_of(name, known)],
+        "members": [member for member in source.members if owner_of(member[0], known)],
+        "memory": kind.memory if kind.memory and owner_of(kind.memory, known) else None,
+        "attributes": source.attributes,
+    }
 
 
 def _fault_figures(kind: AgentKind, world: Addresses | None, timeout: float) -> dict[str, Any]:
@@ -241,14 +246,6 @@ def _fault_figures(kind: AgentKind, world: Addresses | None, timeout: float) -> 
 
     seen = inject_faults(kind, world, timeout=timeout)
     return {"expected_fault": seen["expected"], "unexpected_fault": seen["unexpected"]}
-
-
-def _framework(kind: AgentKind) -> Callable[[str], bool]:
-    """A predicate: whether a full name belongs to the framework's packages, those aside that assay itself needs."""
-    from assay.chat.experience.installation import needed_by_assay, owner_of, owners, read_installation
-
-    known = owners(read_installation(kind).packages - needed_by_assay())
-    return lambda name: owner_of(name, known) is not None
 
 
 def _characteristics(measured: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from assay.chat.agent import AgentKind
 from assay.chat.experience.installation import folders, needed_by_assay
 from assay.chat.experience.process import ProcessError, run
 
+_SECONDS_A_TURN = 20.0
+"""The embedded model answers at once; this is for machines that have much else to do."""
+
 _SUFFER = """
 import json, sys
 from assay.chat.experience.ordeal import suffer
@@ -39,6 +42,7 @@ def inject_faults(kind: AgentKind, world: Addresses | None, *, timeout: float) -
             "weather_url": where.weather_url,
             "model_url": where.model_url,
             "source": str(kind.source.resolve()) if kind.source else None,
+            "seconds": _SECONDS_A_TURN,
             "clients": sorted(map(str, folders(needed_by_assay()))),
         }
         seen = run(_SUFFER, json.dumps(given), timeout=timeout)

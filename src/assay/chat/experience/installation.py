@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.chat.agent import AgentKind
 from assay.chat.experience.process import run
@@ -31,10 +31,10 @@ IMPORTS = 3
 # As `from module import name` does, for each full name: some frameworks load a part only when its name is asked for.
 _TIME_IMPORTS = """
 import importlib, json, sys, time
-names = json.load(sys.stdin)
+given = json.load(sys.stdin)
 before = len(sys.modules)
 start = time.process_time()
-for name in names:
+for name in given["names"]:
     module, rest = name, []
     while True:
         try:
@@ -50,6 +50,9 @@ for name in names:
         thing = getattr(thing, part)
 seconds = time.process_time() - start
 result = {"seconds": seconds, "modules": len(sys.modules) - before}
+if given["look"]:
+    from assay.chat.experience.inspection import look
+    result["seen"] = look(given["look"])
 """
 
 
@@ -74,6 +77,8 @@ class Imports:
     without their own start."""
     modules: int
     """How many modules are loaded, the standard library's among them."""
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    """What was seen in the framework, where it was to be looked at."""
 
 
 def read_installation(kind: AgentKind) -> Installation:
@@ -137,10 +142,22 @@ def beyond_smallest(kind: AgentKind, beside: Sequence[AgentKind]) -> dict[str, o
     }
 
 
-def time_imports(names: Sequence[str], *, timeout: float, times: int = IMPORTS) -> Imports:
-    """Import modules and names of modules, by their full names, in fresh interpreters, one after another."""
-    runs = [run(_TIME_IMPORTS, json.dumps(list(names)), timeout=timeout) for _ in range(times)]
-    return Imports(median(float(found["seconds"]) for found in runs), max(int(found["modules"]) for found in runs))
+def time_imports(
+    names: Sequence[str], *, timeout: float, times: int = IMPORTS, look: Mapping[str, object] | None = None
+) -> Imports:
+    """Import modules and names of modules, by their full names, in fresh interpreters, one after another.
+
+    What is to be looked at in the framework is looked at in the first of them, after its time was taken.
+    """
+    runs = [
+        run(_TIME_IMPORTS, json.dumps({"names": [*names], "look": None if number else look}), timeout=timeout)
+        for number in range(times)
+    ]
+    return Imports(
+        median(float(found["seconds"]) for found in runs),
+        max(int(found["modules"]) for found in runs),
+        runs[0].get("seen", {}),
+    )
 
 
 def owners(packages: Iterable[str]) -> Mapping[str, str]:
