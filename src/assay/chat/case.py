@@ -95,20 +95,19 @@ class Case:
     @cached_property
     def asks_data(self) -> bool:
         """Whether the query is about the domain's subject, by itself or as a follow-up: 'and tomorrow?'."""
-        return bool(self._topics) or (self._is_vague and self._was_topical)
+        return bool(self._asked("topic")) or (self._is_vague and self._was_topical)
+
+    def _asked(self, key: str) -> list[Mention]:
+        """Mentions of a list in the query, but for sentences that only tell a dislike: 'I can't stand the rain.'"""
+        return [mention for mention in self.query.all(key) if self.query.sentence(mention.first) not in self._dislikes]
 
     @cached_property
-    def _topics(self) -> list[Mention]:
-        """Where it names the subject, but for sentences that only tell a dislike: 'I can't stand the rain.'"""
+    def _dislikes(self) -> set[tuple[int, int]]:
+        """Sentences of the query that tell a dislike and ask for nothing: neither a question, nor of a place or day."""
         query = self.query
-        asked_of = [*(place.first for place in self._named(query)), *(day.first for day in self._day_mentions(query))]
-        asking = {query.sentence(index) for index in asked_of}
-        told = {
-            query.sentence(mention.first)
-            for mention in query.all("preference.negative")
-            if not query.is_question(mention.first)
-        }
-        return [mention for mention in query.all("topic") if query.sentence(mention.first) not in told - asking]
+        named = [*(place.first for place in self._named(query)), *(day.first for day in self._day_mentions(query))]
+        told = [mention.first for mention in query.all("preference.negative") if not query.is_question(mention.first)]
+        return {query.sentence(index) for index in told} - {query.sentence(index) for index in named}
 
     @cached_property
     def asks_advice(self) -> bool:
@@ -178,11 +177,15 @@ class Case:
     @cached_property
     def clarifications(self) -> list[Mention]:
         """Where it asks the user for something it needs to know; offers of more help are none."""
-        offers = {self.response.sentence(offer.first) for offer in self.response.all("offer")}
+        first_offer: dict[tuple[int, int], int] = {}
+        for offer in self.response.all("offer"):
+            first_offer.setdefault(self.response.sentence(offer.first), offer.first)
         asked = [
             mention
             for mention in self.response.all("clarify.question")
-            if self.response.is_question(mention.first) and self.response.sentence(mention.first) not in offers
+            if self.response.is_question(mention.first)
+            # "Which city would you like me to check?" asks; "Shall I tell you which city is warmer?" offers.
+            and first_offer.get(self.response.sentence(mention.first), mention.first + 1) > mention.first
         ]
         requested = [mention for mention in self.response.all("clarify.request") if not mention.denied]
         return self.own(sorted([*asked, *requested], key=lambda mention: mention.start))
@@ -610,7 +613,7 @@ class Case:
         """What the query lacks: 'place', 'time', 'intent'; what an earlier turn has said is not lacking."""
         missing = []
         earlier = [turn.user for turn in self.history if turn.user is not None]
-        needs_place = bool(self.query.all("needs_place")) or bool(self.query.all("asks_topic.advice"))
+        needs_place = bool(self._asked("needs_place")) or bool(self.query.all("asks_topic.advice"))
         if needs_place and not self.query_places and not any(map(self.places_in, earlier)):
             missing.append("place")
         times = self.query.all("times") or self.query.moments or self.query.all("asks.when")

@@ -139,8 +139,8 @@ class _Worker:
 
     @classmethod
     async def started(cls, spec: AgentSpec, surroundings: Surroundings) -> _Worker:
-        # A session of its own: Ctrl-C at the terminal is for the runner, which then closes its workers. And -P keeps the
-        # current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
+        # A session of its own: Ctrl-C at the terminal is for the runner, which then closes its workers. And -P keeps
+        # the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
