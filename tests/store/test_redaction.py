@@ -88,3 +88,14 @@ def test_the_values_of_this_process_s_secret_variables_are_hidden(monkeypatch: p
 )
 def test_what_is_not_secret_can_be_pasted_back(words: list[str]) -> None:
     assert shlex.split(redacted_command(words)) == words
+
+
+def test_names_of_variables_are_kept_for_whoever_resumes_the_run() -> None:
+    agent = {"name": "ours", "key_env": "OURS_API_KEY", "headers_env": {"Authorization": "OUR_TOKEN"}}
+    assert redacted_value({"agents": [agent]}) == {"agents": [agent]}
+
+
+@given(safe_secrets)
+def test_a_key_where_the_name_of_a_variable_belongs_is_hidden(secret: str) -> None:
+    agent = {"key_env": secret, "headers_env": {"Authorization": secret, "X-Other": [secret]}}
+    assert "Zq7" not in str(redacted_value({"agents": [agent]}))

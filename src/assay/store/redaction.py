@@ -25,6 +25,7 @@ _HARMLESS = {"image-token", "max-tokens", "min-tokens"}
 
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 _VARIABLE = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
+_VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
 _PARAMETER = re.compile(r"(?P<lead>[?&;#\s](?P<name>[\w.-]+)\s*=\s*)(?P<value>[^&;#\s]+)")
 _HEADER = re.compile(r"\b(?P<lead>(?:bearer|basic|token|authorization:)\s+)(?P<value>\S+)", re.IGNORECASE)
@@ -86,13 +87,19 @@ def redacted_value(value: Any) -> Any:
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, Mapping):
-        return {
-            redacted(str(key)): HIDDEN if is_secret(str(key)) and isinstance(inner, str) else redacted_value(inner)
-            for key, inner in value.items()
-        }
+        return {redacted(str(key)): _under(str(key), inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [redacted_value(inner) for inner in value]
     return value
+
+
+def _under(key: str, value: Any) -> Any:
+    """What may be kept under a name. Under `key_env` and the like stand names of variables, which a resumed run needs."""
+    if key.endswith("_env"):
+        if isinstance(value, Mapping):
+            return {name: _under("of_env", inner) for name, inner in value.items()}
+        return value if isinstance(value, str) and _VARIABLE_NAME.fullmatch(value) else HIDDEN
+    return HIDDEN if is_secret(key) and isinstance(value, str) else redacted_value(value)
 
 
 def _known_secrets() -> list[str]:
