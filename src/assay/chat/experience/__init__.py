@@ -75,7 +75,7 @@ METHOD: Mapping[str, str] = {
         "the assistant brings saves the turn; none where the turn dies of the expected failure too"
     ),
     "logging": (
-        "framework where a log record of its own names the unexpected exception; basic where only a traceback or "
+        "framework where a log record of its own names the unexpected exception; basic, where only a traceback or "
         "something printed does, or a record says that the tool failed but not why; none where nothing does"
     ),
     "documentation": (
