@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.chat.transcript import load_json
 from assay.chat.world.scripted import Move, ScriptedModel, Skill
 from assay.chat.world.situation import Situation
 from assay.errors import missing_extra
@@ -41,6 +42,7 @@ _MOST_COUNTED = 10_000
 _RETRY_AFTER_MS = 50
 # A message costs this much besides its words, as with OpenAI's own models.
 _PER_MESSAGE = 3
+_LONGEST_KEPT = 10_000
 # Pieces of text in one chunk of a stream.
 _PIECES = 6
 _PIECE = re.compile(r"\s*(?:\w{1,4}|[^\w\s])|\s+")
@@ -69,10 +71,15 @@ def pieces(text: str) -> list[str]:
     return _PIECE.findall(text)
 
 
-@functools.lru_cache(maxsize=8192)
 def count(text: str) -> int:
     """How many tokens a text has."""
-    return len(_PIECE.findall(text))
+    return _kept_count(text) if len(text) <= _LONGEST_KEPT else len(pieces(text))
+
+
+@functools.lru_cache(maxsize=4096)
+def _kept_count(text: str) -> int:
+    # A conversation is sent again with each of its turns.
+    return len(pieces(text))
 
 
 class _RefusalError(Exception):
@@ -192,7 +199,7 @@ class _Asked:
 
     def __init__(self, raw: bytes) -> None:
         try:
-            body = json.loads(raw)
+            body = load_json(raw.decode("utf-8"))
         except (ValueError, RecursionError):
             raise _RefusalError(400, "We could not parse the JSON body of your request") from None
         if not isinstance(body, dict):

@@ -17,7 +17,7 @@ monday tuesday wednesday thursday friday saturday sunday january february march 
 october november december spring summer autumn fall winter christmas easter midsummer fahrenheit celsius kelvin imperial
 metric i the my your our a an this that english general today tomorrow tonight now here there it me you us them what
 which how when where please centigrade weekend week morning afternoon evening night detail details short case fact
-advance total outdoor indoor running cycling hiking walking
+advance total home work outside outdoor indoor running cycling hiking walking
 """
 # Words of conversations about the weather that are cities somewhere.
 _ORDINARY_WORDS = """

@@ -58,7 +58,8 @@ def _in_context(request: Request, earlier: Sequence[Need]) -> Need:
         return Need(request, "recall_city")
     last = next((need for need in reversed(earlier) if need.is_about_weather), None)
     asks, when, topic, details = request.asks, request.when, request.topic, request.details
-    repeats = request.again and asks is None and not request.cities and last is not None
+    is_farewell = request.social in ("thanks", "bye")
+    repeats = request.again and asks is None and not request.cities and last is not None and not is_farewell
     if asks is None and (request.is_bare or repeats or request.next_day) and not request.insights:
         if last is not None:
             asks, topic, details = last.asks, last.topic, last.details

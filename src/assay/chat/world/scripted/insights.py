@@ -61,7 +61,7 @@ _UNITS = re.compile(
 )
 _LASTING = re.compile(r"\b(?:always|from now on|prefer|use|switch|i (?:want|like|need)|please)\b", re.IGNORECASE)
 _WEATHER = re.compile(r"\b(?:weather|temperature|forecast)\b", re.IGNORECASE)
-_NAME = re.compile(r"\b(?:my name is|call me) ([A-Z][\w'-]+)")
+_NAME = re.compile(r"\b(?i:my name is|call me) ([A-Z][\w'-]+)")
 _LEAD = re.compile(
     r"(?:please )?(?:remember|note|keep in mind|you should know|by the way|btw|fyi)[,:]? (?:that )?(?=\s*\.)",
     re.IGNORECASE,
@@ -71,6 +71,7 @@ _ASKED = re.compile(
     r"|\bdo you (?:know|remember)\b",
     re.IGNORECASE,
 )
+_SAYS_NOTHING = frozenset({"", "it", "you", "this", "that", "them"})
 _NAMES_OF_UNITS = {"imperial": "F", "fahrenheit": "F", "metric": "C", "celsius": "C"}
 
 
@@ -106,7 +107,8 @@ def _found(text: str) -> Iterable[tuple[int, int, Insight]]:
             yield match.start(), match.end(), Insight(f"prefers {name}", f"you prefer {name}")
     for match in _TOLD.finditer(text):
         verb, about = match.group(1).lower(), match.group(2)
-        if not _is_asked(text, match.start()) and (about.strip() or " cold" in verb):
+        says_something = " cold" in verb or about.strip().lower() not in _SAYS_NOTHING
+        if says_something and not _is_asked(text, match.start()):
             yield match.start(), match.end(), Insight(_third(_VERBS[verb] + about), _second(f"you {verb}{about}"))
     for match in _AM.finditer(text):
         if not _is_asked(text, match.start()):

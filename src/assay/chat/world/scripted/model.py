@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.chat.world import climate
 from assay.chat.world.scripted import planning, talk
-from assay.chat.world.scripted.cities import reader, same_name
+from assay.chat.world.scripted.cities import same_name
 from assay.chat.world.scripted.context import Need, all_cities, understand
 from assay.chat.world.scripted.conversation import Exchange, read_conversation
 from assay.chat.world.scripted.insights import Liking
@@ -47,7 +47,8 @@ class ScriptedModel:
         self.seed = seed
         self.skill = skill or Skill()
         self.climate = climate.Climate(seed)
-        reader()  # now, and not while the first request waits
+        # Names of cities and stems of words are loaded now, and not while the first request waits.
+        self.respond([{"role": "user", "content": "I hate the cold. What is it like in Oslo?"}], (), Situation())
 
     def respond(
         self,

@@ -36,7 +36,8 @@ class Toolbox:
         for tool in tools:
             function = tool.get("function")
             if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-                self.parameters[function["name"]] = function.get("parameters") or {}
+                parameters = function.get("parameters")
+                self.parameters[function["name"]] = parameters if isinstance(parameters, Mapping) else {}
         self._role: dict[str, str] = {}
         for name in self.parameters:
             self._role.setdefault(_role(name), name)
@@ -52,7 +53,8 @@ class Toolbox:
     def use(self, role: str, **arguments: Any) -> ToolUse:
         """A call of the tool with that role, its arguments named as its schema has them."""
         name = self._role[role]
-        known = list((self.parameters[name].get("properties") or {}).keys())
+        properties = self.parameters[name].get("properties")
+        known = list(properties) if isinstance(properties, Mapping) else []
         renamed: dict[str, Any] = {}
         for argument, value in arguments.items():
             if not known or argument in known:

@@ -145,6 +145,7 @@ around not tomorrow tomorrow's weekend week tonight fahrenheit celsius centigrad
 coming currently moment imperial metric yesterday month weeks f c th st couple right
 """
 _FILLERS = frozenset({*_FILLER_WORDS.split(), *WEEKDAYS, *MONTHS, *NUMBERS})
+_LONGEST_MESSAGE = 2_000
 _NO_DAYS = frozenset({"times.now", "times.today", "times.morning", "times.afternoon", "times.evening", "times.night"})
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
@@ -189,9 +190,13 @@ class Request:
     """'greeting', 'thanks', 'bye', 'about_you', 'ability', 'praise'."""
 
 
-@functools.lru_cache(maxsize=4096)
 def read_request(text: str) -> Request:
-    """What a message says, read by itself."""
+    """What a message says, read by itself; of a very long one only the beginning is read."""
+    return _read(text[:_LONGEST_MESSAGE])
+
+
+@functools.lru_cache(maxsize=4096)
+def _read(text: str) -> Request:
     text = text.replace("’", "'")
     insights, rest = read_insights(text)
     cities = tuple(cities_in(text))
@@ -242,7 +247,7 @@ def _topic(text: str, *, is_placed: bool) -> str | None:
     clothes, activity, general = _CLOTHES.search(text), _ACTIVITY.search(text), _ADVICE.search(text)
     if clothes:
         return "umbrella" if clothes.group().lower() in ("umbrella", "raincoat") else "clothes"
-    if activity and (general or _FITNESS.search(text)) and not _WEATHER_ONLY.search(text):
+    if activity and (general or is_placed or _FITNESS.search(text)) and not _WEATHER_ONLY.search(text):
         return activity.group().lower()
     if general and (is_placed or _WEATHER.search(text)) and not _INFORMATION.search(text):
         return ""

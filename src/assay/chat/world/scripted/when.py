@@ -66,9 +66,10 @@ _BEYOND = words(
     "(?:at|for|over) (?:christmas|easter)",
 )
 _WEEKDAY = re.compile(rf"\b({'|'.join(day[:3] for day in WEEKDAYS)})(?:{'|'.join(day[3:] for day in WEEKDAYS)})s?\b")
+_MONTH = "|".join(MONTHS)
 _DATE = re.compile(
-    r"\b(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? ([a-z]{3,9})"
-    r"|([a-z]{3,9}) (\d{1,2})(?:st|nd|rd|th)?\b|\d{4}-(\d\d)-(\d\d))\b"
+    rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})|({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?"
+    r"|\d{4}-(\d\d)-(\d\d))\b"
 )
 
 
@@ -157,7 +158,7 @@ def _count(word: str) -> int:
 def _dates(low: str) -> tuple[tuple[int, int], ...]:
     found = []
     for day_first, month_after, month_first, day_after, iso_month, iso_day in _DATE.findall(low):
-        month = int(iso_month) if iso_month else MONTHS.get(month_after or month_first, 0)
+        month = int(iso_month) if iso_month else MONTHS[month_after or month_first]
         day = int(iso_day or day_first or day_after)
         if 1 <= month <= 12 and 1 <= day <= 31:
             found.append((month, day))

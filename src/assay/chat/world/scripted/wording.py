@@ -279,7 +279,7 @@ class Writer:
         by_city: dict[str, list[tuple[Sky, str]]] = {}
         for one in now:
             feels = one.temperature if one.feels_like is None else one.feels_like
-            by_city.setdefault(one.city, []).append((sky_of(one.condition, feels, one.wind), ""))
+            by_city.setdefault(one.city, []).append((sky_of(one.condition, feels, one.wind), "right now"))
         for outlook, told in days:
             skies = [(sky_of(day.condition, day.high, chance=day.rain_chance), _on(outlook, day)) for day in told]
             by_city.setdefault(outlook.city, []).extend(skies)
