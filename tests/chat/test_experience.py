@@ -752,6 +752,20 @@ def test_a_framework_beside_its_claims(world: World) -> None:
     assert "claimed were files 4, memory manual" in entries["integration_simplicity"].details
 
 
+def test_the_page_on_developer_experience_has_the_limits_that_hold() -> None:
+    page = Path(__file__).parents[2] / "docs" / "concepts" / "developer-experience.md"
+    words = " ".join(page.read_text(encoding="utf-8").split())
+    for thresholds in (levels.SETUP, levels.COMPLEXITY):
+        (low, medium), *others = thresholds.values()
+        assert f"low up to {low:g}, medium up to {medium:g}." in words
+        for low, medium in others:
+            assert f": {low:g} and {medium:g}." in words
+    assert (
+        f"comprehensive from {levels.COMPREHENSIVE:.0%}, moderate from {levels.MODERATE:.0%}".replace("%", " %")
+        in words
+    )
+
+
 def test_clients_that_assay_needs_are_no_framework() -> None:
     names = {folder.name for folder in folders({"openai", "httpx"})}
     assert {"openai", "httpx"} <= names
