@@ -219,10 +219,10 @@ def test_two_cities_of_one_climate_have_their_own_weather() -> None:
 # --- seasons, days and places -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [one.name for one in cities()[::40]])
+@pytest.mark.parametrize("name", [one.name for one in cities()[::60]])
 def test_a_month_is_as_warm_as_its_mean(name: str) -> None:
-    for start, expected in ((JANUARY, city(name).temperatures[0]), (JULY, city(name).temperatures[2])):
-        assert abs(warmth(name, start) - expected) < 2.0
+    for number, expected in zip((1, 4, 7, 10), city(name).temperatures, strict=True):
+        assert abs(warmth(name, JANUARY.replace(month=number)) - expected) < 2.0
 
 
 def test_seasons_are_turned_round_on_the_other_side() -> None:
@@ -251,6 +251,14 @@ def test_london_is_rained_on_about_as_often_as_it_is() -> None:
         for day in range(31)
     )
     assert 0.28 < share < 0.6
+
+
+def test_the_share_of_wet_hours_is_that_of_the_table() -> None:
+    # 0.62 of Bergen's January days are wet, and 0.45 of a wet day's hours: 0.28. Noise is as wide between its knots as
+    # on them; were it narrower there, it would rain half as often.
+    seeds = [Climate(seed) for seed in range(12)]
+    wet = [hour.rain + hour.snow > 0 for climate in seeds for hour in month("Bergen", JANUARY, climate, every=7)]
+    assert 0.24 < mean(wet) < 0.32
 
 
 def test_afternoons_are_warmer_than_small_hours() -> None:
@@ -297,6 +305,11 @@ def test_helsinki_knows_16_june_1900_and_now_alike() -> None:
     ]
     assert all(5 < value < 32 for value in temperatures)
     assert all(a != b for a, b in pairwise(temperatures))
+
+
+def test_weather_was_smooth_before_2000_too() -> None:
+    temperatures = [hour.temperature for hour in month("Helsinki", datetime(1970, 1, 1, tzinfo=UTC), every=1)]
+    assert max(abs(before - after) for before, after in pairwise(temperatures)) < 3
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

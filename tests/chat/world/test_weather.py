@@ -500,6 +500,16 @@ def test_errors_are_not_kept(world: Served) -> None:
     assert world.count == 2
 
 
+def test_what_cannot_be_read_is_not_kept() -> None:
+    async def ask(client: WeatherClient) -> dict[str, Any]:
+        with pytest.raises(WeatherError, match="cannot be read"):
+            await client.current("Oslo")
+        return await client.current("Oslo")
+
+    with served(answering(Response("{}"), Response(oslo()))) as running:
+        assert play(running.client(), ask)["city"] == "Oslo"
+
+
 def test_two_who_ask_the_same_at_once_are_given_one_answer(world: Served) -> None:
     async def ask(client: WeatherClient) -> list[dict[str, Any]]:
         with situation("slow").attached():
