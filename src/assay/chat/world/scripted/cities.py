@@ -63,7 +63,9 @@ def cities_in(text: str) -> list[str]:
             while words and words[-1].lower() in _NO_CITY:
                 words.pop()
             if words and words[0].lower() not in _NO_CITY:
-                _add(found, match.start(1), match.start(1) + len(" ".join(words)), text)
+                start, end = match.start(1), match.start(1) + len(" ".join(words))
+                if not any(start < stop and begin < end for begin, stop, _ in found):
+                    found.append((start, end, text[start:end]))
     names: dict[str, str] = {}
     for _, _, written in sorted(found)[:_MOST]:
         names.setdefault(same_name(written), _display(written))
@@ -124,7 +126,7 @@ def _everyday() -> frozenset[str]:
 
 
 def _add(found: _Found, start: int, end: int, text: str) -> None:
-    """Add a name, unless a part of it is found already; a longer one takes the place of what it contains."""
+    """Add a name, in place of what it contains; not where it overlaps with another."""
     inside = [one for one in found if start <= one[0] and one[1] <= end]
     others = [one for one in found if one not in inside and one[0] < end and start < one[1]]
     if not others:

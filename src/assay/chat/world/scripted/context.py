@@ -15,7 +15,10 @@ _ABOUT_WEATHER = ("weather", "advice")
 # A question on what will be that names no day is taken to mean so many days.
 _ASSUMED_DAYS = 3
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
-_THAN_THERE = re.compile(r"\bthan\b.*\b(?:there|it|that)\b|^\W*(?:and )?(?:is|will) it\b", re.IGNORECASE)
+_THAN_THERE = re.compile(
+    r"\bthan\b.*\b(?:there|it|that)\b|^\W*(?:and )?(?:is|will) it\b|\b(?:that|it|this) compares? (?:to|with)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
