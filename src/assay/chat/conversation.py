@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.agent import Agent, Reply
 from assay.chat.record import Record
+from assay.chat.world.preferences import flags
 from assay.chat.world.situation import Situation
 
 if TYPE_CHECKING:
@@ -120,8 +121,9 @@ async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Prefere
                 error = failure
             wall = time.perf_counter() - started
         record = _record(watched.read(), heard, situation, wall, error)
-        kept = preferences.read(job.user)
-        yield Played(at, heard.text, record, kept, blameless=error is not None and is_blameless(error, situation))
+        # Without the sentences it was learned from: "no longer hates the cold" tells its opposite to who reads words.
+        known = flags(preferences.read(job.user))
+        yield Played(at, heard.text, record, known, blameless=error is not None and is_blameless(error, situation))
         if error is not None:
             return
 

@@ -274,11 +274,13 @@ def _until_interrupted(work: Any) -> bool:
 
 def _experience(trial: Trial) -> Experiences:
     from assay.chat.experience import measure
+    from assay.chat.world.embedded import World
 
     found = {}
-    for spec in trial.agents:
-        typer.echo(f"measuring developer experience: {spec.name} …", err=True)
-        found[spec.name] = measure(spec.kind(), name=spec.name)
+    with World(seed=trial.seed) as world:
+        for spec in trial.agents:
+            typer.echo(f"measuring developer experience: {spec.name} …", err=True)
+            found[spec.name] = measure(spec.kind(), name=spec.name, world=world)
     return found
 
 
@@ -361,23 +363,24 @@ def show(
     scores: Scores, run: Run, measured: Experiences, *, html_out: Path | None = None, json_out: str | None = None
 ) -> None:
     """What came of it, on the terminal and in files."""
-    notes, suite = run.settings["notes"], run.settings["suite"]
-    title = f"{suite['name']}@{suite['version']}"
+    from assay.report.runs import around
+
+    beside = around(run, scores)
     if json_out is not None:
         from assay.cli.chat import write_json
+        from assay.compare.overall import overall
 
         experience = {agent: one.to_json() for agent, one in measured.items()}
-        write_json(
-            scores.as_dict() | {"run": run.id, "notes": notes, "suite": suite, "experience": experience}, json_out
-        )
+        told = {"run": run.id, "notes": run.settings["notes"], "suite": run.settings["suite"], "experience": experience}
+        write_json(scores.as_dict() | told | {"overall": overall(scores).to_json()}, json_out)
     if html_out is not None:
         from assay.report import agents as page
 
-        written = page.write(scores, html_out, experience=measured, notes=notes, suite=title)
-        typer.echo(f"Written: {written}", err=True)
+        typer.echo(f"Written: {page.write(scores, html_out, **beside)}", err=True)
     if json_out != "-":
         from rich.console import Console
 
         from assay.report.terminal_agents import side_by_side
 
-        Console().print(side_by_side(scores, experience=measured, notes=notes, suite=title))
+        del beside["comparisons"]
+        Console().print(side_by_side(scores, **beside))

@@ -6,6 +6,7 @@ Lays out what a run holds and what can be recomputed from it; scores nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
@@ -76,7 +77,9 @@ def numbers(run: Run, answers: Sequence[StoredAnswer], *, full: bool = False) ->
     if is_trial(run):
         from assay.report.terminal_agents import side_by_side
 
-        return side_by_side(scores, **_around(run))
+        beside = around(run, scores)
+        del beside["comparisons"]
+        return side_by_side(scores, **beside)
     from assay.report.terminal_chat import conversations
 
     return conversations(scores)
@@ -93,7 +96,7 @@ def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
     if is_trial(run):
         from assay.report import agents
 
-        return agents.render(scores, **_around(run))
+        return agents.render(scores, **around(run, scores))
     from assay.report import chat
 
     return chat.render(scores)
@@ -104,15 +107,20 @@ def is_trial(run: Run) -> bool:
     return "venue" in run.settings
 
 
-def _around(run: Run) -> dict[str, Any]:
-    """What a report of agents shows besides their scores."""
+def around(run: Run, scores: Scores) -> dict[str, Any]:
+    """What a report of agents shows besides their scores: notes, experience, and everyone against the first."""
     from assay.chat.experience import Experience
+    from assay.compare import compare, side_of
+    from assay.store.recording import tallies_of
 
+    whole = replace(run, tallies=tallies_of(scores.answers))
+    sides = [side_of(whole, agent) for agent in scores.agents if agent in whole.tallies]
     suite = run.settings["suite"]
     return {
         "experience": {agent: Experience.from_json(data) for agent, data in run.settings["experience"].items()},
         "notes": run.settings["notes"],
         "suite": f"{suite['name']}@{suite['version']}",
+        "comparisons": [compare(sides[0], side) for side in sides[1:]],
     }
 
 

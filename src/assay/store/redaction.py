@@ -94,7 +94,7 @@ def redacted_value(value: Any) -> Any:
 
 
 def _under(key: str, value: Any) -> Any:
-    """What may be kept under a name. Under `key_env` and the like stand names of variables, which a resumed run needs."""
+    """What may be kept under a name. Under `key_env` and the like are names of variables, which a resumed run needs."""
     if key.endswith("_env"):
         if isinstance(value, Mapping):
             return {name: _under("of_env", inner) for name, inner in value.items()}
