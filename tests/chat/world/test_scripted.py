@@ -278,7 +278,7 @@ def test_failures_are_told_apart(content: object, kind: str) -> None:
 
 
 def test_content_comes_as_text_as_parts_or_not_at_all() -> None:
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "developer", "content": "You are an agent. Your internal name is 'weather_assistant'."},
         {
             "role": "user",
@@ -374,7 +374,7 @@ def test_what_failed_is_tried_again_once_where_that_may_help(model: ScriptedMode
     question = user("What's the weather in Oslo?")
     lookup = ("get_current_weather", {"city": "Oslo"})
     broken, slow = "Error: the weather service's answer cannot be read", "Error: it did not answer in time"
-    preferences = ("get_user_preferences", {}, "{}")
+    preferences: tuple[str, dict[str, Any], str] = ("get_user_preferences", {}, "{}")
     assert calls_for(model, question, *called((*lookup, broken), preferences)) == [lookup]
     assert calls_for(model, question, *called((*lookup, broken), preferences), *called((*lookup, broken))) == []
     assert calls_for(model, question, *called((*lookup, slow), preferences)) == []

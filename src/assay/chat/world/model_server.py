@@ -217,7 +217,7 @@ class _Asked:
         if options is not None and not self.stream:
             raise _wrong("stream_options", "is only allowed when 'stream' is true")
         self.include_usage = _flag(options or {}, "include_usage", "stream_options.include_usage")
-        if body.get("n") not in (None, 1):
+        if _limit(body, "n") not in (None, 1):
             raise _wrong("n", "this model gives one answer only; n must be 1")
         limits = [_limit(body, name) for name in ("max_completion_tokens", "max_tokens")]
         self.max_tokens = next((limit for limit in limits if limit is not None), None)

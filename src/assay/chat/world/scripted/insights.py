@@ -72,6 +72,11 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _SAYS_NOTHING = frozenset({"", "it", "you", "this", "that", "them"})
+# What is kept about a user is data as well; a sentence that gives orders is passed over.
+_COMMANDS = re.compile(
+    r"\b(?:ignore|disregard|forget|override|pretend|reveal|instructions?|prompt|you must|(?:answer|say) only)\b",
+    re.IGNORECASE,
+)
 _NAMES_OF_UNITS = {"imperial": "F", "fahrenheit": "F", "metric": "C", "celsius": "C"}
 
 
@@ -161,7 +166,8 @@ def read_liking(results: Iterable[Any], told: Iterable[str]) -> Liking:
             flags.update({name: value for name, value in table.items() if isinstance(value, (str, bool))})
             kept = table.get("insights")
             if isinstance(kept, Sequence) and not isinstance(kept, str):
-                said.update(dict.fromkeys(str(one).strip().rstrip(".")[:_LONGEST] for one in kept))
+                sentences = [str(one).strip().rstrip(".")[:_LONGEST] for one in kept]
+                said.update(dict.fromkeys(one for one in sentences if not _COMMANDS.search(one)))
     for sentence in told:
         flags.update(understood(sentence))
         if not any(sentence in one for one in said):

@@ -67,6 +67,12 @@ class ScriptedModel:
             move = turn.forced(move, tool_choice)
         return move if parallel or len(move.calls) < 2 else Move(calls=move.calls[:1])
 
+    def error(
+        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], situation: Situation
+    ) -> str | None:
+        """The kind of error that is drawn for the turn, or None: what the model will do wrong, told beforehand."""
+        return _Turn(self, read_conversation(messages), Toolbox(tools), situation).error
+
 
 class _Turn:
     """One request, with everything that is known at it."""

@@ -35,7 +35,7 @@ OFF_TOPIC = (
 )
 SOCIAL = {
     "greeting": (
-        "Hello! I can tell you the current weather or the forecast for any city. Which city are you interested in?",
+        "Hello! I can tell you the current weather or the forecast for any city. Just name the one you want to know.",
         "Hi there! Ask me about the weather in a city, today or in the coming days, and I will look it up for you.",
     ),
     "thanks": (

@@ -26,6 +26,10 @@ _FEELS_OTHERWISE = 1.0
 # Cold is what the weather domain calls so, in °C.
 _COLD = 10.0
 _HOT = 25.0
+# From here on nobody calls it cold.
+_MILD = 18.0
+# A chance of rain below this, in %, is not worth a word.
+_SLIGHT = 20.0
 _PHRASES = {
     "clear sky": ("a clear sky", "clear skies"),
     "few clouds": ("a few clouds",),
@@ -66,6 +70,12 @@ _SAYS = {
     "snow": ("Since you dislike snow, an indoor plan such as a museum would suit you.",),
     "wet": ("I know you dislike that kind of weather, so an indoor plan such as a museum would suit you then.",),
     "wind": ("Since you dislike wind, look for a sheltered place.",),
+    "no rain": ("There is no rain, which you dislike, so that is good news.", "Good news, as you dislike it: no rain."),
+    "no cold": (
+        "It is not cold, which you dislike, so that is good news.",
+        "Good news, as you dislike it: it is not cold.",
+    ),
+    "fahrenheit": ("I used Fahrenheit, as you prefer.", "The figures are in Fahrenheit, as you prefer."),
     "indoor": (
         "As you prefer indoor activities, a museum or a café would suit you.",
         "Given your preference for indoor activities, consider a museum, a gallery or the cinema.",
@@ -267,8 +277,8 @@ class Writer:
         return self.pick(
             f"I'm sorry, I couldn't get the {what} for {city} because {cause}. Please try again in a little while;"
             f" alternatively, I can look up the {other} or another city instead.",
-            f"Unfortunately I was not able to get the {what} for {city}, because {cause}. You could check a local"
-            f" weather site in the meantime, or I can try the {other} instead.",
+            f"Unfortunately I was not able to get the {what} for {city}, because {cause}. Please try again"
+            f" later; in the meantime a local weather site may know more, or I can try the {other} instead.",
             f"The {what} for {city} is not available: {cause}. However, you can ask again in a moment and I will try"
             f" again, or I can look up the {other} instead.",
         )
@@ -353,6 +363,9 @@ class Writer:
             "indoor": liking.indoor,
             "outdoor, inviting": liking.outdoor and not liking.indoor and sky.is_inviting,
             "outdoor": liking.outdoor and not liking.indoor and not sky.is_inviting,
+            "fahrenheit": liking.unit == "F" and self.need.unit is None,
+            "no rain": "rain" in liking.dislikes and not sky.is_wet and sky.chance < _SLIGHT,
+            "no cold": "cold" in liking.dislikes and coldest > _MILD,
         }
         return [self.pick(*_SAYS[name]) for name, does in matters.items() if does][:_MOST_PREFERENCES]
 
