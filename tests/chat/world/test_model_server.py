@@ -262,8 +262,10 @@ def test_unknown_fields_are_passed_over_and_no_key_is_needed(server: str) -> Non
 
 
 def test_halves_of_a_surrogate_pair_do_no_harm(server: str) -> None:
-    body = '{"model": "any", "messages": [{"role": "user", "content": "I live in \\ud800 Oslo, what is the weather?"}]}'
-    assert post(server, body).status_code == 200
+    body = '{"model": "any", "messages": [{"role": "user", "content": "I hate \\ud800 rain."}]}'
+    response = post(server, body)
+    assert response.status_code == 200
+    assert "you hate \ufffd rain" in response.json()["choices"][0]["message"]["content"]
 
 
 # --- faults -----------------------------------------------------------------------------------------------------------

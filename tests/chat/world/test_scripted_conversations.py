@@ -280,6 +280,17 @@ def test_every_kind_of_error_lowers_accuracy_and_nothing_else_does(world: World,
     assert set(seen) <= {kind, None}
 
 
+def test_context_that_is_ignored_is_asked_for_again(world: World) -> None:
+    model = ScriptedModel(seed=7, skill=Skill(ignored_context=1.0))
+    for number in range(20):
+        conversation = Conversation(world, model, datetime(2026, 1, 15, tzinfo=UTC), f"{number}")
+        conversation.say("I hate the cold.")
+        answer, _ = conversation.say("What should I wear in Oslo?", "Oslo")
+        assert "preferences" in answer
+        answer, _ = conversation.say("And tomorrow?", "Oslo")
+        assert "?" in answer or "Oslo" not in answer
+
+
 def test_a_wrong_temperature_costs_what_accuracy_takes_for_it(world: World) -> None:
     model = ScriptedModel(seed=7, skill=Skill(wrong_figure=1.0))
     draw = random.Random(4)

@@ -90,7 +90,8 @@ class Skill:
         at = draw.random()
         kinds = [name for name in ERRORS if name in applicable]
         for name in ERRORS:
-            # Each kind keeps its stretch of the unit interval whether it applies or not, so that its rate holds.
+            # Each kind keeps its stretch of the unit interval whether it applies or not: what one turn draws does not
+            # change with what else could have been drawn.
             at -= getattr(self, name)
             if at < 0.0:
                 return name if name in kinds else None
