@@ -206,7 +206,10 @@ class _Turn:
         return round(draw.uniform(*_OFF_BY), 1) * draw.choice((-1, 1))
 
     def wrong_guess(self, city: str) -> float:
-        """A plausible temperature that is wrong for sure: it has to be known what is right."""
+        """A plausible temperature that is wrong for sure: it has to be known what is right.
+
+        Where the situation tells no time it is the machine's, as it is for the weather.
+        """
         known = climate.find(city) if city else None
         start = self.situation.now or datetime.now(UTC)
         if known is None:
