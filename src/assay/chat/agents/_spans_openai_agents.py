@@ -1,10 +1,12 @@
-"""The OpenAI Agents SDK's own traces as OpenTelemetry spans, by its interface for processors."""
+"""The OpenAI Agents SDK's own traces as OpenTelemetry spans, by its interfaces for processors and hooks."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
 from agents.tracing import FunctionSpanData, GenerationSpanData, Span, SpanError, Trace, TracingProcessor
+from openai.types.responses import ResponseFunctionToolCall
 
 from assay.chat.agents._spans import OpenSpans
 
@@ -53,6 +55,16 @@ class SpanBridge(TracingProcessor):
 
     def force_flush(self) -> None:
         pass
+
+
+class RefusedCalls(RunHooks[Any]):
+    """Spans of calls for tools that do not exist: the SDK traces none, since nothing ran."""
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        known = {tool.name for tool in agent.tools}
+        for call in response.output:
+            if isinstance(call, ResponseFunctionToolCall) and call.name not in known:
+                OpenSpans("openai").refused(call.name, arguments=call.arguments, reason="there is no such tool")
 
 
 def _kind(error: SpanError | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from agent_framework import (
     Agent,
@@ -22,7 +22,7 @@ from agent_framework.observability import OBSERVABILITY_SETTINGS, enable_instrum
 from agent_framework.openai import OpenAIChatCompletionClient
 
 from assay.chat.agent import Limits, Reply, Setup
-from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, openai_client
+from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, City, Days, Insight, openai_client
 from assay.chat.agents._spans_agent_framework import RefusedCalls
 from assay.chat.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall
@@ -30,8 +30,6 @@ from assay.chat.transcript import ToolCall
 if TYPE_CHECKING:
     from assay.chat.world.preferences import Preferences
     from assay.chat.world.weather import WeatherClient
-
-City = Annotated[str, 'The name of the city, such as "Helsinki".']
 
 
 def make_tools(weather: WeatherClient, preferences: Preferences) -> list[FunctionTool]:
@@ -43,10 +41,8 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Functio
         return await weather.current(city)
 
     @tool
-    async def get_weather_forecast(
-        city: City, days: Annotated[int, "How many days from tomorrow on, at most 5."] = 5
-    ) -> dict[str, Any]:
-        """Tell the weather in a city over the coming days."""
+    async def get_weather_forecast(city: City, days: Days = 5) -> dict[str, Any]:
+        """Tell the weather in a city on the coming days, from tomorrow on."""
         return await weather.forecast(city, days)
 
     @tool
@@ -56,10 +52,9 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Functio
 
     @tool
     async def update_user_preferences_from_insight(
-        insight: Annotated[str, 'What was learned, as a sentence, such as "hates the cold".'],
-        context: FunctionInvocationContext,
+        insight: Insight, context: FunctionInvocationContext
     ) -> dict[str, Any]:
-        """Keep something that the user has told about what they like or dislike."""
+        """Keep what the user has told about what they like or dislike."""
         return preferences.learn(context.kwargs["user"], insight)
 
     return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]
@@ -119,6 +114,8 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
                 async_client=client,
                 function_invocation_configuration={
                     "max_iterations": setup.limits.model_calls,
+                    # After so many rounds of failures it would stop by itself, with an answer of its own.
+                    "max_consecutive_errors_per_request": setup.limits.model_calls + 1,
                     # The reason why a tool failed is ours and fit to be read; without it the model learns nothing.
                     "include_detailed_errors": True,
                 },

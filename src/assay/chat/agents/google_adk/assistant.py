@@ -15,7 +15,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from assay.chat.agent import Limits, Reply, Setup
-from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, openai_client
+from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, City, Days, Insight, openai_client
 from assay.chat.agents._spans_google_adk import CountedOnce
 from assay.chat.trajectory import failure_in
 from assay.chat.transcript import ToolCall
@@ -33,15 +33,15 @@ Tool = Callable[..., Awaitable[dict[str, Any]]]
 def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
     """What the assistant can do. A tool that raises would end the turn, so a failure is told in its result."""
 
-    async def get_current_weather(city: str) -> dict[str, Any]:
-        """Tell the weather in a city right now, by the city's name, such as "Helsinki"."""
+    async def get_current_weather(city: City) -> dict[str, Any]:
+        """Tell the weather in a city right now."""
         try:
             return await weather.current(city)
         except WeatherError as error:
             return {"status": "error", "error_message": str(error)}
 
-    async def get_weather_forecast(city: str, days: int = 5) -> dict[str, Any]:
-        """Tell the weather in a city over the coming days, as many as asked for from tomorrow on, at most 5."""
+    async def get_weather_forecast(city: City, days: Days = 5) -> dict[str, Any]:
+        """Tell the weather in a city on the coming days, from tomorrow on."""
         try:
             return await weather.forecast(city, days)
         except WeatherError as error:
@@ -51,8 +51,8 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
         """Tell what the user is known to like and dislike."""
         return preferences.read(tool_context.user_id)
 
-    async def update_user_preferences_from_insight(insight: str, tool_context: ToolContext) -> dict[str, Any]:
-        """Keep something that the user has told about what they like or dislike, as a sentence: "hates the cold"."""
+    async def update_user_preferences_from_insight(insight: Insight, tool_context: ToolContext) -> dict[str, Any]:
+        """Keep what the user has told about what they like or dislike."""
         return preferences.learn(tool_context.user_id, insight)
 
     return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]

@@ -19,7 +19,7 @@ from langgraph.graph.state import CompiledStateGraph
 from pydantic import SecretStr
 
 from assay.chat.agent import Reply, Setup
-from assay.chat.agents._assistant import INSTRUCTIONS, NAME, http_client
+from assay.chat.agents._assistant import INSTRUCTIONS, NAME, City, Days, Insight, http_client
 from assay.chat.agents._spans_langchain import RefusedCalls, SpanBridge
 from assay.chat.payload import parsed
 from assay.chat.transcript import ToolCall
@@ -41,13 +41,13 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[BaseToo
     """What the assistant can do."""
 
     @tool
-    async def get_current_weather(city: str) -> dict[str, Any]:
+    async def get_current_weather(city: City) -> dict[str, Any]:
         """Tell the weather in a city right now."""
         return await weather.current(city)
 
     @tool
-    async def get_weather_forecast(city: str, days: int = 5) -> dict[str, Any]:
-        """Tell the weather in a city on the coming days, from tomorrow on and at most 5."""
+    async def get_weather_forecast(city: City, days: Days = 5) -> dict[str, Any]:
+        """Tell the weather in a city on the coming days, from tomorrow on."""
         return await weather.forecast(city, days)
 
     @tool
@@ -56,8 +56,8 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[BaseToo
         return preferences.read(runtime.context.user)
 
     @tool
-    async def update_user_preferences_from_insight(insight: str, runtime: ToolRuntime[Context]) -> dict[str, Any]:
-        """Keep what the user has told about their likes and dislikes, as a sentence."""
+    async def update_user_preferences_from_insight(insight: Insight, runtime: ToolRuntime[Context]) -> dict[str, Any]:
+        """Keep what the user has told about what they like or dislike."""
         return preferences.learn(runtime.context.user, insight)
 
     return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]

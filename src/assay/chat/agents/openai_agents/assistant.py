@@ -19,6 +19,7 @@ from agents import (
     SQLiteSession,
     ToolCallItem,
     ToolCallOutputItem,
+    ToolErrorFormatterArgs,
     default_tool_error_function,
     function_tool,
     set_trace_processors,
@@ -27,8 +28,8 @@ from agents.tool_context import ToolContext
 from openai.types.responses import ResponseTextDeltaEvent
 
 from assay.chat.agent import Reply, Setup
-from assay.chat.agents._assistant import INSTRUCTIONS, NAME, openai_client
-from assay.chat.agents._spans_openai_agents import SpanBridge
+from assay.chat.agents._assistant import INSTRUCTIONS, NAME, City, Days, Insight, openai_client
+from assay.chat.agents._spans_openai_agents import RefusedCalls, SpanBridge
 from assay.chat.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall
 
@@ -55,27 +56,32 @@ def tell_failure(context: RunContextWrapper[Any], error: Exception) -> str:
     return default_tool_error_function(context, error)
 
 
-@function_tool(failure_error_function=tell_failure)
-async def get_current_weather(context: RunContextWrapper[Context], city: str) -> str:
+def note_refusal(refusal: ToolErrorFormatterArgs[Context]) -> None:
+    """Keep that a tool is not there; what the model reads of it are the SDK's own words."""
+    refusal.run_context.context.failures[refusal.call_id] = refusal.default_message
+
+
+@function_tool(failure_error_function=tell_failure, strict_mode=False)
+async def get_current_weather(context: RunContextWrapper[Context], city: City) -> str:
     """Tell the weather in a city right now."""
     return json.dumps(await context.context.weather.current(city))
 
 
-@function_tool(failure_error_function=tell_failure)
-async def get_weather_forecast(context: RunContextWrapper[Context], city: str, days: int = 5) -> str:
-    """Tell the weather in a city on the coming days, from tomorrow on and at most 5."""
+@function_tool(failure_error_function=tell_failure, strict_mode=False)
+async def get_weather_forecast(context: RunContextWrapper[Context], city: City, days: Days = 5) -> str:
+    """Tell the weather in a city on the coming days, from tomorrow on."""
     return json.dumps(await context.context.weather.forecast(city, days))
 
 
-@function_tool(failure_error_function=tell_failure)
+@function_tool(failure_error_function=tell_failure, strict_mode=False)
 async def get_user_preferences(context: RunContextWrapper[Context]) -> str:
     """Tell what the user is known to like and dislike."""
     return json.dumps(context.context.preferences.read(context.context.user))
 
 
-@function_tool(failure_error_function=tell_failure)
-async def update_user_preferences_from_insight(context: RunContextWrapper[Context], insight: str) -> str:
-    """Keep what the user has told about their likes and dislikes, as a sentence."""
+@function_tool(failure_error_function=tell_failure, strict_mode=False)
+async def update_user_preferences_from_insight(context: RunContextWrapper[Context], insight: Insight) -> str:
+    """Keep what the user has told about what they like or dislike."""
     return json.dumps(context.context.preferences.learn(context.context.user, insight))
 
 
@@ -100,7 +106,13 @@ class Assistant:
             context=context,
             session=self._sessions[session],
             max_turns=self._setup.limits.model_calls,
-            run_config=RunConfig(trace_include_sensitive_data=True),
+            hooks=RefusedCalls(),
+            run_config=RunConfig(
+                trace_include_sensitive_data=True,
+                # A call for a tool that is not there would end the turn.
+                tool_not_found_behavior="return_error_to_model",
+                tool_error_formatter=note_refusal,
+            ),
         )
         async for event in result.stream_events():
             if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent):
@@ -125,7 +137,11 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             name=NAME,
             instructions=INSTRUCTIONS,
             model=OpenAIChatCompletionsModel(setup.model, openai_client=client),
-            model_settings=ModelSettings(max_tokens=setup.limits.max_tokens, include_usage=True),
+            model_settings=ModelSettings(
+                # The setting named `max_tokens` sends the field that OpenAI has since replaced by this one.
+                extra_args={"max_completion_tokens": setup.limits.max_tokens},
+                include_usage=True,
+            ),
             tools=[*TOOLS],
         )
         assistant = Assistant(setup, agent)

@@ -27,10 +27,11 @@ from pydantic_ai import (
 )
 from pydantic_ai.capabilities import Instrumentation
 from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from assay.chat.agent import Reply, Setup
-from assay.chat.agents._assistant import INSTRUCTIONS, NAME, openai_client
+from assay.chat.agents._assistant import INSTRUCTIONS, NAME, City, Days, Insight, openai_client
 from assay.chat.agents._spans_pydantic_ai import RefusedCalls
 from assay.chat.payload import parsed
 from assay.chat.transcript import ToolCall
@@ -59,14 +60,14 @@ def failures_told() -> Iterator[None]:
         raise ToolFailed(str(error)) from error
 
 
-async def get_current_weather(ctx: RunContext[Deps], city: str) -> dict[str, Any]:
+async def get_current_weather(ctx: RunContext[Deps], city: City) -> dict[str, Any]:
     """Tell the weather in a city right now."""
     with failures_told():
         return await ctx.deps.weather.current(city)
 
 
-async def get_weather_forecast(ctx: RunContext[Deps], city: str, days: int = 5) -> dict[str, Any]:
-    """Tell the weather in a city on the coming days, from tomorrow on and at most 5."""
+async def get_weather_forecast(ctx: RunContext[Deps], city: City, days: Days = 5) -> dict[str, Any]:
+    """Tell the weather in a city on the coming days, from tomorrow on."""
     with failures_told():
         return await ctx.deps.weather.forecast(city, days)
 
@@ -76,8 +77,8 @@ async def get_user_preferences(ctx: RunContext[Deps]) -> dict[str, Any]:
     return ctx.deps.preferences.read(ctx.deps.user)
 
 
-async def update_user_preferences_from_insight(ctx: RunContext[Deps], insight: str) -> dict[str, Any]:
-    """Keep what the user has told about their likes and dislikes, as a sentence."""
+async def update_user_preferences_from_insight(ctx: RunContext[Deps], insight: Insight) -> dict[str, Any]:
+    """Keep what the user has told about what they like or dislike."""
     return ctx.deps.preferences.learn(ctx.deps.user, insight)
 
 
@@ -123,11 +124,17 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
     async with openai_client(setup) as client:
         agent = Agent(
-            OpenAIChatModel(setup.model, provider=OpenAIProvider(openai_client=client)),
+            OpenAIChatModel(
+                setup.model,
+                provider=OpenAIProvider(openai_client=client),
+                profile=OpenAIModelProfile(openai_supports_strict_tool_definition=False),
+            ),
             name=NAME,
             deps_type=Deps,
             instructions=INSTRUCTIONS,
             tools=TOOLS,
+            # More malformed calls of a tool than this would end the turn; the limit of model calls comes before.
+            retries={"tools": setup.limits.model_calls},
             model_settings=ModelSettings(max_tokens=setup.limits.max_tokens),
             capabilities=[Instrumentation(), RefusedCalls()],
         )
