@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.chat.record import Record, Status
+from assay.chat.scoring import Answer, Scores
 from assay.errors import UsageError
 from assay.stats import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 
@@ -36,6 +38,23 @@ def test_means_skip_what_is_undefined_and_say_so() -> None:
     estimate = mean_pass_hat_k([(2, 2), (0, 2), (1, 1)], 2)
     assert (estimate.value, estimate.n, estimate.n_skipped, estimate.unit) == (0.5, 2, 1, "scenario")
     assert mean_pass_at_k([(1, 1)], 2).value is None
+
+
+def turns(repetition: int, *ends: Status) -> list[Answer]:
+    return [
+        Answer("x", "s", repetition, at, "", "", {}, end == "scored", Record(status=end)) for at, end in enumerate(ends)
+    ]
+
+
+def test_a_trial_that_was_skipped_from_its_first_turn_on_is_none_however_many_turns_it_has() -> None:
+    skipped = turns(0, "skipped", "skipped", "skipped")
+    assert Scores(tuple(skipped), ()).trials("x") == {}
+    assert Scores(tuple(skipped), ()).passes("x")["pass^k"][1].value is None
+    # Nor is the order of its turns of any matter.
+    some = Scores((*reversed(skipped), *turns(1, "scored", "scored"), *turns(2, "scored", "failed", "skipped")), ())
+    assert some.trials("x") == {"s": {1: True, 2: False}}
+    assert some.passes("x")["pass^k"][1].value == 0.5
+    assert some.trials("y") == {}
 
 
 def test_impossible_counts_are_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,11 +12,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assay.chat.metric import Entry, Metric
-from assay.chat.record import Record
+from assay.chat.record import Record, Status
 from assay.chat.scoring import Answer, Scores
 from assay.compare.overall import (
     ALIKE,
     MOST,
+    OPENING,
     PASSED,
     PRESETS,
     Criterion,
@@ -235,6 +237,44 @@ def test_a_failed_turn_costs_its_trial_and_a_skipped_one_is_no_trial() -> None:
     assert found.means.values["adk"][0] == 0.5 == scores.passes("adk")["pass^k"][1].value
 
 
+def ended(agent: str, scenario: str, status: Status, reason: str, *, turn: int = 0) -> Answer:
+    return Answer(agent, scenario, 0, turn, "", "", {}, False, Record(status=status, reason=reason))
+
+
+def test_an_agent_without_a_scored_turn_is_named_and_takes_nothing_from_the_others() -> None:
+    both = [answer(agent, scenario, 0.75) for scenario in ("one", "two") for agent in ("adk", "lang")]
+    absent = [ended("late", scenario, "skipped", "not installed: late") for scenario in ("one", "two", "three")]
+    # What follows a failed turn is skipped; why it failed is the reason.
+    broken = [
+        ended("broken", "one", "failed", "boom"),
+        *(ended("broken", "one", "skipped", "x", turn=at) for at in (1, 2)),
+    ]
+    found = overall(Scores((*both, *absent, *broken), (metric("m"),)))
+    assert found.means == replace(
+        overall(Scores(tuple(both), (metric("m"),))).means,
+        without={"late": "not installed: late", "broken": "failed: boom"},
+    )
+    assert found.standing.winners == ("adk", "lang")
+    # A scenario that only they were to play is none of those that are resampled.
+    assert found.uncertainty.values["adk"].n_units == 2
+    assert found.to_json()["agents_left_out"] == {"late": "not installed: late", "broken": "failed: boom"}
+    nobody = overall(Scores(tuple(absent), (metric("m"),)))
+    assert (nobody.standing.winners, nobody.means.agents) == ((), ())
+    assert nobody.to_json()["agents_left_out"] == {"late": "not installed: late"}
+
+
+def test_the_outcome_opens_with_as_much_as_a_group_of_metrics() -> None:
+    from assay.chat.evaluator import ChatbotEvaluator
+
+    groups = [metric.group for metric in ChatbotEvaluator().metrics]
+    assert OPENING.criteria[PASSED] == len(groups) / len(set(groups))
+    # An agent that fails half of its trials and answers the others as well is an eighth behind, if all is measured.
+    criteria = (Criterion(PASSED, "outcome", "?"), *(Criterion(f"m{at}", "functional", "?") for at in range(15)))
+    found = standing(Means(("adk", "lang"), criteria, {"adk": (1.0,) * 16, "lang": (0.5, *(1.0,) * 15)}), OPENING)
+    assert found.lead == 0.125
+    assert PRESETS["all metrics alike"] == ALIKE
+
+
 def test_the_share_of_trials_is_pass_hat_1_whatever_the_number_of_repetitions() -> None:
     some = [answer("adk", "one", 1.0, repetition=at, passed=at == 0) for at in range(4)]
     scores = Scores((*some, answer("adk", "two", 1.0)), (metric("m"),))
@@ -250,12 +290,12 @@ def test_a_metric_of_which_less_is_better_is_turned() -> None:
 
 def test_a_lead_that_every_scenario_shares_is_certain_and_one_of_a_single_scenario_is_not() -> None:
     steady = [answer(agent, f"s{at}", 0.9 if agent == "adk" else 0.8) for at in range(30) for agent in ("adk", "lang")]
-    sure = overall(Scores(tuple(steady), (metric("m"),))).uncertainty
+    sure = overall(Scores(tuple(steady), (metric("m"),)), ALIKE).uncertainty
     assert sure.lead is not None
     assert (sure.lead.low, sure.lead.value, sure.lead.high) == pytest.approx((0.05, 0.05, 0.05))
     assert sure.first == {"adk": 1.0, "lang": 0.0}
     odd = [answer(a, f"s{at}", 1.0 if at == 0 and a == "adk" else 0.5) for at in range(30) for a in ("adk", "lang")]
-    unsure = overall(Scores(tuple(odd), (metric("m"),))).uncertainty
+    unsure = overall(Scores(tuple(odd), (metric("m"),)), ALIKE).uncertainty
     assert unsure.lead is not None
     assert unsure.lead.low == 0 < (unsure.lead.value or 0) < (unsure.lead.high or 0)
     # In (29/30)^30 = 36 % of the resamples that scenario is missing and the two tie.
@@ -265,7 +305,7 @@ def test_a_lead_that_every_scenario_shares_is_certain_and_one_of_a_single_scenar
 def test_resampling_is_paired() -> None:
     # Scenarios differ a lot, agents always by the same: each overall is uncertain and the lead is not.
     some = [answer(a, f"s{at}", at % 10 / 10 + 0.05 * (a == "adk")) for at in range(40) for a in ("adk", "lang")]
-    found = overall(Scores(tuple(some), (metric("m"),))).uncertainty
+    found = overall(Scores(tuple(some), (metric("m"),)), ALIKE).uncertainty
     wide = found.values["adk"]
     assert wide.high is not None
     assert wide.low is not None

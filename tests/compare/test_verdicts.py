@@ -127,6 +127,47 @@ def test_versions_of_a_metric_are_never_compared(noisy: Make) -> None:
     assert "different measures" in calls["metric_1"].reason
 
 
+def passing(shares: list[list[float]], **ends: int) -> Run:
+    """An agent that passes these trials, always with the same score; so many turns `failed` or were `skipped`."""
+    n = len(shares)
+    turns = {
+        f"turns_{name}": [[1.0] if at < ends.get(name, 0) else [0.0] for at in range(n)]
+        for name in ("failed", "skipped")
+    }
+    return chat_run({"x": {"trials_passed": shares, "accuracy": [[0.9]] * n, **turns}}, versions={"accuracy": 1})
+
+
+def test_who_fails_every_second_scenario_is_worse_though_all_scores_are_the_same() -> None:
+    comparison = compare(passing([[1.0]] * 20), passing([[0.0], [1.0]] * 10, failed=10))
+    line = comparison.line("trials_passed")
+    assert (line.measure.title, line.measure.unit, line.measure.part) == ("trials passed", "", "chat@1")
+    assert (line.verdict.call, line.verdict.difference) == ("worse", -0.5)
+    assert comparison.line("accuracy").verdict.call == "same"
+    assert {line.measure.key for line in comparison.lines} == {"trials_passed", "accuracy"}
+    assert {line.measure.key for line in compare(passing([[1.0]]), passing([[1.0]]), full=True).lines} == {
+        "trials_passed",
+        "accuracy",
+    }
+
+
+def test_how_many_turns_have_no_scores_is_said_where_it_differs() -> None:
+    (note,) = compare(passing([[1.0]] * 20, skipped=2), passing([[1.0]] * 20, failed=10)).notes
+    assert "in the baseline 0 failed and 2 skipped of 20 turns" in note
+    assert "in the candidate 10 failed and 0 skipped of 20 turns" in note
+    assert not compare(passing([[1.0]] * 20, failed=3), passing([[1.0]] * 20, failed=3)).notes
+
+
+def test_a_run_that_was_kept_before_trials_were_tallied_has_lost_nothing() -> None:
+    old = chat_run({"x": {"accuracy": [[0.9]] * 20}}, versions={"accuracy": 1})
+    new = passing([[1.0]] * 20, failed=3)
+    for comparison in (compare(old, new), compare(new, old)):
+        assert [line.measure.key for line in comparison.lines] == ["accuracy"]
+        assert not comparison.notes
+    # A run in which nothing could be played has them, and lost them.
+    nothing = passing([[]] * 20, skipped=20)
+    assert compare(new, nothing).line("trials_passed").verdict.call == "unmeasured"
+
+
 def test_runs_of_two_kinds_are_not_compared(noisy: Make, events: dict[str, Run]) -> None:
     with pytest.raises(UsageError, match="cannot be compared"):
         compare(noisy(), events["good"])

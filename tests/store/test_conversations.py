@@ -102,7 +102,12 @@ def test_tallies_are_made_at_the_end_from_everything_that_was_kept(address: str)
         assert states["accuracy"] == Distribution.of([0.5, 0.5, 1.0])
         assert states["overhead_ms"] == Distribution.of([125.0] * 3)
         assert states["wall_ms"] == Distribution.of([500.0] * 3)
-        assert run.tallies["b"][Case("hello")] == {}
+        # What failed has no scores, and is seen as a trial that does not pass.
+        assert run.tallies["b"][Case("hello")] == {
+            "trials_passed": Distribution.of([0.0]),
+            "turns_failed": Distribution.of([1.0]),
+            "turns_skipped": Distribution.of([0.0]),
+        }
 
 
 def test_agents_come_in_the_order_in_which_they_were_named(address: str) -> None:

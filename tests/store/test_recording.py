@@ -92,6 +92,34 @@ def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: P
     assert sum(state.n for state in kept_states if isinstance(state, Distribution)) == line.estimate.n
 
 
+def test_every_repetition_is_tallied_as_a_trial_that_passes_or_not() -> None:
+    from assay.chat.record import Record, Status
+    from assay.chat.scoring import Answer
+    from assay.store.recording import tallies_of
+
+    def turn(scenario: str, repetition: int, turn: int, status: Status = "scored", passed: bool = True) -> Answer:
+        record = Record(status=status, reason="" if status == "scored" else "why")
+        return Answer("adk", scenario, repetition, turn, "", "", {}, passed and status == "scored", record)
+
+    (by_case,) = tallies_of(
+        [
+            *(turn("one", 0, at) for at in range(2)),
+            turn("one", 1, 0),
+            turn("one", 1, 1, passed=False),
+            turn("one", 2, 0, "failed"),
+            turn("one", 2, 1, "skipped"),
+            # Not installed when its turn came: no trial at all, however many turns there would have been.
+            *(turn("one", 3, at, "skipped") for at in range(2)),
+            *(turn("two", 0, at, "skipped") for at in range(2)),
+        ]
+    ).values()
+    one, two = by_case.values()
+    assert one["trials_passed"] == Distribution.of([1.0, 0.0, 0.0])
+    assert one["turns_failed"] == Distribution.of([1.0] + [0.0] * 7)
+    assert one["turns_skipped"] == Distribution.of([1.0] * 3 + [0.0] * 5)
+    assert two["trials_passed"] == Distribution()
+
+
 def test_a_run_of_a_protocol_that_changed_is_not_recomputed(predicted: EventStream, truth: EventStream) -> None:
     from dataclasses import replace
 

@@ -39,10 +39,6 @@ class Answer:
     record: Record | None = None
     """What was measured while it was played; None where it was read from a file."""
 
-    @property
-    def skipped(self) -> bool:
-        return self.record is not None and self.record.status == "skipped"
-
 
 class AnyAnswer(Protocol):
     """A scored answer, as scoring gives it or as it comes out of a store."""
@@ -134,18 +130,14 @@ class Scores:
         skipped = len(pairs) - len(measured)
         return Line(agent, metric.name, metric.group, replace(estimate, unit="scenario", n_skipped=skipped))
 
-    def passes(self, agent: str) -> dict[str, dict[int, Estimate]]:
-        """pass^k and pass@k of an agent for k = 1 … 5, as far as there are repetitions.
+    def trials(self, agent: str) -> dict[str, dict[int, bool]]:
+        """Whether each repetition of each scenario passes (see `trials_of`)."""
+        found = trials_of(answer for answer in self.answers if answer.agent == agent)
+        return {scenario: passed for (_, scenario), passed in found.items()}
 
-        A trial is one repetition of a scenario; it passes where all its answers do. A turn that failed does not pass;
-        a trial that was skipped from its first turn on is none.
-        """
-        trials: dict[str, dict[int, bool]] = {}
-        for answer in self.answers:
-            if answer.agent == agent and not (answer.skipped and answer.turn == 0):
-                of_scenario = trials.setdefault(answer.scenario, {})
-                of_scenario[answer.repetition] = of_scenario.get(answer.repetition, True) and answer.passed
-        counts = [(sum(trial.values()), len(trial)) for trial in trials.values()]
+    def passes(self, agent: str) -> dict[str, dict[int, Estimate]]:
+        """pass^k and pass@k of an agent for k = 1 … 5, as far as there are repetitions: shares of its `trials`."""
+        counts = [(sum(trial.values()), len(trial)) for trial in self.trials(agent).values()]
         return {
             "pass^k": {k: mean_pass_hat_k(counts, k) for k in KS},
             "pass@k": {k: mean_pass_at_k(counts, k) for k in KS},
@@ -168,6 +160,24 @@ class Scores:
             },
             "answers": [answer_json(answer) for answer in self.answers],
         }
+
+
+def trials_of(answers: Iterable[AnyAnswer]) -> dict[tuple[str, str], dict[int, bool]]:
+    """Whether each repetition passes, by agent and scenario.
+
+    A trial is one repetition of a scenario; it passes where all its answers do. A turn that failed does not pass;
+    a trial that was skipped from its first turn on is none, and a scenario without trials is not there.
+    """
+    found: dict[tuple[str, str], dict[int, bool]] = {}
+    skipped: set[tuple[str, str, int]] = set()
+    for answer in answers:
+        if answer.turn == 0 and answer.record is not None and answer.record.status == "skipped":
+            skipped.add((answer.agent, answer.scenario, answer.repetition))
+        of_scenario = found.setdefault((answer.agent, answer.scenario), {})
+        of_scenario[answer.repetition] = of_scenario.get(answer.repetition, True) and answer.passed
+    for agent, scenario, repetition in skipped:
+        del found[agent, scenario][repetition]
+    return {key: of_scenario for key, of_scenario in found.items() if of_scenario}
 
 
 def score(

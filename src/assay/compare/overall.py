@@ -1,8 +1,9 @@
 """Which agent comes first overall, at which weights, and how far each weight may move before another does.
 
 The overall of an agent is the weighted mean of its criteria: every metric that was measured for all agents, and the
-share of trials that pass. All agents are divided by the same sum of weights, so who is ahead of whom is linear in each
-weight, and the ends of the range in which the first stays first have a closed form.
+share of trials that pass. An agent without a single scored turn has nothing to be weighed: it is left out and named,
+and takes no criterion from the others. All agents are divided by the same sum of weights, so who is ahead of whom is
+linear in each weight, and the ends of the range in which the first stays first have a closed form.
 
 The page computes the same again while its reader moves the weights: `report/static/overall.js` mirrors `standing` and
 `kept_range` operation for operation.
@@ -11,6 +12,7 @@ The page computes the same again while its reader moves the weights: `report/sta
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -62,12 +64,21 @@ class Weights:
 
 ALIKE: Final = Weights()
 
+OPENING: Final = Weights({PASSED: 5})
+"""What an overall opens with: the outcome counts as much as a group of metrics does.
+
+There are fifteen metrics in three groups, five to a group. Weighed as one metric, the outcome would hardly count a
+failure, which no metric counts. To weigh the groups alike would do the same for the outcome, but make one metric of
+developer experience count as much as nearly three of what users are told.
+"""
+
 PRESETS: Final[Mapping[str, Weights]] = {
-    "all alike": ALIKE,
+    "outcome as a group": OPENING,
+    "all metrics alike": ALIKE,
     # Nobody who asks about the weather sees a plan or a file; all see a wrong figure, a wait, and a failure.
     "what users feel": Weights(
         {
-            PASSED: 3,
+            PASSED: 5,
             "accuracy": 3,
             "task_completion": 3,
             "response_time": 2,
@@ -80,12 +91,12 @@ PRESETS: Final[Mapping[str, Weights]] = {
     ),
     # Who maintains it builds, connects and repairs it, and pays for its calls.
     "what developers feel": Weights(
-        {"tool_call_count": 2, "action_planning": 2, "error_recovery": 2}, {"developer experience": 5}
+        {PASSED: 5, "tool_call_count": 2, "action_planning": 2, "error_recovery": 2}, {"developer experience": 5}
     ),
-    # What one would be called at night for.
+    # What one would be called at night for; the rest counts a quarter.
     "nothing may go wrong": Weights(
         {PASSED: 5, "accuracy": 5, "groundedness": 5, "error_recovery": 5, "repeatability": 3},
-        {"developer experience": 0},
+        {"functional": 0.25, "behavioural": 0.25, "developer experience": 0},
     ),
 }
 """Weights to begin with, by their name."""
@@ -102,6 +113,8 @@ class Means:
     """By agent, in the order of the criteria."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Criteria that were not measured for every agent, each with the reason."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """Agents that have no scored turn and are not among `agents`, each with the reason."""
 
     @property
     def groups(self) -> list[str]:
@@ -184,6 +197,7 @@ class Overall:
                 for agent, means in self.means.values.items()
             },
             "left_out": dict(self.means.left_out),
+            "agents_left_out": dict(self.means.without),
             "ranges": {name: _range_json(kept) for name, kept in self.ranges.items()},
             "group_ranges": {name: _range_json(kept) for name, kept in self.group_ranges.items()},
             "settings": {"level": self.level, "reps": self.reps, "seed": self.seed, "unit": "scenario"},
@@ -195,8 +209,8 @@ def _range_json(kept: Range) -> dict[str, Any]:
     return {"low": kept.low, "high": high, "below": kept.below, "above": kept.above}
 
 
-def overall(scores: Scores, weights: Weights = ALIKE, *, level: float = 0.95, reps: int = 1000) -> Overall:
-    """The overall of every agent, with the ranges of the weights and the intervals."""
+def overall(scores: Scores, weights: Weights = OPENING, *, level: float = 0.95, reps: int = 1000) -> Overall:
+    """The overall of every agent that has a scored turn, with the ranges of the weights and the intervals."""
     table = _Table.of(scores)
     means = table.means()
     now = standing(means, weights)
@@ -211,16 +225,6 @@ def overall(scores: Scores, weights: Weights = ALIKE, *, level: float = 0.95, re
         reps,
         scores.seed,
     )
-
-
-def trials(scores: Scores) -> dict[tuple[str, str], dict[int, bool]]:
-    """Whether each repetition passes, by agent and scenario: where all its answers do (see `Scores.passes`)."""
-    found: dict[tuple[str, str], dict[int, bool]] = {}
-    for answer in scores.answers:
-        if not (answer.skipped and answer.turn == 0):
-            of_scenario = found.setdefault((answer.agent, answer.scenario), {})
-            of_scenario[answer.repetition] = of_scenario.get(answer.repetition, True) and answer.passed
-    return found
 
 
 # --- exactly: who is first, and for how long -------------------------------------------------------------------------
@@ -330,19 +334,23 @@ class _Table:
     criteria: tuple[Criterion, ...]
     sums: Floats
     counts: Floats
+    without: Mapping[str, str]
+    """Agents that have no scored turn, each with the reason."""
 
     @classmethod
     def of(cls, scores: Scores) -> _Table:
-        agents = tuple(scores.agents)
+        without = _without(scores)
+        agents = tuple(agent for agent in scores.agents if agent not in without)
+        answers = [answer for answer in scores.answers if answer.agent not in without]
         criteria = (
             Criterion(PASSED, "outcome", "Which share of the trials passes its checks?"),
             *(Criterion(metric.name, metric.group, metric.asks) for metric in scores.metrics),
         )
-        scenarios = {name: at for at, name in enumerate(dict.fromkeys(answer.scenario for answer in scores.answers))}
+        scenarios = {name: at for at, name in enumerate(dict.fromkeys(answer.scenario for answer in answers))}
         places = {name: at for at, name in enumerate(agents)}
         turned = [metric.direction == "lower" for metric in scores.metrics]
         sums, counts = np.zeros((2, len(scenarios), len(agents), len(criteria)))
-        for answer in scores.answers:
+        for answer in answers:
             row, column = scenarios[answer.scenario], places[answer.agent]
             for at, metric in enumerate(scores.metrics, 1):
                 entry = answer.entries.get(metric.name)
@@ -350,10 +358,11 @@ class _Table:
                     sums[row, column, at] += 1 - entry.score if turned[at - 1] else entry.score
                     counts[row, column, at] += 1
         # A scenario's share counts once, however often it was repeated, so that the mean is pass^1.
-        for (agent, scenario), passed in trials(scores).items():
-            sums[scenarios[scenario], places[agent], 0] = sum(passed.values()) / len(passed)
-            counts[scenarios[scenario], places[agent], 0] = 1
-        return cls(agents, criteria, sums, counts)
+        for column, agent in enumerate(agents):
+            for scenario, passed in scores.trials(agent).items():
+                sums[scenarios[scenario], column, 0] = sum(passed.values()) / len(passed)
+                counts[scenarios[scenario], column, 0] = 1
+        return cls(agents, criteria, sums, counts, without)
 
     def means(self) -> Means:
         sums, counts = self.sums.sum(axis=0), self.counts.sum(axis=0)
@@ -368,6 +377,7 @@ class _Table:
                 for at, criterion in enumerate(self.criteria)
                 if not known[at]
             },
+            self.without,
         )
 
     def uncertainty(self, now: Standing, weights: Weights, *, level: float, reps: int, seed: int) -> Uncertainty:
@@ -418,6 +428,28 @@ class _Table:
         ahead = replicates.max(axis=1, keepdims=True) - replicates <= _TIE
         shares = (ahead / ahead.sum(axis=1, keepdims=True)).mean(axis=0)
         return dict(zip(self.agents, shares.tolist(), strict=True))
+
+
+def _without(scores: Scores) -> dict[str, str]:
+    """Agents that have no scored turn, each with the reason that most of its turns give.
+
+    What follows a failed turn is skipped, so that where something failed, that is the reason.
+    """
+    ended: dict[str, dict[str, Counter[str]]] = {
+        agent: {"failed": Counter(), "skipped": Counter()} for agent in scores.agents
+    }
+    for answer in scores.answers:
+        if answer.record is None or answer.record.status == "scored":
+            ended.pop(answer.agent, None)
+        elif answer.agent in ended:
+            ended[answer.agent][answer.record.status][answer.record.reason] += 1
+    found = {}
+    for agent, reasons in ended.items():
+        if reasons["failed"]:
+            found[agent] = f"failed: {reasons['failed'].most_common(1)[0][0]}"
+        else:
+            found[agent] = reasons["skipped"].most_common(1)[0][0] or "skipped"
+    return found
 
 
 def _missing(agents: Sequence[str], counts: Sequence[float]) -> str:

@@ -24,16 +24,20 @@ _FIGURES = {
     "output_tokens": ("tokens out", "tokens"),
 }
 
+# Whether a repetition passes. Runs that were kept before it was tallied lack it, which is no loss of the other side's.
+_PASSED = "trials_passed"
+# How turns ended, 0 or 1 each. What failed is seen in the trials that pass; these are told beside the verdicts.
+_ENDS = {"turns_failed": "failed", "turns_skipped": "skipped"}
+
 
 def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
     """Every metric that either agent was scored with; with `full` times and tokens too."""
     sides = [side.run.tallies[side.agent] for side in (a, b)]
     common = matched(*sides)
     cases, notes = pooled_strata(common)
-    named = dict.fromkeys(tuple(states) for side in sides for states in side.values())
-    metrics = [
-        name for name in dict.fromkeys(name for names in named for name in names) if full or name not in _FIGURES
-    ]
+    named = [{name: None for names in dict.fromkeys(map(tuple, side.values())) for name in names} for side in sides]
+    left_out = {*_ENDS, *(() if full else _FIGURES), *({_PASSED} - (named[0].keys() & named[1].keys()))}
+    metrics = [name for name in named[0] | named[1] if name not in left_out]
     strata = [case.stratum for case in cases]
     freedom = len(cases) - len(set(strata))
     tables = [_sums(side, common, metrics) for side in sides]
@@ -64,7 +68,24 @@ def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool)
         measured.append(
             Measured(measure, estimates[0], estimates[1], (scores[0], scores[1]), int(chosen.sum()), reason)
         )
-    return Sample(cases, measured, "scenario", reps, notes, freedom)
+    return Sample(cases, measured, "scenario", reps, [*notes, *_ended_otherwise(sides, common)], freedom)
+
+
+def _ended_otherwise(sides: Sequence[Mapping[Case, Mapping[str, State]]], cases: Sequence[Case]) -> list[str]:
+    """How many turns failed or were skipped on each side, where that is known of both and is not the same."""
+    if not all(any(name in states for states in side.values()) for side in sides for name in _ENDS):
+        return []
+    tables = [_sums(side, cases, list(_ENDS)) for side in sides]
+    ended = [[int(count) for count in sums.sum(axis=0)] for sums, _ in tables]
+    turns = [int(counts[:, 0].sum()) for _, counts in tables]
+    if ended[0] == ended[1]:
+        return []
+    told = "; ".join(
+        f"in the {side} {' and '.join(f'{n:,} {word}' for n, word in zip(numbers, _ENDS.values(), strict=True))} "
+        f"of {total:,} turns"
+        for side, numbers, total in zip(("baseline", "candidate"), ended, turns, strict=True)
+    )
+    return [f"Turns without scores differ: {told}. Of all metrics, only trials passed counts a failed one."]
 
 
 def _measure(name: str, part: str) -> Measure:

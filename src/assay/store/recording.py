@@ -142,10 +142,23 @@ def trial_run(
 
 
 def tallies_of(answers: Iterable[AnyAnswer]) -> dict[str, dict[Case, dict[str, State]]]:
-    """For each agent and scenario the distribution of every metric's measured scores, and of times and tokens."""
+    """For each agent and scenario the distribution of every metric's measured scores, and of times and tokens.
+
+    What failed has no scores. That it failed is seen in `trials_passed`, 0 or 1 for each repetition that is a trial.
+    """
+    from assay.chat.scoring import trials_of
+
     found: dict[str, dict[Case, dict[str, list[float]]]] = {}
-    for answer in answers:
-        of_case = found.setdefault(answer.agent, {}).setdefault(Case(answer.scenario), {})
+    kept = list(answers)
+    passed = trials_of(kept)
+    for answer in kept:
+        by_case = found.setdefault(answer.agent, {})
+        of_case = by_case.get(Case(answer.scenario))
+        if of_case is None:
+            trials = passed.get((answer.agent, answer.scenario), {})
+            of_case = by_case[Case(answer.scenario)] = {"trials_passed": [float(one) for one in trials.values()]}
+        for name, value in _ends(answer.record).items():
+            of_case.setdefault(name, []).append(value)
         for metric, entry in answer.entries.items():
             values = of_case.setdefault(metric, [])
             if entry["measured"]:
@@ -159,6 +172,13 @@ def tallies_of(answers: Iterable[AnyAnswer]) -> dict[str, dict[Case, dict[str, S
         }
         for agent, by_case in found.items()
     }
+
+
+def _ends(record: Record | None) -> dict[str, float]:
+    """How a turn ended that was played, under the names that `compare` knows: 1 where it did so, else 0."""
+    if record is None:
+        return {}
+    return {f"turns_{status}": float(record.status == status) for status in ("failed", "skipped")}
 
 
 def _figures(record: Record | None) -> dict[str, float]:

@@ -12,7 +12,6 @@ from typing import Final, Literal
 
 from assay.chat.record import Record
 from assay.chat.scoring import Answer, Scores
-from assay.compare.overall import trials
 from assay.stats import bootstrap, percentile
 from assay.types import Estimate
 
@@ -115,7 +114,7 @@ class Row:
 def matrix(scores: Scores) -> list[Row]:
     """Every scenario with a cell for each agent: kinds together, in each those first in which agents differ most."""
     agents = scores.agents
-    passed = trials(scores)
+    passed = {agent: scores.trials(agent) for agent in agents}
     answers: dict[tuple[str, str], list[Answer]] = {}
     for answer in scores.answers:
         answers.setdefault((answer.scenario, answer.agent), []).append(answer)
@@ -130,7 +129,7 @@ def matrix(scores: Scores) -> list[Row]:
                 next((record.kind for record in records if record.kind), ""),
                 tuple(dict.fromkeys(record.fault for record in records if record.fault)),
                 tuple(
-                    _cell(agent, passed.get((agent, scenario), {}), some)
+                    _cell(agent, passed[agent].get(scenario, {}), some)
                     for agent, some in zip(agents, of_scenario, strict=True)
                 ),
             )
