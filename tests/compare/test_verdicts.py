@@ -168,6 +168,37 @@ def test_a_run_that_was_kept_before_trials_were_tallied_has_lost_nothing() -> No
     assert compare(new, nothing).line("trials_passed").verdict.call == "unmeasured"
 
 
+def test_settings_that_differ_are_named_shortly(noisy: Make) -> None:
+    given = {
+        "seed": 1,
+        "repeat": 3,
+        "metrics": {"accuracy": {"version": "chat@1"}},
+        "experience": {"agent": {"measured": {"lines": 120}}},
+        "notes": ["scripted"],
+        "suite": {"name": "weather", "digest": "a" * 64, "scenarios": ["one", "two"]},
+        "venue": {"model": None, "limits": {"steps": 12, "seconds": 30.0}},
+        "agents": [{"name": "agent", "options": {}}, {"name": "other", "options": {}}],
+    }
+    changed = given | {
+        "seed": 2,
+        "metrics": {},
+        "experience": {},
+        "notes": [],
+        "suite": {"name": "weather", "digest": "b" * 64, "scenarios": ["one", "two"]},
+        "venue": {"model": "small", "limits": {"steps": 20, "seconds": 30.0}},
+        "agents": [{"name": "agent", "options": {"retries": 2}}, {"name": "third", "options": {}}],
+    }
+    a, b = (replace(noisy(), settings=settings) for settings in (given, changed))
+    assert compare(a, b).notes == [
+        "Settings differ: agent agent.options.retries was None and 2; suite.digest is not the same; "
+        "venue.limits.steps was 12 and 20; venue.model was None and 'small'."
+    ]
+    assert compare(a, replace(b, settings=given | {"repeat": 1})).notes == ["Settings differ: repeat was 3 and 1."]
+    # That two agents are two agents is no difference of settings.
+    both = replace(a, tallies=dict.fromkeys(("agent", "other"), a.tallies["agent"]))
+    assert compare(side_of(both, "agent"), side_of(both, "other")).notes == []
+
+
 def test_runs_of_two_kinds_are_not_compared(noisy: Make, events: dict[str, Run]) -> None:
     with pytest.raises(UsageError, match="cannot be compared"):
         compare(noisy(), events["good"])

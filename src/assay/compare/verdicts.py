@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,10 @@ _CHANGES = 10
 _THRESHOLDS = 41
 # Setting every case of one side against every case of the other takes their number squared.
 _MOST_SET_AGAINST_EACH_OTHER = 2000
+# Settings that change no number, or whose difference has a word of its own: versions of metrics, what was measured.
+_TOLD_ELSEWHERE = {"interval", "reps", "level", "seed", "threads", "metrics", "experience", "notes"}
+# A value of a setting that is longer is not shown in a note.
+_SHORT = 40
 
 
 def compare(
@@ -55,7 +60,7 @@ def compare(
         seed,
         judge(sample, margins, level),
         [_per_case(entry, sample, level, seed) for entry in sample.measured if _worth_listing(entry, sample)],
-        [*sample.notes, *_differences_of_input(a.run, b.run)],
+        [*sample.notes, *_differences_of_input(a, b)],
     )
 
 
@@ -99,22 +104,44 @@ def _check_names(margins: Margin, sample: Sample) -> None:
             raise unknown_name("metric", name, known)
 
 
-def _differences_of_input(a: Run, b: Run) -> list[str]:
+def _differences_of_input(a: Side, b: Side) -> list[str]:
     """What else was not the same: two runs on different truths are paired by the names of their cases only."""
     notes = []
-    if "truth" in a.inputs and "truth" in b.inputs:
+    if "truth" in a.run.inputs and "truth" in b.run.inputs:
         digests = [
-            run.inputs["truth"].get("sha256") if isinstance(run.inputs["truth"], dict) else None for run in (a, b)
+            run.inputs["truth"].get("sha256") if isinstance(run.inputs["truth"], dict) else None
+            for run in (a.run, b.run)
         ]
         if None not in digests and digests[0] != digests[1]:
             notes.append("The two runs were scored against different truths: cases are paired by their names only.")
-    ignored = {"interval", "reps", "level", "seed", "threads"}
+    settings = [_settings(side) for side in (a, b)]
     apart = [
-        f"{key} was {a.settings.get(key)!r} and {b.settings.get(key)!r}"
-        for key in sorted(a.settings.keys() & b.settings.keys() - ignored)
-        if a.settings[key] != b.settings[key]
+        words
+        for key in sorted(settings[0].keys() & settings[1].keys())
+        for words in _apart(key, settings[0][key], settings[1][key])
     ]
     return [*notes, f"Settings differ: {'; '.join(apart)}."] if apart else notes
+
+
+def _settings(side: Side) -> dict[str, Any]:
+    """What decides the numbers of a side, by name. How its agent is set up counts only beside the same agent."""
+    found = {key: value for key, value in side.run.settings.items() if key not in _TOLD_ELSEWHERE}
+    for spec in found.pop("agents", ()):
+        if isinstance(spec, Mapping) and spec.get("name") == side.agent:
+            found[f"agent {side.agent}"] = spec
+    return found
+
+
+def _apart(key: str, a: Any, b: Any) -> Iterator[str]:
+    """Where two values of a setting differ, inside as far as they have parts, with both values where they are short."""
+    if a == b:
+        return
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for inner in sorted(a.keys() | b.keys()):
+            yield from _apart(f"{key}.{inner}", a.get(inner), b.get(inner))
+        return
+    shown = [repr(value) for value in (a, b)]
+    yield f"{key} was {shown[0]} and {shown[1]}" if max(map(len, shown)) <= _SHORT else f"{key} is not the same"
 
 
 # --- verdicts ------------------------------------------------------------------------------------------------------
