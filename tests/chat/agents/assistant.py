@@ -20,10 +20,12 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 from tests.chat.agents.laws import NOW, Answer, spans_agree, talk, times_add_up
 from tests.chat.agents.wire import Server, send, serving
 
 from assay.chat.agent import AGENTS, Limits
+from assay.chat.agents._assistant import INSTRUCTIONS, TOOLS, City, Days, Insight
 from assay.chat.tracing import Tracing
 from assay.chat.transcript import ToolCall
 from assay.chat.world.embedded import World
@@ -31,6 +33,9 @@ from assay.errors import MissingExtraError
 
 HELSINKI = "What is the weather like in Helsinki right now?"
 FEW = Limits(model_calls=3, retries=0)
+SOME = Limits(model_calls=7, retries=0)
+"""More than any framework's own patience: Agent Framework's ends after 3 failures, Pydantic AI's after 1."""
+MALFORMED = ("{broken", "[1]", '{"town": "Oslo"}', '{"city": ["Oslo"]}')
 
 
 class AssistantLaws:
@@ -41,8 +46,12 @@ class AssistantLaws:
     """What the framework says where the model is called too often."""
     forgets_failed_turns = False
     """Whether a turn that failed leaves nothing behind."""
-    refuses_unknown_tools = False
-    """Whether a call of a tool that is not there ends the turn."""
+    added_instructions = ""
+    """What the framework tells the model besides the assistant's instructions."""
+    output_limit = "max_completion_tokens"
+    """The field that tells the model how much it may put out."""
+    unbearable: tuple[str, ...] = ()
+    """Malformed arguments that end the turn at once, because the framework has no setting against it."""
 
     # --- in the embedded world ---
 
@@ -217,7 +226,29 @@ class AssistantLaws:
         assert len(asked) == FEW.model_calls
         assert self.limit_error in str(answer.error)
 
-    @pytest.mark.parametrize("arguments", ["{broken", "[1]", '{"town": "Oslo"}', '{"city": ["Oslo"]}'])
+    def test_a_tool_that_always_fails_ends_the_turn_at_the_limit(self, world: World, tracing: Tracing) -> None:
+        moves = [saying("", calling("get_current_weather", {"city": "Xyzzyville"}))]
+        answer, asked = self.with_model(world, tracing, moves, SOME)
+        assert len(asked) == SOME.model_calls
+        assert self.limit_error in str(answer.error)
+
+    @pytest.mark.parametrize("arguments", MALFORMED)
+    def test_malformed_calls_end_the_turn_at_the_limit(self, world: World, tracing: Tracing, arguments: str) -> None:
+        answer, asked = self.with_model(world, tracing, [saying("", calling(arguments=arguments))], SOME)
+        assert len(asked) == (1 if arguments in self.unbearable else SOME.model_calls)
+        assert (self.limit_error in str(answer.error)) == (arguments not in self.unbearable)
+
+    @pytest.mark.parametrize("arguments", MALFORMED)
+    def test_malformed_calls_are_borne(self, world: World, tracing: Tracing, arguments: str) -> None:
+        if arguments in self.unbearable:
+            pytest.skip("ends the turn at once, as the law before this one says")
+        moves = [saying("", calling(arguments=arguments))] * 3 + [saying("Sorry.")]
+        answer, _ = self.with_model(world, tracing, moves, SOME)
+        assert answer.text == "Sorry."
+        assert len(answer.calls) == 3
+        lawful(answer)
+
+    @pytest.mark.parametrize("arguments", MALFORMED)
     def test_broken_arguments_never_reach_a_tool(self, world: World, tracing: Tracing, arguments: str) -> None:
         moves = [saying("", calling("get_current_weather", arguments)), saying("Sorry.")]
         answer, asked = self.with_model(world, tracing, moves)
@@ -226,25 +257,45 @@ class AssistantLaws:
             lawful(answer)
 
     def test_a_tool_that_is_not_there_is_not_called(self, world: World, tracing: Tracing) -> None:
-        answer, _ = self.with_model(world, tracing, [saying("", calling("send_email", {"to": "x"})), saying("Sorry.")])
-        assert (answer.error is not None) == self.refuses_unknown_tools
-        assert not any(call.error is None for call in answer.trace.tool_calls)
-        if not self.refuses_unknown_tools:
-            lawful(answer)
+        moves = [saying("", calling("send_email", {"to": "x"}), calling())] * 3 + [saying("Sorry.")]
+        answer, asked = self.with_model(world, tracing, moves, SOME)
+        assert answer.text == "Sorry."
+        assert len(asked) == 4
+        assert [call.name for call in answer.trace.tool_calls if call.error is not None] == ["send_email"] * 3
+        assert sorted(answer.calls) == ["get_current_weather"] * 3 + ["send_email"] * 3
+        lawful(answer)
+
+    def test_calls_of_a_tool_that_is_not_there_end_the_turn_at_the_limit(self, world: World, tracing: Tracing) -> None:
+        answer, asked = self.with_model(world, tracing, [saying("", calling("send_email", {"to": "x"}))], SOME)
+        assert len(asked) == SOME.model_calls
+        assert self.limit_error in str(answer.error)
 
     def test_limits_and_tools_are_what_the_model_is_told(self, world: World, tracing: Tracing) -> None:
         _, (asked, *_) = self.with_model(world, tracing, [saying("Hello.")])
-        assert asked.get("max_tokens") or asked.get("max_completion_tokens") == FEW.max_tokens
-        assert asked["stream"] is True
-        assert {
-            tool["function"]["name"]: set(tool["function"]["parameters"]["properties"]) for tool in asked["tools"]
-        } == {
-            "get_current_weather": {"city"},
-            "get_weather_forecast": {"city", "days"},
-            "get_user_preferences": set(),
-            "update_user_preferences_from_insight": {"insight"},
+        system, user = asked["messages"]
+        assert (system["role"], user["role"], user["content"]) == ("system", "user", "Hello?")
+        assert system["content"] == INSTRUCTIONS + self.added_instructions
+        assert {name: value for name, value in asked.items() if name not in ("messages", "tools") and value} == {
+            "model": "scripted",
+            self.output_limit: FEW.max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            # Where tools are told and this is not, it is what the endpoint takes it for.
+            **({"tool_choice": "auto"} if "tool_choice" in asked else {}),
         }
-        assert asked["messages"][0]["role"] in ("system", "developer")
+
+    def test_the_model_reads_the_same_of_every_tool(self, world: World, tracing: Tracing) -> None:
+        city, days, insight = (TypeAdapter(kind).json_schema() for kind in (City, Days, Insight))
+        _, (asked, *_) = self.with_model(world, tracing, [saying("Hello.")])
+        functions = [tool["function"] for tool in asked["tools"]]
+        assert {function["name"]: function["description"] for function in functions} == TOOLS
+        assert [told_of_parameters(function["parameters"]) for function in functions] == [
+            ({"city": city}, {"city"}),
+            ({"city": city, "days": {**days, "default": 5}}, {"city"}),
+            ({}, set()),
+            ({"insight": insight}, {"insight"}),
+        ]
+        assert not any(function.get("strict") for function in functions)
 
     def test_a_failed_turn_leaves_the_conversation_usable(self, world: World, tracing: Tracing) -> None:
         """Every call of a tool in what the next request says has its result, or an endpoint would refuse it."""
@@ -332,15 +383,26 @@ class AssistantLaws:
         with pytest.raises(MissingExtraError, match=rf'pip install "assay-agents\[{kind.extra}\]"'):
             kind.open(None)  # type: ignore[arg-type]
 
-    def with_model(self, world: World, tracing: Tracing, moves: Sequence[bytes]) -> tuple[Answer, list[dict[str, Any]]]:
+    def with_model(
+        self, world: World, tracing: Tracing, moves: Sequence[bytes], limits: Limits = FEW
+    ) -> tuple[Answer, list[dict[str, Any]]]:
         """One turn with a model that makes these moves and repeats the last; and what it was asked."""
 
         async def play(server: Server) -> Answer:
-            async with talk(self.name, world, tracing, limits=FEW, model_url=f"{server.url}/v1") as to:
+            async with talk(self.name, world, tracing, limits=limits, model_url=f"{server.url}/v1") as to:
                 return await to.say("Hello?")
 
         with model(moves) as server:
             return asyncio.run(play(server)), [body for _, _, body in server.asked]
+
+
+def told_of_parameters(schema: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """What a schema says to the model; titles are the frameworks' own."""
+    told = {
+        name: {key: value for key, value in said.items() if key != "title"}
+        for name, said in schema["properties"].items()
+    }
+    return told, set(schema.get("required", ()))
 
 
 def weather_calls(answer: Answer) -> list[ToolCall]:

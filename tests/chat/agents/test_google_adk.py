@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.chat.agents.assistant import AssistantLaws, lawful, saying
 from tests.chat.agents.many import BAD, ManyConversations
 
+from assay.chat.agents._assistant import DESCRIPTION, NAME
 from assay.chat.tracing import Tracing
 from assay.chat.world.embedded import World
 
@@ -12,6 +13,12 @@ from assay.chat.world.embedded import World
 class TestGoogleAdk(AssistantLaws, ManyConversations):
     name = "google-adk"
     limit_error = "Max number of llm calls limit"
+    added_instructions = (
+        f'\n\nYou are an agent. Your internal name is "{NAME}". The description about you is "{DESCRIPTION}".'
+    )
+    output_limit = "max_tokens"  # for models whose name is not of those that refuse it
+    # A list cannot be kept as the arguments of a call; one in place of a word reaches the tool, which raises.
+    unbearable = ("[1]", '{"city": ["Oslo"]}')
     # It gives a tool whatever the model wrote; an argument of the wrong type raises there, which ends the turn.
     bears = tuple((name, arguments) for name, arguments in BAD if "many" not in str(arguments))
 

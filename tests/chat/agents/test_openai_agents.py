@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.chat.agents.assistant import AssistantLaws
+from tests.chat.agents.many import ManyConversations
 
 
-class TestOpenAIAgents(AssistantLaws):
+class TestOpenAIAgents(AssistantLaws, ManyConversations):
     name = "openai-agents"
     limit_error = "Max turns"
-    refuses_unknown_tools = True

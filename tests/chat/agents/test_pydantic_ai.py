@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.chat.agents.assistant import AssistantLaws
+from tests.chat.agents.many import ManyConversations
 
 
-class TestPydanticAI(AssistantLaws):
+class TestPydanticAI(AssistantLaws, ManyConversations):
     name = "pydantic-ai"
     limit_error = "exceed the request_limit"
     forgets_failed_turns = True
