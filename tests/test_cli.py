@@ -16,6 +16,7 @@ from assay import __version__
 from assay.cli import app
 from assay.events import encode, synthetic
 from assay.events.protocols import PROTOCOLS, every_protocol
+from assay.store import open_store
 
 NUMBERS = (int, float, type(None))
 
@@ -215,23 +216,39 @@ def test_a_reader_that_has_seen_enough_is_no_error(files: tuple[Path, Path]) -> 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     folder = tmp_path_factory.mktemp("demo")
-    return folder, run("demo", cwd=folder)
+    return folder, run("demo", cwd=folder, ASSAY_STORE=str(folder / "mine.db"))
 
 
 def test_the_demo_runs_end_to_end(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = demo
     assert done.returncode == 0, done.stderr
     out = folder / "assay-demo"
-    assert {path.name for path in out.iterdir()} >= {"report.html", "truth.jsonl", "good.jsonl", "poor.jsonl"}
+    assert {path.name for path in out.iterdir()} >= {"report.html", "truth.jsonl", "good.jsonl", "agents.html"}
     assert (out / "report.html").stat().st_size > 100_000
     for name in every_protocol():
         assert f"{name}@{PROTOCOLS.get(name).version}" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, done = demo
+    assert "google-adk" in done.stdout
+    assert "agent-framework" in done.stdout
+    assert "stand-in" in done.stdout
+    with open_store(folder / "assay-demo" / "assay.db") as store:
+        assert [entry.run.name for entry in store.list(tag="demo")] == ["agents", "poor", "good"]
+        statuses = {answer.record.status for answer in store.answers("agents") if answer.record}
+    assert statuses == {"scored"}
+    assert "Kept as run" in done.stderr
+    assert not (folder / "mine.db").exists()
+
+
 def test_what_the_demo_says_to_look_at_next_works(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = demo
-    commands = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("assay ")]
+    lines = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("assay ")]
+    commands = [words for words in lines if words[1:3] != ["chat", "run"]]  # all five frameworks take minutes
     assert len(commands) >= 2
     for command in commands:
         again = run(*command[1:], cwd=folder)

@@ -227,17 +227,62 @@ def test_a_stored_run_is_shown_and_exported_as_it_was(whole: Path) -> None:
         (["--model-url", "http://127.0.0.1:9/v1"], "--model"),
         (["--model", "x", "--model-url", "ftp://x"], "http"),
         (["--model", "x"], "OPENAI_API_KEY"),
+        (["--model", "x", "--skill", "0.5"], "--skill is of the scripted model"),
+        (["--html", "no/such/folder/x.html"], "there is no such folder"),
+        (["--json", "no/such/folder/x.json"], "there is no such folder"),
         (["--weather", "cloudy"], "embedded or openweather"),
         (["--weather", "openweather"], "OPENWEATHER_API_KEY"),
         (["--resume", "nothing"], "there is no run 'nothing'"),
         (["--resume", "@unfinished"], "no unfinished run"),
+        (["--resume", "x", "--repeat", "3"], "--repeat has no place beside --resume"),
     ],
 )
 def test_a_wrong_call_is_told_in_a_sentence(tmp_path: Path, words: list[str], told: str) -> None:
-    done = assay(tmp_path / "none.db", "chat", "run", "--no-experience", "--limit", "1", *words, check=False)
+    store = tmp_path / "none.db"
+    if "--resume" not in words:
+        words = ["--no-experience", "--limit", "1", *words]
+    done = assay(store, "chat", "run", *words, check=False)
     assert done.returncode == 2, done.stderr
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+    if store.exists():
+        assert open_store(store).list() == []  # nothing was begun that could not go on
+
+
+def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -> None:
+    (tmp_path / "my_bot.py").write_text("def answer(message):\n    raise LookupError('no key')\n")
+    words = ("chat", "run", "--agents", "mine=my_bot:answer,other=my_bot:missing", "--limit", "2", "--no-experience")
+    done = subprocess.run(
+        [sys.executable, "-m", "assay.cli", *words],
+        env=environment(tmp_path / "runs.db"),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "mine: 2 turns failed: LookupError: no key" in done.stderr
+    assert "other: 2 turns failed: 'my_bot' has no 'missing'" in done.stderr
+
+
+def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Path) -> None:
+    store = tmp_path / "named.db"
+    begin = [sys.executable, "-m", "assay.cli", "chat", "run", "--no-experience", "--agents", "agent-framework"]
+    with subprocess.Popen(
+        [*begin, "--name", "mine"], env=environment(store), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        _wait_for_turns(store, 2)
+        second = assay(store, "chat", "run", "--resume", "mine", check=False)
+        assert second.returncode == 2
+        assert "another process is filling run" in second.stderr
+        assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+    with open_store(store) as opened:
+        [run] = opened.list()
+        assert not run.complete
+        suite = load_suite("weather")
+        assert run.run.settings["suite"]["scenarios"] == [scenario.id for scenario in suite.scenarios]
+    assert assay(store, "chat", "run", "--resume", "mine").returncode == 0
 
 
 def _kept(store: Path) -> dict[tuple[str, str, int, int], Any]:

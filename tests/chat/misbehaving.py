@@ -7,6 +7,10 @@ import os
 import signal
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from assay.chat import Agent, AgentKind, Reply, Setup
 
 RIGHT = "It is 5 °C and raining in Oslo, so I recommend an umbrella because it is wet."
 
@@ -16,6 +20,17 @@ def exits(message: str) -> str:
         print("I am leaving", file=sys.stderr, flush=True)
         os._exit(7)
     return RIGHT
+
+
+async def exits_late(message: str) -> str:
+    """Leaves while others are waiting for their answers in the same process."""
+    await asyncio.sleep(0.3 if "now" in message else 0.6)
+    return exits(message)
+
+
+async def spins(message: str) -> str:
+    while True:
+        pass
 
 
 def crashes(message: str) -> str:
@@ -45,3 +60,18 @@ async def sleeps(message: str) -> str:
 
 def says_much(message: str) -> str:
     return "rain " * 400_000
+
+
+class Polite:
+    """An agent that does nothing wrong."""
+
+    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        yield Reply(RIGHT)
+
+
+@asynccontextmanager
+async def _open(setup: Setup) -> AsyncIterator[Agent]:
+    yield Polite()
+
+
+KIND = AgentKind("polite", "Polite", _open)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import time
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -130,7 +133,7 @@ def test_a_worker_does_not_outlive_its_runner() -> None:
         os.kill(pid, 0)
 
 
-def run(functions: Mapping[str, str], messages: list[str]) -> InMemory:
+def run(functions: Mapping[str, str], messages: list[str], **pace: int) -> InMemory:
     async def truth(city: str, days: int, now: datetime | None) -> Any:
         return None
 
@@ -141,7 +144,7 @@ def run(functions: Mapping[str, str], messages: list[str]) -> InMemory:
     async def main() -> None:
         hosts = {name: ProcessHost(spec(function), NOWHERE) for name, function in functions.items()}
         try:
-            await Runner(suite, hosts, truth, pace=Pace(warm_up=False, turn_timeout=5)).run(sink)
+            await Runner(suite, hosts, truth, pace=Pace(warm_up=False, turn_timeout=5, **pace)).run(sink)
         finally:
             for host in hosts.values():
                 await host.close()
@@ -159,6 +162,50 @@ def test_a_crash_of_one_agent_never_takes_down_the_others() -> None:
         ("bad", "hello again"): "scored",
         **{("good", text): "scored" for text in ("hello", "now", "hello again")},
     }
+
+
+def test_one_crash_among_several_conversations_is_one_crash() -> None:
+    """All conversations of the process end with it; those that did nothing are held again."""
+    answers = run({"bad": "exits_late"}, ["now", *["hello"] * 7], jobs=4, concurrency=4).answers
+    ended = Counter((one.query, one.record.status) for one in answers if one.record)
+    assert ended == {("now", "failed"): 1, ("hello", "scored"): 7}
+
+
+def test_a_worker_that_is_busy_ends_when_its_runner_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from assay.chat.agents.config import AgentSpec\n"
+        "from assay.chat.host import ProcessHost\n"
+        "from tests.chat.test_host import NOWHERE, job\n"
+        "async def main():\n"
+        "    host = ProcessHost(AgentSpec(name='a', function='tests.chat.misbehaving:spins'), NOWHERE)\n"
+        "    await host.open()\n"
+        "    print(host._worker._process.pid, flush=True)\n"
+        "    async for _ in host.play(job('now', timeout=600)): pass\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as runner:
+        assert runner.stdout is not None
+        worker = int(runner.stdout.readline())
+        time.sleep(1)
+        runner.kill()
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{worker}").exists()
+
+
+def test_an_agent_kind_that_is_pointed_at_says_what_it_uses() -> None:
+    async def main() -> list[bool]:
+        told = []
+        for attribute in ("KIND", "exits"):
+            host = ProcessHost(AgentSpec(name="a", function=f"tests.chat.misbehaving:{attribute}"), NOWHERE)
+            await host.open()
+            told.append(host.uses_setup)
+            await host.close()
+        return told
+
+    assert asyncio.run(main()) == [True, False]
 
 
 def test_an_agent_that_always_crashes_is_not_started_for_ever() -> None:

@@ -195,14 +195,113 @@ def test_what_is_done_is_not_played_again() -> None:
     sink = play(suite(1, 1), {"mine": mine}, done=done, repeat=2, progress=lambda p: told.append((p.done, p.total)))
     assert {(one.agent, one.scenario, one.repetition) for one in sink.answers} == {("mine", "s0", 1), ("mine", "s1", 0)}
     assert len(asked) == 2
-    assert told == [(2, 4), (3, 4), (4, 4)]
+    assert list(dict.fromkeys(told)) == [(2, 4), (3, 4), (4, 4)]
 
 
 def test_a_scenario_that_cannot_be_played_is_skipped_with_the_reason() -> None:
     answers = play(
-        suite(2), {"mine": lambda message: RIGHT}, skip=lambda agent, scenario: f"{agent} cannot do {scenario.id}"
+        suite(2), {"mine": lambda message: RIGHT}, skip=lambda uses_setup, scenario: f"{scenario.id} {uses_setup}"
     ).answers
-    assert [(status(one), reason(one)) for one in answers] == [("skipped", "mine cannot do s0")] * 2
+    assert [(status(one), reason(one)) for one in answers] == [("skipped", "s0 False")] * 2
+
+
+def test_conversations_are_held_in_the_order_of_the_plan() -> None:
+    held: list[tuple[str, str]] = []
+
+    def agent(name: str) -> Callable[..., str]:
+        def answer(message: str, history: list[Any], session: str) -> str:
+            held.append((name, session.rsplit("-", 2)[0]))
+            return RIGHT
+
+        return answer
+
+    scenarios = suite(*[1] * 6)
+    play(scenarios, {name: agent(name) for name in "abc"}, repeat=2, seed=5)
+    planned = [(cell.agent, f"{cell.agent}-{cell.scenario.id}") for cell in plan("abc", scenarios, repeat=2, seed=5)]
+    assert held == planned
+    assert len({tuple(name for name, _ in held[at : at + 3]) for at in range(0, 36, 3)}) > 2  # no fixed rotation
+
+
+def test_an_agent_at_its_limit_holds_up_nobody_else() -> None:
+    order: list[str] = []
+
+    async def slow(message: str) -> str:
+        await asyncio.sleep(0.05)
+        order.append("slow")
+        return RIGHT
+
+    async def quick(message: str) -> str:
+        order.append("quick")
+        return RIGHT
+
+    play(suite(*[1] * 4), {"slow": slow, "quick": quick}, pace={"jobs": 2, "concurrency": 1})
+    assert order.index("slow") >= 3
+    assert Counter(order) == {"slow": 4, "quick": 4}
+
+
+def test_what_cannot_be_scored_fails_with_the_reason_and_the_run_goes_on() -> None:
+    sink = InMemory()
+
+    async def lost(city: str, days: int, now: datetime | None) -> Any:
+        raise RuntimeError("no such weather")
+
+    async def main() -> None:
+        hosts = {"mine": LocalHost(FunctionAgent("mine", lambda message: RIGHT).kind(), NOWHERE)}
+        await Runner(suite(3, 1), hosts, lost, pace=Pace(warm_up=False)).run(sink)
+
+    asyncio.run(main())
+    ended = sorted((one.scenario, one.turn, status(one), reason(one)) for one in sink.answers)
+    failed = "it could not be scored: RuntimeError: no such weather"
+    assert ended == [
+        ("s0", 0, "failed", failed),
+        ("s0", 1, "skipped", "turn 1 could not be scored"),
+        ("s0", 2, "skipped", "turn 1 could not be scored"),
+        ("s1", 0, "failed", failed),
+    ]
+
+
+def test_an_agent_with_tools_of_its_own_is_not_held_to_made_up_weather() -> None:
+    [held] = play(suite(1), {"mine": lambda message: RIGHT}).answers
+    assert held.entries["accuracy"].measured
+    [free] = play(suite(1), {"mine": lambda message: RIGHT}, is_made_up=True).answers
+    assert not free.entries["accuracy"].measured
+
+
+def test_what_the_user_told_counts_whether_the_agent_noted_it_or_not() -> None:
+    told = Suite.model_validate(
+        {
+            "name": "told",
+            "version": 1,
+            "scenarios": [
+                {
+                    "id": "s0",
+                    "kind": "preferences",
+                    "turns": [
+                        {"user": "What's the weather in Oslo?", "weather": "Oslo"},
+                        {"user": "I hate rain.", "preferences": {"dislikes_rain": True}},
+                        {"user": "What's the weather in Oslo now?", "weather": "Oslo"},
+                    ],
+                }
+            ],
+        }
+    )
+    first, _, last = play(told, {"forgetful": lambda message: "It is 5 °C and raining in Oslo."}).answers
+    assert not first.entries["adaptation_quality"].measured
+    assert last.entries["adaptation_quality"].measured
+    assert last.entries["adaptation_quality"].score == 0.5
+
+
+def test_keys_that_an_agent_lets_slip_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_API_KEY", "correct-horse-battery")
+
+    def slips(message: str) -> str:
+        if message.endswith("1"):
+            raise ValueError("refused: Bearer correct-horse-battery")
+        return "My key is correct-horse-battery, or was it sk-abcdefghijklmnop?"
+
+    answers = play(suite(2), {"mine": slips}).answers
+    assert answers[0].response == "My key is ***, or was it ***?"
+    assert reason(answers[1]) == "ValueError: refused: Bearer ***"
 
 
 @pytest.mark.parametrize("jobs", [1, 4])

@@ -164,15 +164,6 @@ def test_mistakes_are_told_in_a_sentence(tmp_path: Path, words: tuple[str, ...],
     assert "Traceback" not in done.stderr
 
 
-def test_the_demo_keeps_its_runs_in_its_own_folder(tmp_path: Path) -> None:
-    done = assay("demo", cwd=tmp_path, ASSAY_STORE=str(tmp_path / "mine.db"))
-    assert done.returncode == 0, done.stderr
-    assert "assay-demo/assay.db" in done.stdout
-    with open_store(tmp_path / "assay-demo" / "assay.db") as store:
-        assert [entry.run.name for entry in store.list(tag="demo")] == ["conversations", "poor", "good"]
-    assert not (tmp_path / "mine.db").exists()
-
-
 def test_help_needs_no_database(tmp_path: Path) -> None:
     code = (
         "import sys; from assay.cli import app; app(['--help'], standalone_mode=False); "

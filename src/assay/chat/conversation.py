@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.agent import Agent, Reply
 from assay.chat.record import Record
+from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import flags
 from assay.chat.world.situation import Situation
+from assay.redaction import without_keys
 
 if TYPE_CHECKING:
     from assay.chat.tracing import Tracing, TurnTrace
@@ -123,7 +125,8 @@ async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Prefere
         record = _record(watched.read(), heard, situation, wall, error)
         # Without the sentences it was learned from: "no longer hates the cold" tells its opposite to who reads words.
         known = flags(preferences.read(job.user))
-        yield Played(at, heard.text, record, known, blameless=error is not None and is_blameless(error, situation))
+        blameless = error is not None and is_blameless(error, situation)
+        yield Played(at, without_keys(heard.text), record, known, blameless)
         if error is not None:
             return
 
@@ -169,7 +172,7 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
         status="scored" if error is None else "failed",
         reason="" if error is None else describe(error),
         fault=None if situation.fault is None else str(situation.fault),
-        tool_calls=list(tool_calls),
+        tool_calls=[ToolCall.model_validate(without_keys(call.model_dump())) for call in tool_calls],
         model_calls=trace.model_calls,
         input_tokens=trace.input_tokens,
         output_tokens=trace.output_tokens,
@@ -179,12 +182,13 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
         tools=trace.tool_seconds if has_spans else None,
         own_tool_calls=None if reply is None or reply.tool_calls is None else len(reply.tool_calls),
         own_tokens=own_tokens,
+        dropped_spans=trace.dropped,
     )
 
 
 def describe(error: BaseException) -> str:
     """An error as one line: its class and its words."""
-    words = " ".join(str(error).split())
+    words = without_keys(" ".join(str(error).split()))
     return f"{type(error).__name__}: {words}"[:_LONGEST_REASON] if words else type(error).__name__
 
 

@@ -18,6 +18,7 @@ from assay.chat.agent import AgentKind
 from assay.chat.conversation import Job, Played, describe, play
 from assay.chat.worker import OpenAgent, Surroundings
 from assay.errors import AssayError, MissingExtraError
+from assay.redaction import without_keys
 
 if TYPE_CHECKING:
     from assay.chat.agents.config import AgentSpec
@@ -43,9 +44,21 @@ class RefusedError(AssayError):
 class CrashedError(AssayError):
     """A worker that ended while it had something to do."""
 
+    def __init__(self, what: str, *, worker: int = 0, shared: bool = False) -> None:
+        super().__init__(what)
+        self.worker = worker
+        """Which of the agent's processes it was, counted from 1."""
+        self.shared = shared
+        """Whether it was holding other conversations too, any of which may have ended it."""
+
 
 class Host(Protocol):
     """Where an agent lives."""
+
+    @property
+    def uses_setup(self) -> bool:
+        """Whether its model and tools are those it was given; known once it is open."""
+        ...
 
     async def open(self) -> None:
         """Build the agent, if that is still to be done; raises RefusedError."""
@@ -65,6 +78,10 @@ class LocalHost:
         self._surroundings = surroundings
         self._opened: OpenAgent | None = None
         self._lock = asyncio.Lock()
+
+    @property
+    def uses_setup(self) -> bool:
+        return self._kind.uses_setup
 
     async def open(self) -> None:
         async with self._lock:
@@ -97,7 +114,9 @@ class ProcessHost:
         self._spec = spec
         self._surroundings = surroundings
         self._worker: _Worker | None = None
+        self._started = 0
         self._lock = asyncio.Lock()
+        self.uses_setup = True
 
     async def open(self) -> None:
         await self._running()
@@ -118,15 +137,19 @@ class ProcessHost:
                 await self._worker.close()
                 self._worker = None
             if self._worker is None:
-                self._worker = await _Worker.started(self._spec, self._surroundings)
+                self._started += 1
+                self._worker = await _Worker.started(self._spec, self._surroundings, self._started)
+                self.uses_setup = self._worker.uses_setup
             return self._worker
 
 
 class _Worker:
     """The runner's end of one worker process."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, number: int) -> None:
+        self.uses_setup = True
         self._process = process
+        self._number = number
         self._said: deque[str] = deque(maxlen=_KEPT_LINES)
         self._jobs: dict[int, asyncio.Queue[dict[str, Any]]] = {}
         self._next = 0
@@ -136,9 +159,11 @@ class _Worker:
         """Why it was killed, where it was."""
         self._ended: dict[str, Any] | None = None
         """What everyone who waits is told, once it has ended."""
+        self._together: frozenset[int] = frozenset()
+        """The conversations that were under way when it ended."""
 
     @classmethod
-    async def started(cls, spec: AgentSpec, surroundings: Surroundings) -> _Worker:
+    async def started(cls, spec: AgentSpec, surroundings: Surroundings, number: int) -> _Worker:
         # A session of its own: Ctrl-C at the terminal is for the runner, which then closes its workers. And -P keeps
         # the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
         process = await asyncio.create_subprocess_exec(
@@ -152,7 +177,7 @@ class _Worker:
             limit=_LINE_LIMIT,
             start_new_session=True,
         )
-        worker = cls(process)
+        worker = cls(process, number)
         await worker._send({"agent": spec.to_json(), "surroundings": surroundings.to_json()})
         try:
             answer = await asyncio.wait_for(worker._opening.get(), _SECONDS_TO_OPEN)
@@ -162,6 +187,7 @@ class _Worker:
         if "ready" not in answer:
             await worker.close()
             raise RefusedError(answer.get("refused") or answer["ended"], missing=bool(answer.get("missing")))
+        worker.uses_setup = bool(answer["uses_setup"])
         return worker
 
     @property
@@ -181,13 +207,15 @@ class _Worker:
                     message = await asyncio.wait_for(answers.get(), job.timeout + _GRACE)
                 except TimeoutError:
                     self._kill(f"it did not answer for {job.timeout + _GRACE:g} s and was stopped")
-                    raise CrashedError(self._stopped) from None
+                    raise self._crash(self._stopped) from None
                 if "played" in message:
                     yield Played.from_json(message["played"])
                 elif "done" in message:
                     return
+                elif "broke" in message:
+                    raise CrashedError(message["broke"], worker=self._number)
                 else:
-                    raise CrashedError(message.get("broke") or message["ended"])
+                    raise self._crash(message["ended"])
         finally:
             del self._jobs[number]
 
@@ -203,8 +231,12 @@ class _Worker:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def _crash(self, reason: str) -> CrashedError:
+        return CrashedError(reason, worker=self._number, shared=len(self._together) > 1)
+
     def _kill(self, reason: str) -> None:
         self._stopped = reason
+        self._together = frozenset(self._jobs)
         if self._process.returncode is None:
             self._process.kill()
 
@@ -225,6 +257,7 @@ class _Worker:
             if waiting is not None:
                 waiting.put_nowait(message)
         code = await self._process.wait()
+        self._together = frozenset(self._jobs)
         self._ended = {"ended": self._stopped or self._how_it_ended(code)}
         for queue in (self._opening, *self._jobs.values()):
             queue.put_nowait(self._ended)
@@ -241,4 +274,4 @@ class _Worker:
             names = {number.value: number.name for number in signal.Signals}
             how = f"by {names.get(-code, f'signal {-code}')}"
         last = next((line for line in reversed(self._said) if line.strip()), "")
-        return f"its process ended {how}" + (f"; it said last: {last}" if last else "")
+        return f"its process ended {how}" + (f"; it said last: {without_keys(last)}" if last else "")

@@ -43,6 +43,8 @@ class Record(BaseModel):
     """How many tool calls the framework itself counted; a check on the spans."""
     own_tokens: int | None = None
     """How many tokens, in and out, the framework itself counted."""
+    dropped_spans: int = 0
+    """Spans that were too many to keep; anything but 0 makes calls, tokens and times a lower bound."""
     attempts: int = 1
     """How often the conversation was begun; more than once where something failed that was not the agent's fault."""
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from assay.chat.conversation import Job, Played
+from assay.chat.conversation import Job, Played, describe
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.host import CrashedError, Host, RefusedError
 from assay.chat.metric import Metric
@@ -83,6 +83,8 @@ class Progress:
     done: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     """Turns by how they ended."""
+    starting: str = ""
+    """The agent that is being started, before anything is played."""
     agent: str = ""
     scenario: str = ""
 
@@ -125,11 +127,13 @@ class Runner:
         repeat: int = 1,
         pace: Pace | None = None,
         characteristics: Mapping[str, Mapping[str, Any]] | None = None,
-        skip: Callable[[str, Scenario], str | None] = lambda agent, scenario: None,
+        skip: Callable[[bool, Scenario], str | None] = lambda uses_setup, scenario: None,
+        is_made_up: bool = False,
         metrics: Sequence[str | Metric] | None = None,
     ) -> None:
         """`characteristics` are the measured ones of developer experience, by agent; `skip` gives the reason for which
-        a scenario cannot be played on an agent, or None.
+        a scenario cannot be played on an agent that has its model and tools from us, or its own; None where it can.
+        `is_made_up` says that the weather is: agents with tools of their own cannot know it, and are not held to it.
         """
         self.suite = suite
         self.hosts = hosts
@@ -142,8 +146,12 @@ class Runner:
         self._truth = truth
         self._characteristics = characteristics or {}
         self._skip = skip
+        self._is_made_up = is_made_up
         self._refused: dict[str, RefusedError] = {}
-        self._crashes: Counter[str] = Counter()
+        self._crashes: dict[str, set[int]] = {}
+        """Processes of an agent that ended in a row."""
+        self._alone: dict[str, asyncio.Lock] = {}
+        """Agents whose process ended under several conversations: they hold one at a time."""
         self._cold: set[str] = set(hosts)
 
     async def run(
@@ -160,22 +168,48 @@ class Runner:
         to_do = [cell for cell in cells if cell.key not in done]
         # One after the other, before any clock runs: importing a framework keeps a core busy for seconds.
         for agent in dict.fromkeys(cell.agent for cell in to_do):
+            told.starting = agent
+            progress(told)
             await self._open(agent)
-        everyone = asyncio.Semaphore(self.pace.jobs)
-        each = {agent: asyncio.Semaphore(self.pace.concurrency) for agent in self.hosts}
+        told.starting = ""
+        progress(told)
+        await self._hold_all(to_do, sink, told, progress)
+        return told
+
+    async def _hold_all(
+        self, cells: Sequence[Cell], sink: Sink, told: Progress, progress: Callable[[Progress], None]
+    ) -> None:
+        """Hold conversations in the order of the plan, as many at a time as the pace allows.
+
+        One whose agent is at its limit is passed by until that agent is free.
+        """
 
         async def hold(cell: Cell) -> None:
-            async with each[cell.agent], everyone:
-                told.agent, told.scenario = cell.agent, cell.scenario.id
-                for answer in await self._hold(cell, sink):
-                    told.counts[answer.record.status if answer.record else "scored"] += 1
+            told.agent, told.scenario = cell.agent, cell.scenario.id
+            for answer in await self._hold(cell, sink):
+                told.counts[answer.record.status if answer.record else "scored"] += 1
             told.done += 1
             progress(told)
 
-        async with asyncio.TaskGroup() as tasks:
-            for cell in to_do:
-                tasks.create_task(hold(cell))
-        return told
+        waiting = list(cells)
+        held: dict[asyncio.Task[None], str] = {}
+        try:
+            while waiting or held:
+                for cell in list(waiting) if len(held) < self.pace.jobs else ():
+                    limit = 1 if cell.agent in self._alone else self.pace.concurrency
+                    if Counter(held.values())[cell.agent] < limit:
+                        waiting.remove(cell)
+                        held[asyncio.create_task(hold(cell))] = cell.agent
+                    if len(held) == self.pace.jobs:
+                        break
+                ended, _ = await asyncio.wait(held, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended:
+                    del held[task]
+                    task.result()
+        finally:
+            for task in held:
+                task.cancel()
+            await asyncio.gather(*held, return_exceptions=True)
 
     async def _open(self, agent: str) -> None:
         try:
@@ -197,10 +231,11 @@ class Runner:
 
     async def _hold(self, cell: Cell, sink: Sink) -> list[Answer]:
         """One conversation, begun again where that is fair."""
-        reason = self._skip(cell.agent, cell.scenario)
         refused = self._refused.get(cell.agent)
-        if reason is None and refused is not None and refused.missing:
-            reason = str(refused)
+        if refused is not None and refused.missing:
+            reason: str | None = str(refused)
+        else:
+            reason = self._skip(self.hosts[cell.agent].uses_setup, cell.scenario)
         conversation = _Conversation(self, cell, sink)
         if reason is not None:
             return conversation.end("skipped", reason)
@@ -208,40 +243,52 @@ class Runner:
             return conversation.end("failed", str(refused))
         for attempt in range(1, self.pace.retries + 2):
             conversation.begin(attempt)
-            may_retry = attempt <= self.pace.retries
-            try:
-                await self._warm_up(cell.agent)
-                async with aclosing(self.hosts[cell.agent].play(conversation.job())) as turns:
-                    async for played in turns:
-                        if played.blameless and may_retry:
-                            break
-                        await conversation.add(played)
-                    else:
-                        self._crashes[cell.agent] = 0
-                        return conversation.answers
-            except RefusedError as error:
-                self._refused[cell.agent] = error
-                return conversation.end("failed", str(error))
-            except CrashedError as error:
-                self._crashed(cell.agent, error)
-                return conversation.end("failed", str(error))
+            async with self._alone.get(cell.agent) or nullcontext():
+                if await self._try(conversation, may_retry=attempt <= self.pace.retries):
+                    return conversation.answers
         raise AssertionError("the last attempt ends the conversation")
+
+    async def _try(self, conversation: _Conversation, *, may_retry: bool) -> bool:
+        """Hold a conversation; False where it is to be begun again."""
+        agent = conversation.agent
+        try:
+            await self._warm_up(agent)
+            async with aclosing(self.hosts[agent].play(conversation.job())) as turns:
+                async for played in turns:
+                    if played.blameless and may_retry:
+                        return False
+                    await conversation.add(played)
+            self._crashes.pop(agent, None)
+        except RefusedError as error:
+            self._refused[agent] = error
+            conversation.end("failed", str(error))
+        except CrashedError as error:
+            self._crashed(agent, error)
+            if error.shared and may_retry and agent not in self._refused:
+                # Any of those that shared the process may have ended it: each gets another try, from now on alone.
+                self._alone.setdefault(agent, asyncio.Lock())
+                return False
+            conversation.end("failed", str(error))
+        return True
 
     def characteristics_of(self, agent: str) -> dict[str, Any] | None:
         """What was measured of an agent's developer experience, if anything was."""
         found = self._characteristics.get(agent)
         return None if found is None else dict(found)
 
-    async def truth_of(self, scenario: Scenario, turn: ScenarioTurn) -> Any:
-        """What is true in a turn: looked up in the world, or as the suite says."""
+    async def truth_of(self, agent: str, scenario: Scenario, turn: ScenarioTurn) -> Any:
+        """What is true in a turn: looked up in the world, or as the suite says; None where the agent cannot know it."""
         if turn.weather is None:
             return turn.truth
+        if self._is_made_up and not self.hosts[agent].uses_setup:
+            return None
         return await self._truth(turn.weather.city, turn.weather.days, self.suite.clock_of(scenario))
 
     def _crashed(self, agent: str, error: CrashedError) -> None:
         self._cold.add(agent)
-        self._crashes[agent] += 1
-        if self._crashes[agent] >= _MOST_CRASHES:
+        # A process ends once, however many conversations it held.
+        self._crashes.setdefault(agent, set()).add(error.worker)
+        if len(self._crashes[agent]) >= _MOST_CRASHES:
             often = f"it ended {_MOST_CRASHES} times in a row and was not started again; the last time: {error}"
             self._refused[agent] = RefusedError(often)
 
@@ -254,6 +301,7 @@ class _Conversation:
         self._cell = cell
         self._sink = sink
         self._attempt = 1
+        self.agent = cell.agent
         self._turns: list[Turn] = []
         self.answers: list[Answer] = []
 
@@ -289,7 +337,9 @@ class _Conversation:
         )
 
     async def add(self, played: Played) -> None:
-        """Score a turn and keep it; where it failed, what would have followed is skipped."""
+        """Score a turn and keep it; where that fails, or the turn did, what follows is skipped."""
+        if played.turn < len(self.answers):
+            return  # it was ended already
         record = played.record.model_copy(update={"kind": self._cell.scenario.kind, "attempts": self._attempt})
         if record.status == "failed":
             self._keep(self._unscored(played.turn, record, played.text))
@@ -298,10 +348,14 @@ class _Conversation:
         asked = self._cell.scenario.turns[played.turn]
         try:
             self._turns.append(await self._turn(asked, played))
-            self._keep(self._scored(played, record))
-        except AssayError as error:
-            failed = record.model_copy(update={"status": "failed", "reason": f"it could not be scored: {error}"})
+            answer = self._scored(played, record)
+        except Exception as error:  # a truth that cannot be looked up, or a metric of another package that breaks
+            told = str(error) if isinstance(error, AssayError) else describe(error)
+            failed = record.model_copy(update={"status": "failed", "reason": f"it could not be scored: {told}"})
             self._keep(self._unscored(played.turn, failed, played.text))
+            self.end("skipped", f"turn {played.turn + 1} could not be scored")
+        else:
+            self._keep(answer)
 
     def end(self, status: str, reason: str) -> list[Answer]:
         """Every turn that is not there yet ends like this; where it fails, only the first one does."""
@@ -335,21 +389,32 @@ class _Conversation:
             repetition=repetition,
             domain=self._runner.suite.domain,
             language=self._runner.suite.language,
-            preferences=dict(played.preferences) or None,
+            preferences=self._preferences(played) or None,
             characteristics=self._runner.characteristics_of(agent),
             turns=self._turns,
         )
         return answer_of(transcript, played.turn, self._runner.evaluator, record=record)
 
+    def _preferences(self, played: Played) -> dict[str, Any]:
+        """What is known of the user by now: as the suite says, and where it says nothing, as the agent noted it."""
+        stated = [turn.preferences for turn in self._cell.scenario.turns[: played.turn + 1]]
+        known = dict(played.preferences)
+        for table in (self._cell.scenario.preferences, *stated):
+            known |= table or {}
+        return known
+
     async def _turn(self, asked: ScenarioTurn, played: Played) -> Turn:
+        record = played.record
+        # An agent without spans that tells nothing may have called any number of tools.
+        is_known = record.model is not None or record.own_tool_calls is not None
         return Turn(
             user=asked.user,
             assistant=played.text,
-            truth=await self._runner.truth_of(self._cell.scenario, asked),
-            tool_calls=played.record.tool_calls,
-            tool_call_count=len(played.record.tool_calls),
+            truth=await self._runner.truth_of(self._cell.agent, self._cell.scenario, asked),
+            tool_calls=record.tool_calls if is_known else None,
+            tool_call_count=len(record.tool_calls) if is_known else None,
             expected_calls=asked.calls,
-            response_time=played.record.wall,
+            response_time=record.wall,
             checks=asked.checks,
             says=asked.says,
             never_says=asked.never_says,

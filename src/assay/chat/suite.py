@@ -219,6 +219,8 @@ class ScenarioTurn(_Model):
     """The weather that is true, by its city: current, and with days the forecast too. A city alone will do."""
     truth: Any = None
     """A truth in the domain's own shape, written out; instead of weather."""
+    preferences: dict[str, Any] | None = None
+    """What the user has told about themselves in this turn; from here on it is held against the answers."""
     calls: list[ExpectedCall] | None = None
     """The tool calls that are expected, in order; an empty list where none is. Left out, any will do."""
     checks: list[Demand] = Field(default_factory=list)

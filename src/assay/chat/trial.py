@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from assay.chat.host import Host, LocalHost, ProcessHost
 from assay.chat.metric import Metric
 from assay.chat.runner import InMemory, Key, Pace, Progress, Runner, Sink
 from assay.chat.scoring import Answer, Scores
-from assay.chat.suite import Scenario, Suite, load_suite
+from assay.chat.suite import Suite, load_suite
 from assay.chat.venue import Venue
 from assay.chat.world.scripted import Skill
 from assay.errors import UsageError
@@ -57,6 +57,7 @@ class Trial:
     repeat: int = 1
     seed: int = 42
     selection: Selection = field(default_factory=Selection)
+    pace: Pace = field(default_factory=Pace)
 
     def __post_init__(self) -> None:
         if not self.agents:
@@ -94,6 +95,7 @@ class Trial:
             "agents": [spec.to_json() for spec in specs],
             "venue": self.venue.to_json(),
             "repeat": self.repeat,
+            "pace": asdict(self.pace),
         }
 
     @classmethod
@@ -108,30 +110,25 @@ class Trial:
                 hint="Bring back the suite as it was, or begin another run",
             )
         agents = tuple(AgentSpec.from_json(spec) for spec in settings["agents"])
-        return cls(suite, agents, Venue.from_json(settings["venue"]), settings["repeat"], seed, selection)
+        venue, pace = Venue.from_json(settings["venue"]), Pace(**settings["pace"])
+        return cls(suite, agents, venue, settings["repeat"], seed, selection, pace)
 
     async def carry_out(
         self,
         sink: Sink,
         *,
-        pace: Pace | None = None,
         done: Container[Key] = (),
         experience: Experiences | None = None,
         metrics: Sequence[str | Metric] | None = None,
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> Progress:
         """Play whatever is not `done`; finished turns go to `sink`."""
-        kinds = {agent.name: agent.kind() for agent in self.agents}
-
-        def skip(agent: str, scenario: Scenario) -> str | None:
-            return self.venue.unplayable(kinds[agent], scenario)
-
         async with AsyncExitStack() as stack:
             surroundings, truth = await stack.enter_async_context(self.venue.opened())
             hosts: dict[str, Host] = {}
             for agent in self.agents:
                 if isinstance(agent, FunctionAgent):
-                    hosts[agent.name] = LocalHost(kinds[agent.name], surroundings)
+                    hosts[agent.name] = LocalHost(agent.kind(), surroundings)
                 else:
                     hosts[agent.name] = ProcessHost(agent, surroundings)
                 stack.push_async_callback(hosts[agent.name].close)
@@ -141,9 +138,10 @@ class Trial:
                 truth,
                 seed=self.seed,
                 repeat=self.repeat,
-                pace=pace,
+                pace=self.pace,
                 characteristics={agent: one.characteristics for agent, one in (experience or {}).items()},
-                skip=skip,
+                skip=self.venue.unplayable,
+                is_made_up=self.venue.is_made_up,
                 metrics=metrics,
             )
             return await runner.run(sink, done=done, progress=progress)
@@ -176,9 +174,10 @@ def run_suite(
     `Trial.carry_out`.
     """
     loaded = suite if isinstance(suite, Suite) else load_suite(suite)
-    trial = Trial(loaded, _named(agents), Venue(seed=seed, skill=Skill.parse(skill)), repeat, seed)
+    venue = Venue(seed=seed, skill=Skill.parse(skill))
+    trial = Trial(loaded, _named(agents), venue, repeat, seed, pace=pace or Pace())
     sink = InMemory()
-    asyncio.run(trial.carry_out(sink, pace=pace, progress=progress))
+    asyncio.run(trial.carry_out(sink, progress=progress))
     metrics = ChatbotEvaluator(domain=loaded.domain, language=loaded.language).metrics
     return Scores(tuple(trial.in_order(sink.answers)), metrics, seed)
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from assay.chat.agent import AgentKind, Limits
+from assay.chat.agent import Limits
 from assay.chat.runner import Truth
 from assay.chat.suite import Scenario
 from assay.chat.worker import Surroundings
@@ -61,15 +61,29 @@ class Venue:
         """The venue that options and environment ask for."""
         if weather not in ("embedded", "openweather"):
             raise UsageError(f"there is no weather service called '{weather}'", hint="Use embedded or openweather")
+        if model is not None and skill != "1":
+            raise UsageError(
+                "--skill is of the scripted model, and --model names another", hint="Leave one of them out"
+            )
         if model is None and model_url is not None:
             raise UsageError("the address of a model needs the model's name", hint="Give --model too")
-        return cls(
+        venue = cls(
             seed=seed,
             skill=Skill.parse(skill),
             model=model,
             model_url=_address(model_url or os.environ.get(MODEL_URL) or OPENAI_URL),
             weather=weather,
             weather_url=_address(os.environ.get(WEATHER_URL) or OPENWEATHER_URL),
+        )
+        # Now, and not when everything else has been begun.
+        venue._keys()
+        return venue
+
+    def _keys(self) -> tuple[str, str]:
+        """The keys of model and weather, from the environment; embedded ones need none."""
+        return (
+            "none" if self.model is None else _key(MODEL_KEY, self.model_url),
+            "none" if self.is_made_up else _key(WEATHER_KEY, self.weather_url),
         )
 
     @property
@@ -78,18 +92,27 @@ class Venue:
         notes = []
         if self.model is None:
             notes.append(
-                "The model is assay's scripted stand-in, the same for every agent: these results tell frameworks "
-                f"apart, not models. {self.skill.describe()}"
+                "The model is assay's scripted stand-in, the same for every agent that has none of its own: these "
+                f"results tell frameworks apart, not models. {self.skill.describe()}"
             )
-        if self.weather == "embedded":
+        else:
+            notes.append(f"The model is {self.model}, at {self.model_url}.")
+        if self.is_made_up:
             notes.append(f"The weather is made up, by seed {self.seed}, and so are its faults.")
         return notes
 
-    def unplayable(self, kind: AgentKind, scenario: Scenario) -> str | None:
-        """Why a scenario cannot be played here; None where it can."""
+    @property
+    def is_made_up(self) -> bool:
+        """Whether the weather is."""
+        return self.weather == "embedded"
+
+    def unplayable(self, uses_setup: bool, scenario: Scenario) -> str | None:
+        """Why a scenario cannot be played here, on an agent with our model and tools or its own; None where it can."""
+        if scenario.preferences and not uses_setup:
+            return "what is known of the user cannot be given to an agent that has its own memory"
         faults = [fault for at in range(len(scenario.turns)) if (fault := scenario.fault_of(at)) is not None]
         for fault in faults:
-            if not kind.uses_setup:
+            if not uses_setup:
                 return f"the fault {fault} cannot reach an agent that has its own model and tools"
             of_model = fault.kind.startswith("model_")
             if of_model and self.model is not None:
@@ -117,14 +140,15 @@ class Venue:
             world = None
             if self.model is None or self.weather == "embedded":
                 world = stack.enter_context(World(seed=self.seed, skill=self.skill))
-            embedded_weather = world is not None and self.weather == "embedded"
+            embedded_weather = world is not None and self.is_made_up
+            model_key, weather_key = self._keys()
             surroundings = Surroundings(
                 model=self.model or SCRIPTED,
                 model_url=self.model_url if self.model is not None or world is None else world.model_url,
-                model_key="none" if self.model is None else _key(MODEL_KEY, self.model_url),
+                model_key=model_key,
                 embedded_model=self.model is None,
                 weather_url=world.weather_url if world is not None and embedded_weather else self.weather_url,
-                weather_key="none" if embedded_weather else _key(WEATHER_KEY, self.weather_url),
+                weather_key=weather_key,
                 embedded_weather=embedded_weather,
                 limits=self.limits,
                 **_PATIENCE[embedded_weather],

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import IO, Any
@@ -17,6 +19,8 @@ from typing import IO, Any
 from assay.chat.agent import AgentKind, Limits, Setup
 from assay.chat.conversation import Job, describe, play
 from assay.errors import AssayError, MissingExtraError
+
+_LOOK_EVERY = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,6 @@ class OpenAgent:
         from assay.chat.world.preferences import Preferences
         from assay.chat.world.weather import WeatherClient
 
-        # Before the framework is imported: most take the tracer provider that they find then.
         self.tracing = Tracing()
         self.preferences = Preferences()
         self._weather = WeatherClient(
@@ -89,6 +92,10 @@ class OpenAgent:
 
 async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
     from assay.chat.agents.config import AgentSpec
+    from assay.chat.tracing import Tracing
+
+    # Before any framework is imported, here or in the user's own module: most take the provider that they find then.
+    Tracing()
 
     def tell(message: Mapping[str, Any]) -> None:
         out.write(json.dumps(message) + "\n")
@@ -96,12 +103,13 @@ async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
 
     first = json.loads(await lines.readline())
     try:
-        opened = OpenAgent(AgentSpec.from_json(first["agent"]).kind(), Surroundings.from_json(first["surroundings"]))
+        kind = AgentSpec.from_json(first["agent"]).loaded()
+        opened = OpenAgent(kind, Surroundings.from_json(first["surroundings"]))
         await opened.__aenter__()
     except Exception as error:
         tell({"refused": _words(error), "missing": isinstance(error, MissingExtraError)})
         return
-    tell({"ready": True})
+    tell({"ready": True, "uses_setup": kind.uses_setup})
 
     async def hold(number: int, job: Job) -> None:
         try:
@@ -129,6 +137,13 @@ def _words(error: Exception) -> str:
     return str(error) if isinstance(error, AssayError) else describe(error)
 
 
+def _end_with(parent: int) -> None:
+    """End this process when the runner is gone, even while an agent holds up the event loop."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY)
+    os._exit(1)
+
+
 async def _main() -> None:
     # What frameworks print must not come between our lines: our lines go to the pipe, prints go to standard error.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -140,4 +155,5 @@ async def _main() -> None:
 
 
 if __name__ == "__main__":
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     asyncio.run(_main())

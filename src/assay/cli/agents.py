@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -16,17 +19,23 @@ from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.chat.runner import Pace, Progress
+    from assay.chat.runner import Key, Progress, Sink
     from assay.chat.scoring import Scores
     from assay.chat.trial import Experiences, Trial
-    from assay.store.runs import Store
+    from assay.store.runs import Store, StoredRun
     from assay.types import Run
 
 _WHAT, _WHERE, _PACE, _OUTPUT = "What is played", "Where it is played", "Pace", "Output"
 _INTERRUPTED = 130
+# What follows from another turn's failure, which is told by itself.
+_FOLLOWS = re.compile(r"turn \d+ (failed|could not be scored)")
+_MOST_REASONS = 8
+_SECONDS_BETWEEN_LINES = 5.0
+_BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out"})
 
 
 def run(
+    context: typer.Context,
     suite: Annotated[
         str, typer.Option(help="A suite by name, or the path of a YAML file.", rich_help_panel=_WHAT)
     ] = "weather",
@@ -111,11 +120,12 @@ def run(
     from assay.chat.trial import Selection, Trial
     from assay.chat.venue import Venue
 
-    pace = Pace(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout)
+    for out in (html_out, None if json_out in (None, "-") else Path(str(json_out))):
+        if out is not None and not out.absolute().parent.is_dir():
+            raise UsageError("there is no such folder", where=str(out.parent), hint="Make it, or name another")
     if resume is not None:
-        if no_store:
-            raise UsageError("what was not stored cannot be resumed", hint="Leave out --no-store")
-        finished = _resumed(resume, store, pace)
+        _refuse_beside_resume(context)
+        finished = _resumed(resume, store)
     else:
         selection = Selection(suite, _names(kinds), _names(scenarios), limit)
         trial = Trial(
@@ -125,11 +135,21 @@ def run(
             repeat,
             seed,
             selection,
+            Pace(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
         )
-        finished = begun(
-            trial, pace, store=store, stored=not no_store, name=name, tags=tag or [], with_experience=experience
-        )
-    show(*finished, html_out=html_out, json_out=json_out)
+        finished = begun(trial, store=store, stored=not no_store, name=name, tags=tag or [], with_experience=experience)
+    show(*finished, html_out=html_out, json_out=json_out, stored=not no_store)
+
+
+def _refuse_beside_resume(context: typer.Context) -> None:
+    """A run goes on as it was begun: an option that would change it is refused rather than passed over."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and name not in _BESIDE_RESUME:
+            raise UsageError(
+                f"--{name.replace('_', '-')} has no place beside --resume",
+                hint="A run goes on as it was begun; begin another one to change it",
+            )
 
 
 def list_agents() -> None:
@@ -188,7 +208,6 @@ def list_suites(
 
 def begun(
     trial: Trial,
-    pace: Pace,
     *,
     store: str | None = None,
     stored: bool = True,
@@ -204,15 +223,15 @@ def begun(
         measured = _experience(trial) if with_experience else {}
         metrics = ChatbotEvaluator(domain=trial.suite.domain, language=trial.suite.language).metrics
         run = trial_run(trial, metrics, measured, command=command_line(), name=name, tags=tags or [])
-        return _play(trial, run, measured, pace, kept)
+        return _play(trial, run, measured, kept)
 
 
-def _resumed(reference: str, store: str | None, pace: Pace) -> tuple[Scores, Run, Experiences]:
+def _resumed(reference: str, store: str | None) -> tuple[Scores, Run, Experiences]:
     from assay.chat.experience import Experience
     from assay.chat.trial import Trial
 
     with _opened(store) as kept:
-        entry = _unfinished(kept) if reference == "@unfinished" else kept.describe(reference)
+        entry = _unfinished(kept, reference)
         run = entry.run
         if entry.complete:
             raise UsageError(f"run {run.id} is finished", hint=f"See it with: assay runs show {run.id}")
@@ -220,39 +239,43 @@ def _resumed(reference: str, store: str | None, pace: Pace) -> tuple[Scores, Run
             raise UsageError(f"run {run.id} is no run of agents", hint="Only assay chat run makes one that can go on")
         trial = Trial.from_settings(run.settings, run.seed)
         measured = {agent: Experience.from_json(data) for agent, data in run.settings["experience"].items()}
-        return _play(trial, run, measured, pace, kept)
+        return _play(trial, run, measured, kept)
 
 
-def _unfinished(kept: Store) -> Any:
-    found = next((entry for entry in kept.list(kind="chat") if not entry.complete), None)
-    if found is None:
-        raise UsageError("there is no unfinished run of agents", hint="See what there is with: assay runs list")
-    return found
+def _unfinished(kept: Store, reference: str) -> StoredRun:
+    """The run to go on with: by id, by name, or the newest; a name means its newest run that is not finished."""
+    found = [entry for entry in kept.list(kind="chat") if not entry.complete]
+    if reference == "@unfinished":
+        if not found:
+            raise UsageError("there is no unfinished run of agents", hint="See what there is with: assay runs list")
+        return found[0]
+    named = [entry for entry in found if entry.run.name == reference]
+    return named[0] if named else kept.describe(reference)
 
 
-def _play(
-    trial: Trial, run: Run, measured: Experiences, pace: Pace, kept: Store | None
-) -> tuple[Scores, Run, Experiences]:
+def _play(trial: Trial, run: Run, measured: Experiences, kept: Store | None) -> tuple[Scores, Run, Experiences]:
     from assay.chat.runner import InMemory
     from assay.chat.scoring import rebuilt
     from assay.store.conversations import Recorder
 
-    recorder = None if kept is None else Recorder(kept, run)
-    sink = InMemory() if recorder is None else recorder
-    done = set() if recorder is None else recorder.done(trial.turns)
-    with _progress(trial) as progress:
-        finished = _until_interrupted(
-            trial.carry_out(sink, pace=pace, done=done, experience=measured, progress=progress)
-        )
-    if not finished:
-        if recorder is not None:
+    if kept is None:
+        memory = InMemory()
+        if not _played(trial, memory, set(), measured):
+            raise typer.Exit(_INTERRUPTED)
+        return rebuilt(run, memory.answers), run, measured
+    with kept.held(run.id):
+        recorder = Recorder(kept, run)
+        if not _played(trial, recorder, recorder.done(trial.turns), measured):
             typer.echo(f"Stopped. Go on with: assay chat run --resume {run.id}", err=True)
-        raise typer.Exit(_INTERRUPTED)
-    if recorder is None:
-        return rebuilt(run, sink.answers), run, measured  # type: ignore[union-attr]
-    recorder.finish()
-    assert kept is not None
+            raise typer.Exit(_INTERRUPTED)
+        recorder.finish()
     return rebuilt(run, kept.answers(run.id)), run, measured
+
+
+def _played(trial: Trial, sink: Sink, done: set[Key], measured: Experiences) -> bool:
+    """Play what is not done; whether it came to its end."""
+    with _progress(trial) as progress:
+        return _until_interrupted(trial.carry_out(sink, done=done, experience=measured, progress=progress))
 
 
 def _until_interrupted(work: Any) -> bool:
@@ -293,7 +316,7 @@ def _progress(trial: Trial) -> Iterator[Any]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _lines(trial)
+        yield _Lines()
         return
     columns = [
         TextColumn("{task.description}"),
@@ -309,34 +332,40 @@ def _progress(trial: Trial) -> Iterator[Any]:
         def told(progress: Progress) -> None:
             failed = progress.counts["failed"]
             words = f"conversations{f', {failed} turns failed' if failed else ''}"
-            bar.update(task, completed=progress.done, description=words)
+            bar.update(task, completed=progress.done, description=_starting(progress) or words)
 
         yield told
 
 
-def _lines(trial: Trial) -> Any:
-    import time
+def _starting(progress: Progress) -> str:
+    return f"starting {progress.starting} …" if progress.starting else ""
 
-    started = time.monotonic()
-    first: list[int] = []
-    state = {"next": 0.0}
 
-    def told(progress: Progress) -> None:
-        now = time.monotonic() - started
-        if not first:
-            first.append(progress.done)
-        if now < state["next"] and progress.done < progress.total:
+class _Lines:
+    """Progress as lines, for logs: now and then, with the time left as the pace so far tells it."""
+
+    def __init__(self) -> None:
+        self._began: tuple[float, int] | None = None
+        self._next = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.starting:
+            print(_starting(progress), file=sys.stderr)
             return
-        state["next"] = now + 10
-        held = progress.done - first[0]
-        left = f", about {now / held * (progress.total - progress.done):.0f} s left" if held else ""
+        now = time.monotonic()
+        if self._began is None:
+            self._began = (now, progress.done)
+        if now < self._next and progress.done < progress.total:
+            return
+        self._next = now + _SECONDS_BETWEEN_LINES
+        held = progress.done - self._began[1]
+        per_conversation = (now - self._began[0]) / held if held else None
+        left = ""
+        if per_conversation is not None and progress.done < progress.total:
+            left = f", about {per_conversation * (progress.total - progress.done):.0f} s left"
         ended = ", ".join(f"{count} {status}" for status, count in sorted(progress.counts.items()))
-        print(
-            f"{progress.done}/{progress.total} conversations{f' ({ended} turns)' if ended else ''}{left}",
-            file=sys.stderr,
-        )
-
-    return told
+        turns = f" (turns: {ended})" if ended else ""
+        print(f"{progress.done}/{progress.total} conversations{turns}{left}", file=sys.stderr)
 
 
 def _opened(address: str | None) -> Store:
@@ -360,12 +389,18 @@ def _specs(text: str | None) -> Any:
 
 
 def show(
-    scores: Scores, run: Run, measured: Experiences, *, html_out: Path | None = None, json_out: str | None = None
+    scores: Scores,
+    run: Run,
+    measured: Experiences,
+    *,
+    html_out: Path | None = None,
+    json_out: str | None = None,
+    stored: bool = True,
 ) -> None:
     """What came of it, on the terminal and in files."""
-    from assay.report.runs import around
+    from assay.report.runs import against_the_first, around
 
-    beside = around(run, scores)
+    beside = around(run)
     if json_out is not None:
         from assay.cli.chat import write_json
         from assay.compare.overall import overall
@@ -373,14 +408,37 @@ def show(
         experience = {agent: one.to_json() for agent, one in measured.items()}
         told = {"run": run.id, "notes": run.settings["notes"], "suite": run.settings["suite"], "experience": experience}
         write_json(scores.as_dict() | told | {"overall": overall(scores).to_json()}, json_out)
-    if html_out is not None:
-        from assay.report import agents as page
-
-        typer.echo(f"Written: {page.write(scores, html_out, **beside)}", err=True)
     if json_out != "-":
         from rich.console import Console
 
         from assay.report.terminal_agents import side_by_side
 
-        del beside["comparisons"]
         Console().print(side_by_side(scores, **beside))
+    _tell_unscored(scores)
+    if html_out is not None:
+        from assay.report import agents as page
+
+        written = page.write(scores, html_out, **beside, comparisons=against_the_first(run, scores))
+        typer.echo(f"Written: {written}", err=True)
+    if stored:
+        shown = run.name or run.id
+        typer.echo(
+            f"Kept as run {run.id}. See also: assay compare {shown}; assay runs export {shown} OUT.html", err=True
+        )
+    if not any(answer.entries for answer in scores.answers):
+        raise typer.Exit(1)
+
+
+def _tell_unscored(scores: Scores) -> None:
+    """Why turns failed or were skipped, on standard error: each reason once, with how often."""
+    reasons = Counter(
+        (answer.agent, answer.record.status, answer.record.reason)
+        for answer in scores.answers
+        if answer.record is not None
+        and answer.record.status != "scored"
+        and not _FOLLOWS.fullmatch(answer.record.reason)
+    )
+    for (agent, status, reason), times in reasons.most_common(_MOST_REASONS):
+        typer.echo(f"{agent}: {times} {'turn' if times == 1 else 'turns'} {status}: {reason}", err=True)
+    if len(reasons) > _MOST_REASONS:
+        typer.echo(f"and {len(reasons) - _MOST_REASONS} more reasons; the page and the JSON have them all", err=True)

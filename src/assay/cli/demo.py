@@ -106,7 +106,6 @@ def _agents(out: Path, console: Console) -> None:
     """Google ADK and Microsoft Agent Framework through a part of the weather suite."""
     from assay.chat.agent import AGENTS
     from assay.chat.agents.config import parse_agents
-    from assay.chat.runner import Pace
     from assay.chat.trial import Selection, Trial
     from assay.chat.venue import Venue
     from assay.cli.agents import begun, show
@@ -126,7 +125,7 @@ def _agents(out: Path, console: Console) -> None:
         "embedded; nothing leaves this machine.\n"
     )
     store, report = out / "assay.db", out / "agents.html"
-    finished = begun(trial, Pace(), store=str(store), name="agents", tags=["demo"])
+    finished = begun(trial, store=str(store), name="agents", tags=["demo"])
     show(*finished, html_out=report)
     console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]agents[/bold] in {store}.")
     console.print("Look next at:")

@@ -19,6 +19,7 @@ from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
     from assay.chat.scoring import Scores
+    from assay.compare import Comparison
     from assay.store.runs import StoredAnswer, StoredRun
 
 _DIGEST_SHOWN = 12
@@ -77,9 +78,7 @@ def numbers(run: Run, answers: Sequence[StoredAnswer], *, full: bool = False) ->
     if is_trial(run):
         from assay.report.terminal_agents import side_by_side
 
-        beside = around(run, scores)
-        del beside["comparisons"]
-        return side_by_side(scores, **beside)
+        return side_by_side(scores, **around(run))
     from assay.report.terminal_chat import conversations
 
     return conversations(scores)
@@ -96,7 +95,7 @@ def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
     if is_trial(run):
         from assay.report import agents
 
-        return agents.render(scores, **around(run, scores))
+        return agents.render(scores, **around(run), comparisons=against_the_first(run, scores))
     from assay.report import chat
 
     return chat.render(scores)
@@ -107,21 +106,26 @@ def is_trial(run: Run) -> bool:
     return "venue" in run.settings
 
 
-def around(run: Run, scores: Scores) -> dict[str, Any]:
-    """What a report of agents shows besides their scores: notes, experience, and everyone against the first."""
+def around(run: Run) -> dict[str, Any]:
+    """What a report of agents shows besides their scores."""
     from assay.chat.experience import Experience
-    from assay.compare import compare, side_of
-    from assay.store.recording import tallies_of
 
-    whole = replace(run, tallies=tallies_of(scores.answers))
-    sides = [side_of(whole, agent) for agent in scores.agents if agent in whole.tallies]
     suite = run.settings["suite"]
     return {
         "experience": {agent: Experience.from_json(data) for agent, data in run.settings["experience"].items()},
         "notes": run.settings["notes"],
         "suite": f"{suite['name']}@{suite['version']}",
-        "comparisons": [compare(sides[0], side) for side in sides[1:]],
     }
+
+
+def against_the_first(run: Run, scores: Scores) -> list[Comparison]:
+    """Every agent of a run compared with the one that was named first."""
+    from assay.compare import compare, side_of
+    from assay.store.recording import tallies_of
+
+    whole = replace(run, tallies=tallies_of(scores.answers))
+    sides = [side_of(whole, agent) for agent in scores.agents if agent in whole.tallies]
+    return [compare(sides[0], side) for side in sides[1:]]
 
 
 def header(entry: StoredRun) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Everything that the two do differently is here and in `migrations`. Knows nothin
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sqlite3
@@ -19,8 +20,8 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, mak
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from assay.errors import StoreError, UsageError, missing_extra
+from assay.redaction import redacted
 from assay.store.migrations import VERSION, found_version, migrate
-from assay.store.redaction import redacted
 
 BUSY_SECONDS = 30.0
 """How long a process waits for others that are writing."""
@@ -91,6 +92,23 @@ class Database:
                 raise
 
     @contextmanager
+    def held(self, name: str) -> Iterator[bool]:
+        """A lock that other processes see, let go of at the end or when this process dies; whether it was free."""
+        if self.path is None:
+            with self._in_words(), self._engine.connect() as connection:
+                number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
+                free = connection.execute(text("SELECT pg_try_advisory_lock(:number)"), {"number": number}).scalar()
+                connection.commit()  # the lock is the session's, and an open transaction would be in others' way
+                try:
+                    yield bool(free)
+                finally:
+                    # Not handed back to the pool, where the session and its lock would live on.
+                    connection.invalidate()
+        else:
+            with _locked_file(self.path.with_name(f"{self.path.name}.{name}.lock")) as free:
+                yield free
+
+    @contextmanager
     def _in_words(self) -> Iterator[None]:
         try:
             yield
@@ -107,6 +125,30 @@ class Database:
                 raise
             what, hint = _meaning(error)
             raise StoreError(what, where=self.label, hint=hint) from error
+
+
+@contextmanager
+def _locked_file(path: Path) -> Iterator[bool]:
+    """A file that one process at a time can hold; whether it is ours. It goes with the last one who held it."""
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks: whoever resumes a run there has to know who else does
+        yield True
+        return
+    try:
+        file = path.open("w")
+    except OSError as error:
+        raise StoreError(f"it cannot be locked: {error.strerror}", where=str(path)) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _sqlite(path: Path) -> Engine:

@@ -11,12 +11,14 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from assay import __version__
-from assay.store.redaction import redacted_command, redacted_value
+from assay.errors import UsageError
+from assay.redaction import redacted, redacted_command, redacted_value, without_keys
 from assay.store.runs import new_id
 from assay.types import Case, Distribution, Run, State
 
@@ -121,16 +123,17 @@ def trial_run(
 ) -> Run:
     """A run of agents that is to begin: its settings, from which it can be resumed, and nothing scored yet."""
     used = list(metrics)
-    return _run(
+    chosen = trial.settings()
+    if chosen != _keepable(chosen):
+        raise UsageError(
+            "something in the settings of this run looks like a key, so the run could not be kept and resumed",
+            hint="Give keys by environment variables: key_env names one, and addresses hold none",
+        )
+    measured = without_keys({agent: one.to_json() for agent, one in experience.items()})
+    scored_by = {metric.name: {"group": metric.group, "version": metric.version} for metric in used}
+    run = _run(
         "chat",
-        settings={
-            "seed": trial.seed,
-            "interval": "scenario",
-            "metrics": {metric.name: {"group": metric.group, "version": metric.version} for metric in used},
-            **trial.settings(),
-            "experience": {agent: one.to_json() for agent, one in experience.items()},
-            "notes": trial.venue.notes,
-        },
+        settings={},
         seed=trial.seed,
         versions={metric.name: _version_number(metric.version) for metric in used},
         inputs={"suite": {"source": trial.selection.suite, "sha256": trial.suite.digest}},
@@ -139,6 +142,19 @@ def trial_run(
         name=name,
         tags=tags,
     )
+    beside = {"experience": measured, "notes": trial.venue.notes}
+    settings = {"seed": trial.seed, "interval": "scenario", "metrics": scored_by, **chosen, **beside}
+    # As they are: a run is resumed from them, and what looks like a key was refused above.
+    return replace(run, settings=settings)
+
+
+def _keepable(value: Any) -> Any:
+    """Settings without keys and without users and passwords in addresses; all other words stay as they are."""
+    if isinstance(value, Mapping):
+        return {key: _keepable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_keepable(inner) for inner in value]
+    return without_keys(redacted(value) if isinstance(value, str) and "://" in value else value)
 
 
 def tallies_of(answers: Iterable[AnyAnswer]) -> dict[str, dict[Case, dict[str, State]]]:

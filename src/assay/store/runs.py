@@ -145,6 +145,16 @@ class Store:
         with self._database.writing() as connection:
             return _add(connection, _open_run(connection, run_id), tallies, answers)
 
+    @contextmanager
+    def held(self, run_id: str) -> Iterator[None]:
+        """Have a run for oneself while it is being filled: a second process that wants it is refused."""
+        with self._database.held(run_id) as free:
+            if not free:
+                raise StoreError(
+                    f"another process is filling run {run_id}", hint="Wait until it ends, or stop it and resume then"
+                )
+            yield
+
     def drop_conversation(self, run_id: str, agent: str, scenario: str, repetition: int) -> int:
         """Forget the turns of one conversation of an open run, which will be held anew. Gives how many there were."""
         with self._database.writing() as connection:

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from assay.chat.agent import AGENTS, AgentKind
 from assay.chat.agents.function import kind_of as kind_of_function
+from assay.chat.agents.function import load as load_function
 from assay.chat.agents.http import Address, CallsPath, Endpoint, HeaderName, Template, Variable
 from assay.chat.agents.http import kind_of as kind_of_endpoint
 from assay.chat.yamlfile import load, refusal, refused, validated
@@ -108,6 +109,14 @@ class AgentSpec(BaseModel):
             return kind_of_endpoint(self._endpoint(), self.name)
         found = AGENTS.get(self.agent or "")
         return found if self.name == found.name else replace(found, name=self.name, title=self.name)
+
+    def loaded(self) -> AgentKind:
+        """As `kind`, with a function's module imported: what it points at may be an `AgentKind` that says more."""
+        if self.function is not None:
+            found = load_function(self.function)
+            if isinstance(found, AgentKind):
+                return replace(found, name=self.name)
+        return self.kind()
 
     def to_json(self) -> dict[str, Any]:
         """All of it, ready for JSON."""

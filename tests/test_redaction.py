@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.store.redaction import redacted, redacted_command, redacted_value
+from assay.redaction import redacted, redacted_command, redacted_value
 
 letters = st.characters(min_codepoint=33, max_codepoint=126)
 # Marked, so that finding one in the output is no accident.

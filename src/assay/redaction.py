@@ -34,6 +34,7 @@ _KEY = re.compile(
     r"\b(?:sk-[\w-]{12,}|(?:gh[pousr]|hf|glpat|npm|pypi)[_-][\w-]{12,}|github_pat_\w{12,}|A(?:KIA|SIA)[0-9A-Z]{12,}"
     r"|AIza[\w-]{20,}|xox[abpr]-[\w-]{8,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
 )
+_SHORTEST_IN_PROSE = 12  # a server on this machine takes any word for a key, and that word may be in every answer
 _SHORTEST = 6  # a shorter value of a secret variable, such as "true", would hide harmless text everywhere
 
 
@@ -82,6 +83,21 @@ def redacted(text: str) -> str:
     return _KEY.sub(HIDDEN, text)
 
 
+def without_keys(value: Any) -> Any:
+    """What an agent said or left behind, in any JSON shape, without keys: those of this process's variables and those
+    that can be told by their look. Unlike `redacted` it leaves all other text alone: answers are quoted, not repeated.
+    """
+    if isinstance(value, str):
+        for secret in _known_secrets(_SHORTEST_IN_PROSE):
+            value = value.replace(secret, HIDDEN)
+        return _KEY.sub(HIDDEN, value)
+    if isinstance(value, Mapping):
+        return {without_keys(str(key)): without_keys(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_keys(inner) for inner in value]
+    return value
+
+
 def redacted_value(value: Any) -> Any:
     """The same for settings: every text in it, and everything under a secret name."""
     if isinstance(value, str):
@@ -102,9 +118,9 @@ def _under(key: str, value: Any) -> Any:
     return HIDDEN if is_secret(key) and isinstance(value, str) else redacted_value(value)
 
 
-def _known_secrets() -> list[str]:
+def _known_secrets(shortest: int = _SHORTEST) -> list[str]:
     """The values of secret variables of this process, longest first: wherever they turn up, they are hidden."""
-    found = {value for name, value in os.environ.items() if len(value) >= _SHORTEST and is_secret(name)}
+    found = {value for name, value in os.environ.items() if len(value) >= shortest and is_secret(name)}
     return sorted((value for value in found if not value.startswith(("/", "."))), key=len, reverse=True)
 
 
