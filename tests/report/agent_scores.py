@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -45,6 +45,7 @@ class Experience:
     characteristics: dict[str, Any]
     claimed: dict[str, Any] | None
     method: dict[str, str]
+    absent: dict[str, str] = field(default_factory=dict)
 
 
 def experience(agents: Sequence[str] = AGENTS) -> dict[str, Experience]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.compare.conftest import chat_run
 from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores, without_times
 from tests.report.test_page import Reader
 
+from assay.chat.experience import Experience as Measured
 from assay.chat.metric import Entry, Metric
 from assay.chat.record import Record, Status
 from assay.chat.scoring import Answer, Scores
@@ -351,7 +353,10 @@ def test_a_lead_that_may_be_chance_is_called_that() -> None:
 
 def test_the_page_may_open_with_other_weights() -> None:
     some = scored(answer("adk", "one", score=0.5), answer("lang", "one", passed=False, score=1.0))
-    assert "<bdi>adk</bdi> comes first with 0.750, 0.250 ahead of <bdi>lang</bdi>" in render(some)
+    # All passed and half a score, against no pass and a whole score: (5 · 1 + 0.5) / 6 and (5 · 0 + 1) / 6.
+    assert "<bdi>adk</bdi> comes first with 0.917, 0.750 ahead of <bdi>lang</bdi>" in render(some)
+    alike = render(some, weights=Weights())
+    assert "<bdi>adk</bdi> comes first with 0.750, 0.250 ahead of <bdi>lang</bdi>" in alike
     # Half a pass is worth as much as half a score.
     tied = render(some, weights=Weights({"trials_passed": 0.5}))
     assert "<bdi>adk</bdi> and <bdi>lang</bdi> tie for first with 0.667." in tied
@@ -367,6 +372,55 @@ def test_claims_stand_beside_what_was_measured(page: str) -> None:
     assert "fault: answered" in section
     assert "<td><bdi>log, stderr</bdi></td><td><bdi>log</bdi></td><td><bdi>none</bdi></td>" in section
     assert "Lines of its own source that are neither blank nor comment." in section
+
+
+def test_what_could_not_be_measured_says_why() -> None:
+    some = scored(answer("adk", "one"), answer("lang", "one"))
+    known = experience(("adk", "lang"))
+    memory = known["lang"].characteristics.pop("memory")
+    assert memory
+    known["adk"].measured["packages"] = 41
+    gone = {"installation": "not installed: <lang>", "fault": "the turn took more than 9 seconds"}
+    known["lang"] = replace(known["lang"], absent=gone)
+    section = render(some, experience=known).split("<h2>Developer experience</h2>")[1].split("<h2>")[0]
+    why = "<td><bdi>–</bdi><small><bdi>not installed: &lt;lang&gt;</bdi></small>"
+    # The memory, and the number of packages, which the other has.
+    assert section.count(why) == 2
+    # A claim stands below the reason.
+    assert f"{why}<small>" in section
+    # It has words for its errors after all, and nothing else is missing.
+    assert "9 seconds" not in section
+    assert "lang, installation: not installed: <lang>" in "\n".join(printed(some, experience=known))
+    # Nor is it left unsaid where no agent has the figure.
+    alone = Measured("adk", absent={"fault": "boom"})
+    section = render(some, experience={"adk": alone}).split("<h2>Developer experience</h2>")[1].split("<h2>")[0]
+    assert section.count("<bdi>–</bdi><small><bdi>boom</bdi></small>") == 2
+
+
+def test_an_agent_that_was_not_scored_is_named_and_the_others_keep_their_overall() -> None:
+    late = [answer("late", "one", False, turn=at, status="skipped", reason="not installed: <late>") for at in range(2)]
+    some = scored(answer("adk", "one"), answer("lang", "one", score=0.5), *late)
+    text = render(some).split("<h2>Overall</h2>")[1].split("<h2>")[0]
+    assert "<bdi>adk</bdi> comes first with" in text
+    assert "not in the overall: <bdi>late</bdi> (<bdi>not installed: &lt;late&gt;</bdi>)." in text
+    assert text.count("<tr data-agent=") == 2
+    lines = "\n".join(printed(some))
+    assert "Not in the overall, no turn was scored: late, not installed: <late>" in lines
+    assert "adk is" in lines
+    nobody = scored(*late)
+    assert "<bdi>late</bdi> (<bdi>not installed" in render(nobody)
+    assert "no turn was scored: late" in "\n".join(printed(nobody))
+
+
+def test_failures_stand_beside_the_agent_in_the_standing() -> None:
+    broken = [answer("lang", f"s{at}", False, status="failed", reason="boom") for at in range(2)]
+    some = scored(*(answer(agent, f"s{at}") for agent in ("adk", "lang") for at in range(2, 4)), *broken)
+    rows = re.findall(r"<tr data-agent=.*</tr>", render(some))
+    assert ["2 failed" in row for row in rows] == [False, True]
+    assert '<bdi>lang</bdi> <span class="bad">2 failed</span>' in rows[1]
+    lines = printed(some)
+    assert any(re.match(r"2 +lang +2 failed +0\.583 ", line) for line in lines), lines[:12]
+    assert any(re.match(r"1 +adk +1\.000 ", line) for line in lines)
 
 
 def test_verdicts_against_the_first_agent() -> None:
@@ -427,9 +481,11 @@ def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
 def test_the_terminal_says_who_leads_and_what_would_change_it(plausible: Scores) -> None:
     text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
     assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
-    assert "agent-framework is 0.011 ahead of openai-agents, [+0.005, +0.017]: more than chance." in text
+    assert "agent-framework is 0.011 ahead of openai-agents, [+0.003, +0.019]: more than chance." in text
+    assert "agent-framework 7 failed 0.853" in text
+    assert "Overall · trials passed weigh 5" in text
     assert "The lead comes from groundedness +0.00" in text
-    assert "developer experience is below 0.04 (google-adk)" in text
+    assert "developer experience is below 0.10 (google-adk)" in text
     assert "The model is a scripted stand-in." in text
 
 

@@ -14,7 +14,7 @@ from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
 from tests.report.test_browser import CHROMIUM, DARK, LIGHT, opened
 
 from assay.chat.scoring import Scores
-from assay.compare.overall import ALIKE, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
+from assay.compare.overall import OPENING, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
 from assay.report.agents import write
 from assay.report.agents.standing import made_of, range_words, sentence, shown
 
@@ -109,15 +109,13 @@ def moves(found: Overall) -> list[tuple[dict[str, Any], Weights]]:
     effort, accuracy, passed = (f'[data-criterion="{at[name]}"]' for name in names)
     kept = PRESETS["nothing may go wrong"].groups
     building = f'[data-group="{means.groups.index("developer experience")}"]'
+    moved = {"implementation_effort": 0, "accuracy": 4.75}
     nothing = {f'[data-criterion="{place}"]': 0 for place in at.values()}
     return [
-        ({"set": {effort: 0}}, Weights({"implementation_effort": 0})),
-        ({"set": {accuracy: 4.75}}, Weights({"implementation_effort": 0, "accuracy": 4.75})),
-        (
-            {"set": {building: 0.25}},
-            Weights({"implementation_effort": 0, "accuracy": 4.75}, {"developer experience": 0.25}),
-        ),
-        ({"press": "[data-reset]"}, ALIKE),
+        ({"set": {effort: 0}}, Weights(dict(OPENING.criteria) | {"implementation_effort": 0})),
+        ({"set": {accuracy: 4.75}}, Weights(dict(OPENING.criteria) | moved)),
+        ({"set": {building: 0.25}}, Weights(dict(OPENING.criteria) | moved, {"developer experience": 0.25})),
+        ({"press": "[data-reset]"}, OPENING),
         *(({"press": f'[data-preset="{name}"]'}, weights) for name, weights in PRESETS.items()),
         ({"set": nothing}, Weights(dict.fromkeys(at, 0.0), kept)),
         ({"set": {passed: 5}}, Weights(dict.fromkeys(at, 0.0) | {"trials_passed": 5}, kept)),
@@ -133,7 +131,7 @@ def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path)
     found = overall(plausible)
     steps = moves(found)
     seen, _ = tried(write(plausible, tmp_path / "page.html"), [step for step, _ in steps])
-    wanted = [ALIKE, *(weights for _, weights in steps)]
+    wanted = [OPENING, *(weights for _, weights in steps)]
     for saw, weights in zip(seen, wanted, strict=True):
         for field, value in expected(found.means, weights).items():
             assert saw[field] == value, (field, weights)
@@ -143,8 +141,8 @@ def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path)
     assert len({saw["sentence"] for saw in seen}) >= 6
     # Intervals are those of the weights at first, and say so as soon as others are set.
     assert [saw["stale"] for saw in seen] == [saw["note"] for saw in seen]
-    assert [saw["stale"] for saw in seen] == [weights != ALIKE for weights in wanted]
-    assert seen[0]["pressed"] == ["all alike"]
+    assert [saw["stale"] for saw in seen] == [weights != OPENING for weights in wanted]
+    assert seen[0]["pressed"] == ["outcome as a group"]
     assert seen[1]["pressed"] == []
 
 
@@ -155,8 +153,8 @@ def test_a_tie_is_one_in_the_script_too(plausible: Scores, tmp_path: Path) -> No
     found = overall(given)
     assert found.standing.winners == ("google-adk", "twin")
     seen, _ = tried(write(given, tmp_path / "page.html"), [{"set": {'[data-criterion="1"]': 3}}])
-    weights = Weights({found.means.criteria[1].name: 3})
-    for saw, set_ in zip(seen, (ALIKE, weights), strict=True):
+    weights = Weights(dict(OPENING.criteria) | {found.means.criteria[1].name: 3})
+    for saw, set_ in zip(seen, (OPENING, weights), strict=True):
         for field, value in expected(found.means, set_).items():
             assert saw[field] == value, field
     assert "tie for first" in seen[1]["sentence"]
@@ -168,7 +166,10 @@ def test_hostile_text_runs_nowhere_and_fits_a_phone(tmp_path: Path) -> None:
     seen, width = tried(page, [{"set": {'[data-criterion="9"]': 0}}], width=390)
     assert width == 390
     means = overall(given).means
-    assert seen[1]["sentence"] == expected(means, Weights({means.criteria[9].name: 0}))["sentence"]
+    assert (
+        seen[1]["sentence"]
+        == expected(means, Weights(dict(OPENING.criteria) | {means.criteria[9].name: 0}))["sentence"]
+    )
     dom, console = opened(page, tmp_path / "second", scheme=DARK)
     assert console == []
     assert "<title>5 agents side by side</title>" in dom

@@ -17,10 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.chat.scoring import KS, Scores
-from assay.compare.overall import MOST, Overall, Range, overall
+from assay.compare.overall import MOST, OPENING, PASSED, Overall, Range, overall
 from assay.report.agents.building import Experience, words
 from assay.report.agents.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times
-from assay.report.agents.standing import made_of
+from assay.report.agents.standing import failures, made_of
 from assay.report.chat import short
 from assay.report.terminal import plain_table
 from assay.types import Estimate
@@ -52,7 +52,7 @@ class _SideBySide:
         scores, width = self.scores, options.max_width
         parts = [
             _lead(scores, self.notes, self.suite),
-            _overall(overall(scores), width),
+            _overall(overall(scores), failures(scores), width),
             *_matrix(matrix(scores), scores.agents, width),
             *_metrics(scores, width),
             *_times(scores, width),
@@ -99,19 +99,30 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str) -> RenderableType:
 # --- overall ---------------------------------------------------------------------------------------------------------
 
 
-def _overall(found: Overall, width: int) -> RenderableType:
+def _overall(found: Overall, failed: Mapping[str, int], width: int) -> RenderableType:
     if not found.standing.winners:
-        return Text("Nothing was measured for every agent, so there is no overall.")
+        nothing = Text("Nothing was measured for every agent, so there is no overall.")
+        return Group(nothing, *_without(found))
     shown = plain_table("")
     shown.add_column("")
-    _named(shown, "agent", width - 42)
-    for column in ("overall", "interval", "first in"):
+    beside = {agent: f"{failed[agent]:,} failed" if failed[agent] else "" for agent in found.standing.order}
+    longest = max(map(len, beside.values()))
+    _named(shown, "agent", width - 42 - (longest + 2 if longest else 0))
+    for column in (*([""] if longest else []), "overall", "interval", "first in"):
         shown.add_column(column, justify="right", no_wrap=True)
     for rank, agent in enumerate(found.standing.order, 1):
         estimate, first = found.uncertainty.values[agent], found.uncertainty.first.get(agent)
         share = "–" if first is None else f"{100 * first:.0f} %"
-        shown.add_row(str(rank), _text(agent), f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
-    return Group(_title("Overall · all criteria weighed alike"), shown, *_standing_words(found))
+        named = [_text(agent), Text(beside[agent], "red")] if longest else [_text(agent)]
+        shown.add_row(str(rank), *named, f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
+    title = f"Overall · trials passed weigh {OPENING.criteria[PASSED]:g}, as a group of metrics does, each metric 1"
+    return Group(_title(title), shown, *_standing_words(found), *_without(found))
+
+
+def _without(found: Overall) -> Iterator[Text]:
+    """Who is not in the overall, and why."""
+    for agent, why in found.means.without.items():
+        yield _text(f"Not in the overall, no turn was scored: {_short(agent)}, {short(why, 160)}", "yellow")
 
 
 def _standing_words(found: Overall) -> Iterator[Text]:
@@ -132,7 +143,7 @@ def _standing_words(found: Overall) -> Iterator[Text]:
         yield _text(made)
     turned = [(name, kept) for name, kept in {**groups, **found.ranges}.items() if _turns(kept)]
     if turned:
-        yield Text("Another comes first, the other weights being 1, where the weight of", style="dim")
+        yield Text("Another comes first, the other weights as they are, where the weight of", style="dim")
         for name, kept in turned:
             ends = []
             if kept.low > 0:
@@ -290,6 +301,10 @@ def _experience(experience: Mapping[str, Experience], agents: Sequence[str], wid
         for name in names:
             shown.add_row(_text(name.replace("_", " ")), *(_known(known.get(agents[at]), name) for at in some))
         yield Group(_title("Developer experience · measured; in brackets what was claimed otherwise"), shown)
+    reasons = [(agent, part, why) for agent, one in known.items() for part, why in one.absent.items()]
+    if reasons:
+        lines = (_text(f"  {_short(agent)}, {part}: {short(why, 160)}", "dim") for agent, part, why in reasons)
+        yield Group(_title("Could not be measured"), *lines)
 
 
 def _known(one: Experience | None, name: str) -> Text:

@@ -17,7 +17,7 @@ from typing import Final
 from assay import __version__
 from assay.chat.scoring import Scores
 from assay.compare import Comparison
-from assay.compare.overall import ALIKE, Weights, overall
+from assay.compare.overall import OPENING, Weights, overall
 from assay.errors import UsageError
 from assay.report.agents.answers import answers
 from assay.report.agents.building import Experience, building
@@ -46,7 +46,7 @@ def write(
     notes: Sequence[str] = (),
     suite: str = "",
     comparisons: Sequence[Comparison] = (),
-    weights: Weights = ALIKE,
+    weights: Weights = OPENING,
 ) -> Path:
     """Write the page."""
     target = Path(path)
@@ -65,7 +65,7 @@ def render(
     notes: Sequence[str] = (),
     suite: str = "",
     comparisons: Sequence[Comparison] = (),
-    weights: Weights = ALIKE,
+    weights: Weights = OPENING,
 ) -> str:
     """The page as text; it opens with these weights, and its reader may move them."""
     figures = Figures()

@@ -11,6 +11,27 @@ from assay.report.page import escape, table
 # A cell of a table is no place for a log.
 _MOST = 160
 
+# Which part of a measurement gives what the metrics read, and which all other figures: where the part could not be
+# measured, its reason stands for them.
+_READ: Mapping[str, Sequence[str]] = {
+    "source": ("files", "complexity", "tool_files"),
+    "installation": ("setup",),
+    "framework": ("memory", "documentation"),
+    "fault": ("errors", "logging"),
+}
+_FIGURES: Mapping[str, Sequence[str]] = {
+    "source": ("lines", "functions", "branches", "worst_complexity", "worst_function", "account_lines"),
+    "installation": ("packages", "megabytes", "beyond_smallest", "own_packages"),
+    "framework": (
+        "import_seconds", "import_modules", "framework_names", "memory_class", "memory_through", "documented_names",
+        "public_names", "documented_share", "undocumented",
+    ),
+    "fault": ("expected_fault", "unexpected_fault"),
+}  # fmt: skip
+# A framework is imported only where it is installed, and asked only for names that the source uses; how long the
+# import takes is part of its setup.
+_NEEDED = {"framework": ("installation", "source"), "installation": ("framework",)}
+
 
 class Experience(Protocol):
     """What was measured of one agent, as `assay.chat.experience` has it."""
@@ -32,6 +53,10 @@ class Experience(Protocol):
     @property
     def method(self) -> Mapping[str, str]:
         """Name to one sentence on how it was measured."""
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """Parts that could not be measured, each with the reason."""
 
 
 def building(experience: Mapping[str, Experience], agents: Sequence[str]) -> str:
@@ -55,7 +80,7 @@ Known = Sequence[tuple[str, Experience | None]]
 def _characteristics(known: Known) -> str:
     """What the metrics read, with the claims."""
     found = [one for _, one in known if one is not None]
-    keys = dict.fromkeys(key for one in found for key in (*one.characteristics, *(one.claimed or {})))
+    keys = dict.fromkeys(key for one in found for key in (*one.characteristics, *(one.claimed or {}), *_unread(one)))
     rows = [
         [_title(key, found=found), *("–" if one is None else _with_claim(key, one) for _, one in known)] for key in keys
     ]
@@ -67,7 +92,7 @@ def _measured(known: Known) -> str:
     found = [one for _, one in known if one is not None]
     flat = {one.agent: _parts(one.measured) for one in found}
     rows = [
-        [_title(*key, found=found), *("–" if one is None else _cell(flat[one.agent].get(key)) for _, one in known)]
+        [_title(*key, found=found), *("–" if one is None else _figure(key, flat[one.agent], one) for _, one in known)]
         for key in dict.fromkeys(key for parts in flat.values() for key in parts)
     ]
     return _table("figure", known, rows, "Everything measured")
@@ -100,12 +125,33 @@ def _cell(value: Any) -> str:
     return f"<bdi>{escape(words(value))}</bdi>"
 
 
+def _figure(key: tuple[str, ...], parts: Mapping[tuple[str, ...], Any], one: Experience) -> str:
+    return _cell(parts.get(key)) + ("" if key in parts else _why(key[0], one))
+
+
 def _with_claim(key: str, one: Experience) -> str:
-    text = _cell(one.characteristics.get(key))
+    text = _cell(one.characteristics.get(key)) + ("" if key in one.characteristics else _why(key, one))
     if not one.claimed or key not in one.claimed:
         return text
     apart = "" if one.claimed[key] == one.characteristics.get(key) else '<span class="warn">≠</span> '
     return f"{text}<small>{apart}claimed {_cell(one.claimed[key])}</small>"
+
+
+def _why(key: str, one: Experience) -> str:
+    """Why a figure is not there, below the dash that stands for it."""
+    reason = missing(key, one)
+    return f"<small><bdi>{escape(short(reason, _MOST))}</bdi></small>" if reason else ""
+
+
+def missing(key: str, one: Experience) -> str:
+    """Why a figure could not be measured; nothing where that is not known."""
+    part = next((part for part in _READ if key in (*_READ[part], *_FIGURES[part])), "")
+    return next((one.absent[name] for name in (part, *_NEEDED.get(part, ())) if name in one.absent), "")
+
+
+def _unread(one: Experience) -> list[str]:
+    """What the metrics would read of the parts that could not be measured."""
+    return [key for part in one.absent for key in _READ.get(part, ()) if key not in one.characteristics]
 
 
 def words(value: Any) -> str:

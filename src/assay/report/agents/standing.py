@@ -7,13 +7,14 @@ Everything is written out here for the weights that the page opens with, so that
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from assay.chat.scoring import Scores
 from assay.compare.overall import MOST, PRESETS, Means, Overall, Range, Standing, Weights, contributions
 from assay.report.agents.facts import counts
-from assay.report.chat import name
+from assay.report.chat import name, short
 from assay.report.page import escape
 from assay.types import Estimate
 
@@ -21,18 +22,24 @@ _STEP = 0.25
 _MOST_PARTS = 3
 # What is less rounds to nothing.
 _LEAST_SHOWN = 0.0005
+_OUTCOME = (
+    "What fails has no scores, so that only this share counts it; the page opens with weights at which it counts as "
+    "much as five metrics, which is a group's worth."
+)
 
 
 def standing(found: Overall, scores: Scores) -> str:
     """The section."""
     if not found.means.criteria:
-        return "<p>Nothing was measured for every agent, so there is no overall.</p>"
+        return f"<p>Nothing was measured for every agent, so there is no overall.{_without(found.means)}</p>"
+    failed = failures(scores)
     return (
         f'<p class="sentence" role="status" data-overall="sentence">{sentence(found.standing)}</p>'
         f'<p data-overall="made">{escape(made_of(found.means, found.weights, found.standing))}</p>'
-        f"{_chance(found)}{_table(found)}"
+        f"{_chance(found)}{_table(found, failed)}"
         '<p class="muted">The overall is the weighted mean of every metric that was measured for all agents, and of '
-        f"the share of trials that pass.{_left_out(found.means)}{_failures(scores)}</p>{_weights(found)}"
+        f"the share of trials that pass. {_OUTCOME}{_left_out(found.means)}{_without(found.means)}{_failures(failed)}"
+        f"</p>{_weights(found)}"
     )
 
 
@@ -126,15 +133,23 @@ def _left_out(means: Means) -> str:
     return f" Left out: {items}."
 
 
-def _failures(scores: Scores) -> str:
-    """Who failed how often: what fails has no scores, so that it could make an agent look better than it is."""
-    failed = {
+def _without(means: Means) -> str:
+    if not means.without:
+        return ""
+    items = "; ".join(f"{name(agent)} (<bdi>{escape(short(why))}</bdi>)" for agent, why in means.without.items())
+    return f" Without a scored turn and not in the overall: {items}."
+
+
+def failures(scores: Scores) -> dict[str, int]:
+    """How many trials of each agent failed: they have no scores, which could make it look better than it is."""
+    return {
         agent: counts(answer for answer in scores.answers if answer.agent == agent).failed for agent in scores.agents
     }
-    if not any(failed.values()):
-        return ""
+
+
+def _failures(failed: Mapping[str, int]) -> str:
     items = ", ".join(f"{name(agent)} {n:,}" for agent, n in failed.items() if n)
-    return f" Trials that failed have no scores and count in that share only: {items}."
+    return f" Trials that failed: {items}." if items else ""
 
 
 def _chance(found: Overall) -> str:
@@ -162,9 +177,9 @@ def _percent(share: float) -> str:
     return "&gt;99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
 
 
-def _table(found: Overall) -> str:
+def _table(found: Overall, failed: Mapping[str, int]) -> str:
     order = found.standing.order or found.means.agents
-    rows = "".join(_row(found, rank, agent) for rank, agent in enumerate(order, 1))
+    rows = "".join(_row(found, rank, agent, failed[agent]) for rank, agent in enumerate(order, 1))
     head = (
         '<th scope="col">agent</th><th scope="col" class="num">overall</th>'
         f'<th scope="col" class="num stale-able">{100 * found.level:g} % interval</th>'
@@ -176,7 +191,7 @@ def _table(found: Overall) -> str:
     )
 
 
-def _row(found: Overall, rank: int, agent: str) -> str:
+def _row(found: Overall, rank: int, agent: str, failed: int) -> str:
     value = found.standing.values.get(agent)
     estimate = found.uncertainty.values.get(agent, Estimate(None))
     whisker, ends = "", "–"
@@ -187,8 +202,9 @@ def _row(found: Overall, rank: int, agent: str) -> str:
     share = found.uncertainty.first.get(agent)
     at = found.means.agents.index(agent)
     place = "–" if value is None else str(rank)
+    beside = f' <span class="bad">{failed:,} failed</span>' if failed else ""
     return (
-        f'<tr data-agent="{at}"><th scope="row"><span class="rank">{place}</span> {name(agent)}'
+        f'<tr data-agent="{at}"><th scope="row"><span class="rank">{place}</span> {name(agent)}{beside}'
         f'<span class="track"><span class="fill" style="width:{100 * (value or 0.0):.2f}%"></span>{whisker}</span></th>'
         f'<td class="num value">{"–" if value is None else shown(value, 3)}</td><td class="num stale-able">{ends}</td>'
         f'<td class="num stale-able">{"–" if share is None else _percent(share)}</td></tr>\n'
