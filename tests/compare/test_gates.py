@@ -15,7 +15,7 @@ from assay.report.junit import junit
 from assay.report.verdicts import markdown, table
 from assay.types import Run
 
-from .conftest import chat_run
+from .conftest import chat_run, run
 
 Make = Callable[..., Run]
 
@@ -63,6 +63,31 @@ def test_worse_fails_where_it_is_refused_and_only_there(noisy: Make) -> None:
     failures = [outcome.failure for outcome in Gates(["worse"]).check([comparison]) if outcome.failure]
     assert len(failures) == 3
     assert "metric_0 is worse: 0.7" in failures[0]
+
+
+def test_failures_fail_the_gate_though_failed_turns_have_no_scores() -> None:
+    """From answers to the gate: who fails every second scenario answers the others as well as ever."""
+    from assay.chat import ChatbotEvaluator
+    from assay.chat.record import Record
+    from assay.chat.scoring import Answer
+    from assay.store.recording import tallies_of
+
+    said = "It is 5 °C and clear in Oslo, a fine day indeed."
+    truth = {"current": {"city": "Oslo", "temperature": 5.0, "condition": "clear sky"}}
+    entries = ChatbotEvaluator(metrics=["accuracy"]).evaluate_response("Weather in Oslo?", said, "x", truth)
+
+    def answer(at: int, failed: bool) -> Answer:
+        record = Record(status="failed", reason="boom") if failed else Record()
+        return Answer("x", f"s{at}", 0, 0, "", said, {} if failed else entries, not failed, record)
+
+    steady, broken = (
+        run("chat", tallies_of([answer(at, fails and at % 2 == 0) for at in range(20)])) for fails in (False, True)
+    )
+    comparison = compare(steady, broken)
+    failures = [outcome.failure for outcome in Gates(["worse"]).check([comparison]) if outcome.failure]
+    assert len(failures) == 1
+    assert "trials_passed is worse: 1 → 0.5" in failures[0]
+    assert comparison.line("accuracy").verdict.call == "same"
 
 
 def test_unmeasured_means_lost() -> None:

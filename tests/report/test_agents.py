@@ -96,7 +96,10 @@ def test_cells_count_repetitions_and_keep_every_reason_once() -> None:
             answer("adk", "one"),
             answer("adk", "one", repetition=1, status="failed", passed=False, reason="boom"),
             answer("adk", "one", repetition=2, status="failed", passed=False, reason="boom"),
-            answer("lang", "one", status="skipped", passed=False, reason="not installed"),
+            *(
+                answer("lang", "one", turn=at, status="skipped", passed=False, reason="not installed")
+                for at in range(2)
+            ),
         )
     )
     adk, lang = rows[0].cells
