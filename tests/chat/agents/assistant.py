@@ -297,6 +297,22 @@ class AssistantLaws:
         ]
         assert not any(function.get("strict") for function in functions)
 
+    @pytest.mark.parametrize("status", [429, 500])
+    def test_a_model_that_never_answers_is_asked_as_often_as_the_limit_says(
+        self, world: World, tracing: Tracing, status: int
+    ) -> None:
+        async def play(url: str) -> Answer:
+            async with talk(self.name, world, tracing, limits=Limits(retries=2), model_url=url) as to:
+                return await to.say("Hello?")
+
+        def refuse(handler: BaseHTTPRequestHandler, body: Any) -> None:
+            send(handler, b'{"error": {"message": "not now"}}', status=status, retry_after_ms="1")
+
+        with serving(refuse) as server:
+            answer = asyncio.run(play(f"{server.url}/v1"))
+            assert len(server.asked) == 3
+        assert answer.error is not None
+
     def test_a_failed_turn_leaves_the_conversation_usable(self, world: World, tracing: Tracing) -> None:
         """Every call of a tool in what the next request says has its result, or an endpoint would refuse it."""
 
