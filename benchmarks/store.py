@@ -12,7 +12,8 @@ from pathlib import Path
 from tests.store import postgres
 
 from assay.store import open_store
-from assay.store.runs import Store, StoredAnswer, new_id
+from assay.store.references import new_id
+from assay.store.runs import Store, StoredAnswer
 from assay.types import Case, Distribution, Run, State
 from benchmarks.measuring import Result, at_least, at_most, best, show
 

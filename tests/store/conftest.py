@@ -11,7 +11,8 @@ import pytest
 from tests.store import postgres
 
 from assay.store import open_store
-from assay.store.runs import Store, new_id
+from assay.store.references import new_id
+from assay.store.runs import Store
 from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 DATABASES = ("sqlite", "postgresql")

@@ -18,7 +18,7 @@ from tests.store.conftest import some_run
 
 from assay.errors import StoreError, UsageError
 from assay.store import open_store
-from assay.store.runs import Tallies
+from assay.store.contents import Tallies
 from assay.types import Case, InOrder, Run
 
 ROOT = Path(__file__).parents[2]

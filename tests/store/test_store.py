@@ -15,7 +15,8 @@ from tests.store.conftest import MakeRun, some_run, states_of
 
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import open_store
-from assay.store.runs import Store, StoredAnswer, new_id
+from assay.store.references import new_id
+from assay.store.runs import Store, StoredAnswer
 from assay.types import Case, Ratio
 
 ROOT = Path(__file__).parents[2]

@@ -1,8 +1,9 @@
 """Where runs are kept: a SQLite file by default, PostgreSQL by address, with the same code.
 
 Tallies are stored and estimates recomputed. The parts: `schema` has the tables, `migrations` how they came to be,
-`encoding` the bytes of a tally, `database` connections and what their errors mean, `runs` the store itself, `recording`
-how an evaluation becomes a run, `redaction` what must not get into one.
+`encoding` the bytes of a tally, `database` connections and what their errors mean, `runs` the store itself,
+`references` which run is meant, `contents` what a run holds, `recording` how an evaluation becomes a run, and
+`conversations` how a run of agents grows.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from assay import __version__
 from assay.errors import UsageError
 from assay.redaction import redacted, redacted_command, redacted_value, without_keys
-from assay.store.runs import new_id
+from assay.store.references import new_id
 from assay.types import Case, Distribution, Run, State
 
 if TYPE_CHECKING:

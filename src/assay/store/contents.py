@@ -1,0 +1,186 @@
+"""What a run holds: its cases, the tally of each group on each case, and the answers of conversations.
+
+Cases and answers are numbered within their run. What a run holds already stays as it is.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import Connection, func, select, update
+
+from assay.store import schema
+from assay.store.database import insert_rows, select_rows
+from assay.store.encoding import Decoder, encode
+from assay.store.references import AnyRow
+from assay.store.schema import json_text, kept_text, plain_text
+from assay.types import Case, State
+
+if TYPE_CHECKING:
+    from assay.chat.record import Record
+    from assay.chat.scoring import AnyAnswer
+
+Tallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
+
+Thing = TypeVar("Thing")
+
+LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, and long statements parse slowly
+_WRITTEN_AT_ONCE = 1000  # rows that wait in memory
+
+
+def add(connection: Connection, run: AnyRow, tallies: Tallies, answers: Iterable[AnyAnswer]) -> int:
+    """Whatever of these the run does not hold yet. Gives how many tallies were new."""
+    said = list(answers)
+    groups = _grown(run.group_names, [*tallies, *(answer.agent for answer in said)])
+    wanted = [case for by_case in tallies.values() for case in by_case] + [Case(answer.scenario) for answer in said]
+    numbers, new_cases = _numbered(connection, run, dict.fromkeys(wanted))
+    new = _add_tallies(connection, run, tallies, groups, numbers)
+    _add_answers(connection, run, said, groups, numbers)
+    connection.execute(
+        update(schema.runs)
+        .where(schema.runs.c.number == run.number)
+        .values(group_names=list(groups), case_count=run.case_count + new_cases)
+    )
+    return new
+
+
+def _grown(known: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
+    """Numbers of groups: those known keep theirs."""
+    return {name: number for number, name in enumerate(dict.fromkeys([*known, *wanted]))}
+
+
+def _numbered(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -> tuple[dict[Case, int], int]:
+    """Numbers of cases within the run, and how many of them are new: those get the next ones."""
+    cases = schema.cases
+    of_run = cases.c.run == run.number
+    free = (connection.execute(select(func.max(cases.c.number)).where(of_run)).scalar() or 0) + 1
+    cases_wanted = list(wanted)
+    known: dict[Case, int] = {}
+    # A run that is empty, as one that is saved whole, has nothing to look up.
+    for some in batches(cases_wanted, LOOKED_UP_AT_ONCE) if free > 1 else ():
+        query = select(cases.c.name, cases.c.stratum, cases.c.number)
+        rows = connection.execute(query.where(of_run, cases.c.name.in_({case.name for case in some})))
+        known |= {Case(name, stratum): number for name, stratum, number in rows}
+    new = [case for case in cases_wanted if case not in known]
+    numbers = {case: free + at for at, case in enumerate(new)}
+    rows_to_add = [
+        (run.number, number, plain_text(case.name), plain_text(case.stratum)) for case, number in numbers.items()
+    ]
+    insert_rows(connection, cases, rows_to_add)
+    return known | numbers, len(new)
+
+
+def _add_tallies(
+    connection: Connection, run: AnyRow, tallies: Tallies, groups: Mapping[str, int], numbers: Mapping[Case, int]
+) -> int:
+    table = schema.tallies
+    held: set[tuple[int, int]] = set()
+    if run.group_names:
+        for group, by_case in tallies.items():
+            of_group = (table.c.run == run.number) & (table.c.group_number == groups[group])
+            for some in batches(by_case, LOOKED_UP_AT_ONCE):
+                among = table.c.case_number.in_([numbers[case] for case in some])
+                rows = connection.execute(select(table.c.case_number).where(of_group, among))
+                held |= {(groups[group], case) for (case,) in rows}
+    new = 0
+    rows_to_add = (
+        (run.number, groups[group], numbers[case], encode(states))
+        for group, by_case in tallies.items()
+        for case, states in by_case.items()
+        if (groups[group], numbers[case]) not in held
+    )
+    for batch in batches(rows_to_add, _WRITTEN_AT_ONCE):
+        insert_rows(connection, table, batch)
+        new += len(batch)
+    return new
+
+
+def _add_answers(
+    connection: Connection,
+    run: AnyRow,
+    answers: Sequence[AnyAnswer],
+    groups: Mapping[str, int],
+    numbers: Mapping[Case, int],
+) -> None:
+    turns = schema.turns
+    of_run = turns.c.run == run.number
+    free = (connection.execute(select(func.max(turns.c.number)).where(of_run)).scalar() or 0) + 1
+    held: set[tuple[int, int, int, int]] = set()
+    if free > 1:
+        wanted = sorted({numbers[Case(answer.scenario)] for answer in answers})
+        for some in batches(wanted, LOOKED_UP_AT_ONCE):
+            columns = (turns.c.group_number, turns.c.case_number, turns.c.repetition, turns.c.turn)
+            rows = connection.execute(select(*columns).where(of_run, turns.c.case_number.in_(some)))
+            held |= {(group, case, repetition, turn) for group, case, repetition, turn in rows}
+    added = 0
+    for batch in batches(answers, _WRITTEN_AT_ONCE):
+        turn_rows: list[tuple[Any, ...]] = []
+        score_rows: list[tuple[Any, ...]] = []
+        for answer in batch:
+            key = (groups[answer.agent], numbers[Case(answer.scenario)], answer.repetition, answer.turn)
+            if key in held:
+                continue
+            held.add(key)
+            number = free + added
+            added += 1
+            texts = (plain_text(answer.query), plain_text(answer.response))
+            record = None if answer.record is None else answer.record.model_dump(mode="json", exclude_defaults=True)
+            told = (bool(answer.passed), json_text(answer.entries), json_text(record))
+            turn_rows.append((run.number, number, *key, *texts, *told))
+            score_rows += [
+                (run.number, number, plain_text(metric), float(entry["score"]), bool(entry["measured"]))
+                for metric, entry in answer.entries.items()
+            ]
+        insert_rows(connection, turns, turn_rows)
+        insert_rows(connection, schema.scores, score_rows)
+
+
+def record_of(kept: Any) -> Record | None:
+    """What was measured while a turn was played, as it was kept."""
+    if kept is None:
+        return None
+    from assay.chat.record import Record
+
+    return Record.model_validate(kept)
+
+
+def cases(connection: Connection, number: int) -> dict[int, Case]:
+    """The cases of a run by their numbers."""
+    columns = ("number", "name", "stratum")
+    rows = select_rows(connection, schema.cases, columns, run=number)
+    return {at: Case(kept_text(name), kept_text(stratum)) for at, name, stratum in rows}
+
+
+def load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, dict[str, State]]]:
+    """Every tally of a run, by group and case."""
+    known = cases(connection, run.number)
+    columns = ("group_number", "case_number", "states")
+    loaded: dict[str, dict[Case, dict[str, State]]] = {}
+    decoder = Decoder()
+    with _no_collecting():
+        for group, case, states in select_rows(connection, schema.tallies, columns, run=run.number):
+            loaded.setdefault(run.group_names[group], {})[known[case]] = decoder.decode(states)
+    return loaded
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Nothing of what is being loaded is garbage, and looking for it again and again takes a quarter of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def batches(things: Iterable[Thing], size: int) -> Iterator[list[Thing]]:
+    """Things in lists of at most `size`."""
+    remaining = iter(things)
+    while batch := list(islice(remaining, size)):
+        yield batch

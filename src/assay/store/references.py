@@ -1,0 +1,116 @@
+"""Which run is meant: ids, and the words that stand for one: the beginning of an id, a name, `@last`.
+
+A name and `@last` mean complete runs only: nobody is to take half of a run for the whole.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select
+from sqlalchemy.sql import Select
+
+from assay.errors import UnknownRunError
+from assay.store import schema
+
+AnyRow = Row[Any]
+
+OPEN, COMPLETE = "open", "complete"
+_LAST = re.compile(r"@last(?:~(\d+))?")
+_CANDIDATES = 5
+
+# Letters of ids: Crockford's base 32, which leaves out those that are taken for one another.
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_TIME_LETTERS, _RANDOM_LETTERS = 9, 5
+_clock_lock = threading.Lock()
+_last_ms = 0
+
+
+def new_id() -> str:
+    """An id that sorts by the time it was made: milliseconds, then chance."""
+    global _last_ms
+    with _clock_lock:
+        _last_ms = now = max(time.time_ns() // 1_000_000, _last_ms + 1)
+    letters = []
+    for _ in range(_TIME_LETTERS):
+        now, digit = divmod(now, 32)
+        letters.append(_LETTERS[digit])
+    return "".join(reversed(letters)) + "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM_LETTERS))
+
+
+def find(connection: Connection, run_id: str, *, lock: bool = False) -> AnyRow | None:
+    """The row of the run with this id; with `lock`, held until the transaction ends."""
+    query = select(schema.runs).where(schema.runs.c.id == run_id)
+    # In PostgreSQL whoever adds to a run holds its row, so that two who resume it take turns; SQLite has one writer.
+    return connection.execute(query.with_for_update() if lock else query).one_or_none()
+
+
+def resolved(connection: Connection, ref: str) -> AnyRow:
+    """The row of the run that `ref` means; an unknown one is an error that names those that are near."""
+    last = _LAST.fullmatch(ref)
+    if last:
+        return _last(connection, int(last[1] or 0))
+    if ref.startswith("@") or not ref:
+        raise UnknownRunError(f"'{ref}' means no run", hint="Use an id, the beginning of one, a name, @last or @last~1")
+    runs = schema.runs.c
+    row = find(connection, ref)
+    if row is not None:
+        return row
+    named = _newest(runs.name == ref, runs.status == COMPLETE).limit(1)
+    row = connection.execute(named).one_or_none()
+    if row is not None:
+        return row
+    # Ids are lower case and hold none of LIKE's wildcards, so other text need not be looked for.
+    text = ref.lower()
+    found: Sequence[AnyRow] = ()
+    if set(text) <= set(_LETTERS):
+        found = connection.execute(_newest(runs.id.startswith(text)).limit(_CANDIDATES + 1)).all()
+    if len(found) == 1:
+        return found[0]
+    if found:
+        more = ", …" if len(found) > _CANDIDATES else ""
+        raise UnknownRunError(
+            f"'{ref}' is the beginning of several runs: {', '.join(map(_label, found[:_CANDIDATES]))}{more}",
+            hint="Give more of the id",
+        )
+    raise _unknown(connection, ref)
+
+
+def _newest(*conditions: Any) -> Select[Any]:
+    return select(schema.runs).where(*conditions).order_by(schema.runs.c.id.desc())
+
+
+def _last(connection: Connection, back: int) -> AnyRow:
+    query = _newest(schema.runs.c.status == COMPLETE).offset(back).limit(1)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        of_all = select(func.count()).select_from(schema.runs).where(schema.runs.c.status == COMPLETE)
+        count = connection.execute(of_all).scalar_one()
+        raise UnknownRunError(
+            f"there are {count} complete runs, and @last~{back} would be number {back + 1}"
+            if count
+            else "there is no complete run yet",
+            hint=None if count else "An evaluation makes one, e.g. assay events eval",
+        )
+    return row
+
+
+def _unknown(connection: Connection, ref: str) -> UnknownRunError:
+    rows = connection.execute(_newest().limit(1000)).all()
+    unfinished = next((row for row in rows if row.name == ref), None)
+    if unfinished is not None:
+        return UnknownRunError(f"the run called '{ref}' is unfinished", hint=f"Its id is {unfinished.id}")
+    names = difflib.get_close_matches(ref, {text for row in rows for text in (row.name, row.id) if text}, n=2)
+    guess = f"Did you mean {' or '.join(repr(name) for name in names)}? " if names else ""
+    newest = ", ".join(map(_label, rows[:_CANDIDATES])) or "none"
+    return UnknownRunError(f"there is no run '{ref}'", hint=f"{guess}The newest are: {newest}")
+
+
+def _label(row: AnyRow) -> str:
+    return f"{row.id} ({row.name})" if row.name else str(row.id)
