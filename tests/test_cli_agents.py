@@ -45,7 +45,7 @@ def assay(store: Path, *words: str, check: bool = True, timeout: float = 900) ->
     )
 
 
-def contents(store: Path, run: str = "@last") -> dict[str, Any]:
+def contents(store: Path, run: str = "@last") -> dict[tuple[str, str, int, int], Any]:
     """What a run says, without times and without what hangs on them."""
     with open_store(store) as opened:
         found = {}
