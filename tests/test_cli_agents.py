@@ -16,6 +16,7 @@ import pytest
 
 from assay.chat.agent import AGENTS
 from assay.chat.suite import load_suite
+from assay.chat.world.embedded import World
 from assay.store import open_store
 
 GUARD = Path(__file__).parent / "chat" / "guard"
@@ -247,6 +248,25 @@ def test_a_wrong_call_is_told_in_a_sentence(tmp_path: Path, words: list[str], to
     assert "Traceback" not in done.stderr
     if store.exists():
         assert open_store(store).list() == []  # nothing was begun that could not go on
+
+
+def test_a_real_model_by_address_takes_the_place_of_the_embedded_one(tmp_path: Path) -> None:
+    store = tmp_path / "real.db"
+    with World(seed=1) as elsewhere:
+        done = subprocess.run(
+            [sys.executable, "-m", "assay.cli", "chat", "run", "--no-experience", "--agents", "pydantic-ai",
+             "--model", "some-model", "--scenarios", "current-helsinki,failure-model-error"],
+            env=environment(store, OPENAI_BASE_URL=elsewhere.model_url, OPENAI_API_KEY="not-to-be-kept-anywhere"),
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    ended = {scenario: record for (_, scenario, *_), (*_, record) in contents(store).items()}
+    assert ended["current-helsinki"]["status"] == "scored"
+    assert ended["current-helsinki"]["model_calls"] == 2
+    assert ended["failure-model-error"]["reason"] == "the fault model_error needs the scripted model"
+    assert "some-model" in done.stdout
+    assert "stand-in" not in done.stdout
+    for file in tmp_path.iterdir():
+        assert b"not-to-be-kept" not in file.read_bytes()
 
 
 def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -> None:

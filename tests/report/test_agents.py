@@ -484,7 +484,7 @@ def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
 def test_the_terminal_says_who_leads_and_what_would_change_it(plausible: Scores) -> None:
     text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
     assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
-    assert "agent-framework is 0.011 ahead of openai-agents, [+0.003, +0.019]: more than chance." in text
+    assert "agent-framework is 0.011 ahead of openai-agents, [+0.003, +0.019]: more than the choice of" in text
     assert "agent-framework 7 failed 0.853" in text
     assert "Overall · trials passed weigh 5" in text
     assert "The lead comes from groundedness +0.00" in text

@@ -132,7 +132,8 @@ def _standing_words(found: Overall) -> Iterator[Text]:
     elif standing.lead is not None:
         text = _text(f"{_short(standing.order[0])} is {standing.lead:.3f} ahead of {_short(standing.order[1])}", "bold")
         if lead is not None and lead.low is not None and lead.high is not None:
-            chance = "more than chance" if lead.low > 0 else "it may be chance"
+            # Developer experience does not vary with the scenario, so this says nothing of how sure that part is.
+            chance = "more than the choice of scenarios explains" if lead.low > 0 else "the scenarios may explain it"
             text.append(f", [{lead.low:+.3f}, {lead.high:+.3f}]: {chance}.", style="not bold")
         yield text
     # The weight of a group of one is that of the one.
@@ -300,7 +301,9 @@ def _experience(experience: Mapping[str, Experience], agents: Sequence[str], wid
         shown = _beside("", agents, some, width, cell=11)
         for name in names:
             shown.add_row(_text(name.replace("_", " ")), *(_known(known.get(agents[at]), name) for at in some))
-        yield Group(_title("Developer experience · measured; in brackets what was claimed otherwise"), shown)
+        yield Group(
+            _title("Developer experience · measured; in brackets what was once assumed"), shown
+        )
     reasons = [(agent, part, why) for agent, one in known.items() for part, why in one.absent.items()]
     if reasons:
         lines = (_text(f"  {_short(agent)}, {part}: {short(why, 160)}", "dim") for agent, part, why in reasons)

@@ -65,7 +65,10 @@ def building(experience: Mapping[str, Experience], agents: Sequence[str]) -> str
     if not any(one for _, one in known):
         return ""
     claims = any(one is not None and one.claimed for _, one in known)
-    said = " What was claimed beforehand stands below; ≠ marks a claim that the measurement does not bear out."
+    said = (
+        " Below stands what the first version of these metrics assumed of two frameworks, as claimed; ≠ marks "
+        "what the measurement does not bear out."
+    )
     everything = _measured(known)
     return (
         "<p>Measured from each assistant's own source, its installation, and what an injected fault prints and logs."
