@@ -21,3 +21,8 @@ def number(value: float, unit: str = "") -> str:
 def interval(low: float, high: float, unit: str = "") -> str:
     """Both ends of an interval."""
     return f"[{number(low, unit)}, {number(high, unit)}]"
+
+
+def counted(count: int, noun: str) -> str:
+    """How many of something, in the right number: '1 agent', '1,050 trials'."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

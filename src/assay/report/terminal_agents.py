@@ -22,6 +22,7 @@ from assay.report.agents.building import Experience, words
 from assay.report.agents.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times
 from assay.report.agents.standing import failures, made_of
 from assay.report.chat import short
+from assay.report.numbers import counted
 from assay.report.terminal import plain_table
 from assay.types import Estimate
 
@@ -86,14 +87,14 @@ def _text(text: str, style: str = "") -> Text:
 def _lead(scores: Scores, notes: Sequence[str], suite: str) -> RenderableType:
     ended = counts(scores.answers)
     scenarios = len({answer.scenario for answer in scores.answers})
-    head = Text(f"{len(scores.agents)} agents, {scenarios:,} scenarios", style="bold")
+    head = Text(f"{counted(len(scores.agents), 'agent')}, {counted(scenarios, 'scenario')}", style="bold")
     if suite:
         head.append_text(_text(f" of {suite}"))
-    counted = Text(f"{ended.total:,} trials: {ended.scored:,} scored, ")
-    counted.append(f"{ended.skipped:,} skipped", style="yellow" if ended.skipped else "")
-    counted.append(", ").append(f"{ended.failed:,} failed", style="red" if ended.failed else "")
+    trials = Text(f"{counted(ended.total, 'trial')}: {ended.scored:,} scored, ")
+    trials.append(f"{ended.skipped:,} skipped", style="yellow" if ended.skipped else "")
+    trials.append(", ").append(f"{ended.failed:,} failed", style="red" if ended.failed else "")
     named = [_text(f"{at} {_short(agent)}") for at, agent in enumerate(scores.agents, 1)]
-    return Group(head, counted, *(_text(note, "yellow") for note in notes), Text("  ").join(named))
+    return Group(head, trials, *(_text(note, "yellow") for note in notes), Text("  ").join(named))
 
 
 # --- overall ---------------------------------------------------------------------------------------------------------
@@ -301,9 +302,7 @@ def _experience(experience: Mapping[str, Experience], agents: Sequence[str], wid
         shown = _beside("", agents, some, width, cell=11)
         for name in names:
             shown.add_row(_text(name.replace("_", " ")), *(_known(known.get(agents[at]), name) for at in some))
-        yield Group(
-            _title("Developer experience · measured; in brackets what was once assumed"), shown
-        )
+        yield Group(_title("Developer experience · measured; in brackets what was once assumed"), shown)
     reasons = [(agent, part, why) for agent, one in known.items() for part, why in one.absent.items()]
     if reasons:
         lines = (_text(f"  {_short(agent)}, {part}: {short(why, 160)}", "dim") for agent, part, why in reasons)

@@ -28,7 +28,7 @@ from assay.report.agents.standing import data_of, standing
 from assay.report.agents.timing import timing
 from assay.report.chat import STYLE, metric_table, name
 from assay.report.figures import Figures
-from assay.report.numbers import interval
+from assay.report.numbers import counted, interval
 from assay.report.page import document, escape, table
 from assay.report.verdicts import signed
 
@@ -118,7 +118,7 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str) -> str:
         )
     )
     return (
-        f"<p>{_names(scores.agents)} in {scenarios:,} scenarios{of_suite}, each played {times}.</p>{warnings}"
+        f"<p>{_names(scores.agents)} in {counted(scenarios, 'scenario')}{of_suite}, each played {times}.</p>{warnings}"
         f'<ul class="tiles" aria-label="How the {ended.total:,} trials ended">{tiles}'
         f"<li><b>{len(scores.answers):,}</b> turns</li></ul>"
         f"<p>Intervals are 95 % by bootstrap over scenarios, seed {scores.seed}. What could not be measured enters no "
