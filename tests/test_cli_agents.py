@@ -123,7 +123,8 @@ def test_spans_and_frameworks_agree_on_every_turn(whole: Path) -> None:
 
 def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_path: Path) -> None:
     store = tmp_path / "again.db"
-    assay(store, "chat", "run", "--no-experience", "--jobs", "3")
+    done = assay(store, "chat", "run", "--no-experience", "--jobs", "3")
+    assert "Up to 3 conversations were held at a time" in " ".join(done.stdout.split())
     first, second = contents(whole), contents(store)
     assert first.keys() == second.keys()
     differing = [key for key in first if first[key] != second[key]]

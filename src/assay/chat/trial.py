@@ -75,6 +75,14 @@ class Trial:
         """How many conversations there are."""
         return len(self.agents) * len(self.suite.scenarios) * self.repeat
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader has to know before the numbers."""
+        if self.pace.jobs == 1:
+            return self.venue.notes
+        held = f"Up to {self.pace.jobs} conversations were held at a time: times are longer than they need be, for all."
+        return [*self.venue.notes, held]
+
     def settings(self) -> dict[str, Any]:
         """What a stored run keeps of it, ready for JSON."""
         chosen = self.selection

@@ -142,7 +142,7 @@ def trial_run(
         name=name,
         tags=tags,
     )
-    beside = {"experience": measured, "notes": trial.venue.notes}
+    beside = {"experience": measured, "notes": trial.notes}
     settings = {"seed": trial.seed, "interval": "scenario", "metrics": scored_by, **chosen, **beside}
     # As they are: a run is resumed from them, and what looks like a key was refused above.
     return replace(run, settings=settings)
