@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_pa
 
 
 def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    words = ("chat", "run", "--no-experience", "--agents", "agent-framework,pydantic-ai", "--limit", "20")
+    words = ("chat", "run", "--no-experience", "--agents", "agent-framework,pydantic-ai", "--limit", "15")
     undisturbed, killed = tmp_path / "undisturbed.db", tmp_path / "killed.db"
     assay(undisturbed, *words)
     with subprocess.Popen(
@@ -288,9 +288,12 @@ def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -
 
 def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Path) -> None:
     store = tmp_path / "named.db"
-    begin = [sys.executable, "-m", "assay.cli", "chat", "run", "--no-experience", "--agents", "agent-framework"]
+    words = ("chat", "run", "--no-experience", "--agents", "agent-framework", "--limit", "70", "--name", "mine")
     with subprocess.Popen(
-        [*begin, "--name", "mine"], env=environment(store), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "assay.cli", *words],
+        env=environment(store),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     ) as process:
         _wait_for_turns(store, 2)
         second = assay(store, "chat", "run", "--resume", "mine", check=False)
@@ -301,8 +304,6 @@ def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Pat
     with open_store(store) as opened:
         [run] = opened.list()
         assert not run.complete
-        suite = load_suite("weather")
-        assert run.run.settings["suite"]["scenarios"] == [scenario.id for scenario in suite.scenarios]
     assert assay(store, "chat", "run", "--resume", "mine").returncode == 0
 
 
