@@ -431,6 +431,8 @@ def show(
 
 def _tell_unscored(scores: Scores) -> None:
     """Why turns failed or were skipped, on standard error: each reason once, with how often."""
+    from assay.report.chat import short
+
     reasons = Counter(
         (answer.agent, answer.record.status, answer.record.reason)
         for answer in scores.answers
@@ -439,6 +441,6 @@ def _tell_unscored(scores: Scores) -> None:
         and not _FOLLOWS.fullmatch(answer.record.reason)
     )
     for (agent, status, reason), times in reasons.most_common(_MOST_REASONS):
-        typer.echo(f"{agent}: {times} {'turn' if times == 1 else 'turns'} {status}: {reason}", err=True)
+        typer.echo(f"{agent}: {times} {'turn' if times == 1 else 'turns'} {status}: {short(reason, 160)}", err=True)
     if len(reasons) > _MOST_REASONS:
         typer.echo(f"and {len(reasons) - _MOST_REASONS} more reasons; the page and the JSON have them all", err=True)
