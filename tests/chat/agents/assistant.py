@@ -240,10 +240,11 @@ class AssistantLaws:
 
     @pytest.mark.parametrize("arguments", MALFORMED)
     def test_malformed_calls_are_borne(self, world: World, tracing: Tracing, arguments: str) -> None:
-        if arguments in self.unbearable:
-            pytest.skip("ends the turn at once, as the law before this one says")
         moves = [saying("", calling(arguments=arguments))] * 3 + [saying("Sorry.")]
-        answer, _ = self.with_model(world, tracing, moves, SOME)
+        answer, asked = self.with_model(world, tracing, moves, SOME)
+        if arguments in self.unbearable:  # the framework ends the turn at once, and has no setting for it
+            assert len(asked) == 1
+            return
         assert answer.text == "Sorry."
         assert len(answer.calls) == 3
         lawful(answer)

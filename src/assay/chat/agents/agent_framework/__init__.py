@@ -6,17 +6,11 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from assay.chat.agent import Agent, AgentKind, Setup
-from assay.errors import missing_extra
+from assay.chat.agents._opening import opened
 
 
 def _open(setup: Setup) -> AbstractAsyncContextManager[Agent]:
-    try:
-        from assay.chat.agents.agent_framework.assistant import open_assistant
-    except ModuleNotFoundError as error:
-        raise missing_extra(
-            "agent-framework-openai", "agent-framework", "run the assistant in Agent Framework"
-        ) from error
-    return open_assistant(setup)
+    return opened(__name__, setup, package="agent-framework-openai", framework="Agent Framework")
 
 
 AGENT = AgentKind(

@@ -6,15 +6,11 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from assay.chat.agent import Agent, AgentKind, Setup
-from assay.errors import missing_extra
+from assay.chat.agents._opening import opened
 
 
 def _open(setup: Setup) -> AbstractAsyncContextManager[Agent]:
-    try:
-        from assay.chat.agents.google_adk.assistant import open_assistant
-    except ModuleNotFoundError as error:
-        raise missing_extra("google-adk", "google-adk", "run the assistant in Google ADK") from error
-    return open_assistant(setup)
+    return opened(__name__, setup, package="google-adk", framework="Google ADK")
 
 
 AGENT = AgentKind(

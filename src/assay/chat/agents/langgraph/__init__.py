@@ -6,15 +6,11 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from assay.chat.agent import Agent, AgentKind, Setup
-from assay.errors import missing_extra
+from assay.chat.agents._opening import opened
 
 
 def _open(setup: Setup) -> AbstractAsyncContextManager[Agent]:
-    try:
-        from assay.chat.agents.langgraph.assistant import open_assistant
-    except ModuleNotFoundError as error:
-        raise missing_extra("langgraph", "langgraph", "run the assistant in LangGraph") from error
-    return open_assistant(setup)
+    return opened(__name__, setup, package="langgraph", framework="LangGraph")
 
 
 AGENT = AgentKind(
