@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,8 @@ _PACKAGES = (
 )  # fmt: skip
 _CHUNK = 1 << 20
 _GIT_SECONDS = 5
+_GIT_OPTIONS = ("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def events_run(
@@ -335,7 +338,7 @@ def _stream_digest(stream: Any) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Package versions, Python, machine, and the revision of the checkout one is in."""
+    """Package versions, Python, machine, and the git revision of the current folder."""
     found = {
         "assay": __version__,
         "python": platform.python_version(),
@@ -353,19 +356,25 @@ def environment() -> dict[str, str]:
 
 
 def _revision() -> str | None:
-    """The commit of the folder one is in, with '+' where something in it was changed; None outside a checkout."""
+    """The commit of the current folder; None outside a checkout.
+
+    The folder may be an unpacked dataset whose `.git/config` makes many commands of git run a program (`core.fsmonitor`,
+    filters, hooks, a promisor remote). `rev-parse` of a name reads one reference and runs nothing.
+    """
     try:
-        head = _git("rev-parse", "HEAD")
-        if head.returncode:
-            return None
-        changed = _git("diff", "--quiet", "HEAD").returncode
-    except (OSError, subprocess.SubprocessError):
+        head = subprocess.run(
+            ["git", *_GIT_OPTIONS, "rev-parse", "--verify", "--quiet", "HEAD"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_GIT_SECONDS,
+            check=False,
+            env=os.environ | {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"},
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return head.stdout.strip() + ("+" if changed else "")
-
-
-def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=_GIT_SECONDS, check=False)
+    found = head.stdout.strip()
+    return found if head.returncode == 0 and _COMMIT.fullmatch(found) else None
 
 
 def command_line() -> list[str]:
