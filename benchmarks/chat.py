@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.lexicon import Lexicon
+from assay.chat.reading.lexicon import Lexicon
 from benchmarks.measuring import Result, at_least, at_most, show
 
 TURNS = 5

@@ -15,11 +15,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from assay.chat import AGENTS, Agent, AgentKind, Reply, Setup, load_suite
-from assay.chat.agents._assistant import INSTRUCTIONS, openai_client
-from assay.chat.agents.config import AgentSpec
-from assay.chat.runner import InMemory
-from assay.chat.trial import Trial
-from assay.chat.venue import Venue
+from assay.chat.agents._shared.assistant import INSTRUCTIONS, openai_client
+from assay.chat.agents.spec import AgentSpec
+from assay.chat.running.environment import Venue
+from assay.chat.running.experiment import Trial
+from assay.chat.running.runner import InMemory
 from benchmarks.measuring import Result, at_most, show
 
 KINDS = ("current", "forecast", "context")

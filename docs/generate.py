@@ -55,7 +55,7 @@ def _figures() -> str:
 def _answers() -> str:
     """Every metric of an answer that ships with the package, with its rules."""
     from assay.chat.evaluator import METRIC_NAMES
-    from assay.chat.metric import METRICS, signed
+    from assay.chat.scoring.metric import METRICS, signed
 
     parts = ["# Metrics of an answer\n\nGenerated from the metrics' own declarations.\n"]
     for name in METRIC_NAMES:
@@ -74,7 +74,7 @@ def _agents() -> str:
     """The agents that ship with the package, the limits they are held to, and what can be made to go wrong."""
     from dataclasses import fields
 
-    from assay.chat.agent import AGENTS, Limits
+    from assay.chat.agents import AGENTS, Limits
     from assay.chat.world.situation import FAULTS
 
     rows = []
@@ -97,7 +97,7 @@ def _suite_schema() -> str:
     """The schema of suites, for editors and other programs."""
     import json
 
-    from assay.chat.suite import schema
+    from assay.chat.suites import schema
 
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 

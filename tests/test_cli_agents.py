@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from assay.chat.agent import AGENTS
-from assay.chat.suite import load_suite
+from assay.chat.agents import AGENTS
+from assay.chat.suites import load_suite
 from assay.chat.world.embedded import World
 from assay.store import open_store
 

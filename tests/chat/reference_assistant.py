@@ -17,9 +17,9 @@ from typing import Any
 
 from openai import AsyncOpenAI, OpenAIError
 
-from assay.chat.agent import Reply, Setup
-from assay.chat.agents._assistant import INSTRUCTIONS, openai_client
-from assay.chat.suite import Scenario, Suite
+from assay.chat.agents import Reply, Setup
+from assay.chat.agents._shared.assistant import INSTRUCTIONS, openai_client
+from assay.chat.suites import Scenario, Suite
 from assay.chat.transcript import ToolCall, Transcript, Turn
 from assay.chat.world.embedded import World
 from assay.chat.world.preferences import Preferences

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.chat import METRIC_NAMES, ChatbotEvaluator
-from assay.chat.metric import band
+from assay.chat.scoring.metric import band
 
 WORDS = (
     "It's",

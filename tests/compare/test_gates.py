@@ -68,8 +68,8 @@ def test_worse_fails_where_it_is_refused_and_only_there(noisy: Make) -> None:
 def test_failures_fail_the_gate_though_failed_turns_have_no_scores() -> None:
     """From answers to the gate: who fails every second scenario answers the others as well as ever."""
     from assay.chat import ChatbotEvaluator
-    from assay.chat.record import Record
-    from assay.chat.scoring import Answer
+    from assay.chat.scoring.record import Record
+    from assay.chat.scoring.scores import Answer
     from assay.store.recording import tallies_of
 
     said = "It is 5 °C and clear in Oslo, a fine day indeed."

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from assay.chat.metric import Entry, Metric
-from assay.chat.record import Record, Status
-from assay.chat.scoring import Answer, Scores
+from assay.chat.scoring.metric import Entry, Metric
+from assay.chat.scoring.record import Record, Status
+from assay.chat.scoring.scores import Answer, Scores
 from assay.compare.overall import (
     ALIKE,
     MOST,
@@ -339,7 +339,7 @@ def test_nothing_scored_is_no_standing() -> None:
 
 
 def test_presets_name_criteria_and_groups_that_exist() -> None:
-    from assay.chat.metric import GROUPS, METRICS
+    from assay.chat.scoring.metric import GROUPS, METRICS
 
     known = {PASSED, *METRICS.names()}
     for weights in PRESETS.values():

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.record import Record
-from assay.chat.scoring import Answer, Scores, answer_of
+from assay.chat.scoring.record import Record
+from assay.chat.scoring.scores import Answer, Scores, answer_of
 from assay.chat.transcript import ToolCall, Transcript, Turn
 
 AGENTS = ("google-adk", "agent-framework", "openai-agents", "langgraph", "pydantic-ai")

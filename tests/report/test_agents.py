@@ -18,9 +18,9 @@ from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores, witho
 from tests.report.test_page import Reader
 
 from assay.chat.experience import Experience as Measured
-from assay.chat.metric import Entry, Metric
-from assay.chat.record import Record, Status
-from assay.chat.scoring import Answer, Scores
+from assay.chat.scoring.metric import Entry, Metric
+from assay.chat.scoring.record import Record, Status
+from assay.chat.scoring.scores import Answer, Scores
 from assay.chat.transcript import ToolCall
 from assay.compare import compare
 from assay.compare.overall import Range, Standing, Weights

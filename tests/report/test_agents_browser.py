@@ -13,7 +13,7 @@ import pytest
 from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
 from tests.report.test_browser import CHROMIUM, DARK, LIGHT, opened
 
-from assay.chat.scoring import Scores
+from assay.chat.scoring.scores import Scores
 from assay.compare.overall import OPENING, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
 from assay.report.agents import write
 from assay.report.agents.standing import made_of, range_words, sentence, shown

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.store.conftest import some_run
 
-from assay.chat.metric import Entry
-from assay.chat.record import Record
-from assay.chat.scoring import Answer, rebuilt
+from assay.chat.scoring.metric import Entry
+from assay.chat.scoring.record import Record
+from assay.chat.scoring.scores import Answer, rebuilt
 from assay.chat.transcript import ToolCall
 from assay.errors import StoreError
 from assay.store import open_store

@@ -71,8 +71,8 @@ def test_episodes_that_only_one_side_has_are_remembered(tmp_path: Path, truth: E
 
 def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: Path) -> None:
     from assay.chat import samples
-    from assay.chat.scoring import rebuilt as rebuilt_scores
-    from assay.chat.scoring import score
+    from assay.chat.scoring.scores import rebuilt as rebuilt_scores
+    from assay.chat.scoring.scores import score
     from assay.chat.transcript import write_jsonl
     from assay.report import chat
     from assay.store.recording import chat_run
@@ -93,8 +93,8 @@ def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: P
 
 
 def test_every_repetition_is_tallied_as_a_trial_that_passes_or_not() -> None:
-    from assay.chat.record import Record, Status
-    from assay.chat.scoring import Answer
+    from assay.chat.scoring.record import Record, Status
+    from assay.chat.scoring.scores import Answer
     from assay.store.recording import tallies_of
 
     def turn(scenario: str, repetition: int, turn: int, status: Status = "scored", passed: bool = True) -> Answer:

@@ -9,51 +9,51 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.chat.agent import AGENTS, Agent, AgentKind, Limits, Reply, Setup
-    from assay.chat.domain import DOMAINS, Domain, Fact, Truth
+    from assay.chat.agents import AGENTS, Agent, AgentKind, Limits, Reply, Setup
+    from assay.chat.domains import DOMAINS, Domain, Fact, Truth
     from assay.chat.evaluator import METRIC_NAMES, ChatbotEvaluator
+    from assay.chat.formats import read_transcripts
     from assay.chat.judge import Judge
-    from assay.chat.metric import METRICS, Entry, Evidence, Finding, Metric, Rule
-    from assay.chat.readers import read_transcripts
-    from assay.chat.record import Record
-    from assay.chat.scoring import Scores, score
-    from assay.chat.suite import Suite, load_suite
-    from assay.chat.trajectory import Call, Trajectory
+    from assay.chat.running.experiment import run_suite
+    from assay.chat.scoring.metric import METRICS, Entry, Evidence, Finding, Metric, Rule
+    from assay.chat.scoring.record import Record
+    from assay.chat.scoring.scores import Scores, score
+    from assay.chat.scoring.trajectory import Call, Trajectory
+    from assay.chat.suites import Suite, load_suite
     from assay.chat.transcript import ToolCall, Transcript, Turn
-    from assay.chat.trial import run_suite
 
 _HOMES = {
-    "AGENTS": "agent",
-    "Agent": "agent",
-    "AgentKind": "agent",
-    "Limits": "agent",
-    "Reply": "agent",
-    "Setup": "agent",
+    "AGENTS": "agents",
+    "Agent": "agents",
+    "AgentKind": "agents",
+    "Limits": "agents",
+    "Reply": "agents",
+    "Setup": "agents",
     "METRIC_NAMES": "evaluator",
     "ChatbotEvaluator": "evaluator",
-    "METRICS": "metric",
-    "Entry": "metric",
-    "Evidence": "metric",
-    "Finding": "metric",
-    "Metric": "metric",
-    "Rule": "metric",
-    "DOMAINS": "domain",
-    "Domain": "domain",
-    "Fact": "domain",
-    "Truth": "domain",
+    "METRICS": "scoring.metric",
+    "Entry": "scoring.metric",
+    "Evidence": "scoring.metric",
+    "Finding": "scoring.metric",
+    "Metric": "scoring.metric",
+    "Rule": "scoring.metric",
+    "DOMAINS": "domains",
+    "Domain": "domains",
+    "Fact": "domains",
+    "Truth": "domains",
     "Judge": "judge",
-    "read_transcripts": "readers",
-    "Record": "record",
-    "Scores": "scoring",
-    "score": "scoring",
-    "Suite": "suite",
-    "load_suite": "suite",
-    "run_suite": "trial",
+    "read_transcripts": "formats",
+    "Record": "scoring.record",
+    "Scores": "scoring.scores",
+    "score": "scoring.scores",
+    "Suite": "suites",
+    "load_suite": "suites",
+    "run_suite": "running.experiment",
     "ToolCall": "transcript",
     "Transcript": "transcript",
     "Turn": "transcript",
-    "Call": "trajectory",
-    "Trajectory": "trajectory",
+    "Call": "scoring.trajectory",
+    "Trajectory": "scoring.trajectory",
 }
 
 __all__ = [

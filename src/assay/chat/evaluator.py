@@ -12,14 +12,14 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from assay.chat.case import Case, Exchange, read_preferences
-from assay.chat.domain import DOMAINS, Domain, Truth
-from assay.chat.lexicon import compile_lexicon
-from assay.chat.metric import METRICS, Entry, Metric
+from assay.chat.domains import DOMAINS, Domain, Truth
 from assay.chat.metrics._characteristics import check
-from assay.chat.places import words_of
-from assay.chat.text import Reader
-from assay.chat.trajectory import Call, failure_in
+from assay.chat.reading.lexicon import compile_lexicon
+from assay.chat.reading.places import words_of
+from assay.chat.reading.text import Reader
+from assay.chat.scoring.context import Case, Exchange, read_preferences
+from assay.chat.scoring.metric import METRICS, Entry, Metric
+from assay.chat.scoring.trajectory import Call, failure_in
 from assay.errors import UsageError
 
 METRIC_NAMES = (

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from assay.chat.case import Case
-from assay.chat.metric import Finding, Metric, Rule
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.errors import UsageError
 
 KEY_VARIABLE = "ASSAY_JUDGE_KEY"

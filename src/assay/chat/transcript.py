@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assay.chat.metric import Entry
+from assay.chat.scoring.metric import Entry
 from assay.errors import SourceError
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -19,9 +19,9 @@ from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.chat.runner import Key, Progress, Sink
-    from assay.chat.scoring import Scores
-    from assay.chat.trial import Experiences, Trial
+    from assay.chat.running.experiment import Experiences, Trial
+    from assay.chat.running.runner import Key, Progress, Sink
+    from assay.chat.scoring.scores import Scores
     from assay.store.runs import Store, StoredRun
     from assay.types import Run
 
@@ -116,9 +116,9 @@ def run(
 
     Every finished turn is stored at once. Ctrl-C stops cleanly, and --resume goes on where it stopped.
     """
-    from assay.chat.runner import Pace
-    from assay.chat.trial import Selection, Trial
-    from assay.chat.venue import Venue
+    from assay.chat.running.environment import Venue
+    from assay.chat.running.experiment import Selection, Trial
+    from assay.chat.running.runner import Pace
 
     for out in (html_out, None if json_out in (None, "-") else Path(str(json_out))):
         if out is not None and not out.absolute().parent.is_dir():
@@ -158,7 +158,7 @@ def list_agents() -> None:
 
     from rich.console import Console
 
-    from assay.chat.agent import AGENTS
+    from assay.chat.agents import AGENTS
     from assay.report.terminal import plain_table
 
     table = plain_table("")
@@ -183,7 +183,7 @@ def list_suites(
     from rich.console import Console
     from rich.text import Text
 
-    from assay.chat.suite import SUITES, load_suite
+    from assay.chat.suites import SUITES, load_suite
     from assay.report.terminal import plain_table
 
     table = plain_table("")
@@ -228,7 +228,7 @@ def begun(
 
 def _resumed(reference: str, store: str | None) -> tuple[Scores, Run, Experiences]:
     from assay.chat.experience import Experience
-    from assay.chat.trial import Trial
+    from assay.chat.running.experiment import Trial
 
     with _opened(store) as kept:
         entry = _unfinished(kept, reference)
@@ -254,8 +254,8 @@ def _unfinished(kept: Store, reference: str) -> StoredRun:
 
 
 def _play(trial: Trial, run: Run, measured: Experiences, kept: Store | None) -> tuple[Scores, Run, Experiences]:
-    from assay.chat.runner import InMemory
-    from assay.chat.scoring import rebuilt
+    from assay.chat.running.runner import InMemory
+    from assay.chat.scoring.scores import rebuilt
     from assay.store.conversations import Recorder
 
     if kept is None:
@@ -379,8 +379,8 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 
 
 def _specs(text: str | None) -> Any:
-    from assay.chat.agent import AGENTS
-    from assay.chat.agents.config import parse_agents
+    from assay.chat.agents import AGENTS
+    from assay.chat.agents.spec import parse_agents
 
     return tuple(parse_agents(text or ",".join(AGENTS.names())))
 

@@ -12,7 +12,7 @@ from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep, tell
 from assay.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
-    from assay.chat.scoring import Scores
+    from assay.chat.scoring.scores import Scores
     from assay.types import Run
 
 app = typer.Typer(
@@ -51,9 +51,9 @@ def score(
 
     A key for the judge is taken from the environment variable ASSAY_JUDGE_KEY.
     """
-    from assay.chat.metric import METRICS, Metric
-    from assay.chat.readers import read_transcripts
-    from assay.chat.scoring import score as score_transcripts
+    from assay.chat.formats import read_transcripts
+    from assay.chat.scoring.metric import METRICS, Metric
+    from assay.chat.scoring.scores import score as score_transcripts
 
     chosen: list[str | Metric] | None = [name.strip() for name in metrics.split(",")] if metrics else None
     if judge_url or judge_model:

@@ -13,7 +13,7 @@ from assay.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.chat.scoring import Scores
+    from assay.chat.scoring.scores import Scores
     from assay.events.evaluation import EventReport
     from assay.events.stream import EventStream
 
@@ -94,7 +94,7 @@ def _keep_events(path: Path, reports: Mapping[str, EventReport], files: Mapping[
 def _is_installed(agent: str) -> bool:
     from importlib.metadata import PackageNotFoundError, version
 
-    from assay.chat.agent import AGENTS
+    from assay.chat.agents import AGENTS
 
     try:
         return bool([version(package) for package in AGENTS.get(agent).distributions])
@@ -104,10 +104,10 @@ def _is_installed(agent: str) -> bool:
 
 def _agents(out: Path, console: Console) -> None:
     """Google ADK and Microsoft Agent Framework through a part of the weather suite."""
-    from assay.chat.agent import AGENTS
-    from assay.chat.agents.config import parse_agents
-    from assay.chat.trial import Selection, Trial
-    from assay.chat.venue import Venue
+    from assay.chat.agents import AGENTS
+    from assay.chat.agents.spec import parse_agents
+    from assay.chat.running.environment import Venue
+    from assay.chat.running.experiment import Selection, Trial
     from assay.cli.agents import begun, show
 
     selection = Selection("weather", limit=_SCENARIOS)
@@ -136,7 +136,7 @@ def _agents(out: Path, console: Console) -> None:
 
 def _conversations(out: Path, console: Console) -> None:
     from assay.chat import samples
-    from assay.chat.scoring import score
+    from assay.chat.scoring.scores import score
     from assay.chat.transcript import write_jsonl
     from assay.report import chat as page
     from assay.report.terminal_chat import conversations

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from assay.chat.scoring import Scores
+from assay.chat.scoring.scores import Scores
 from assay.errors import UsageError
 from assay.stats.paired import mean_replicates
 from assay.types import Estimate, Floats

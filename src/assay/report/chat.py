@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.chat.metric import Entry, Evidence, signed
-from assay.chat.record import Record
-from assay.chat.scoring import KS, Answer, Scores
+from assay.chat.scoring.metric import Entry, Evidence, signed
+from assay.chat.scoring.record import Record
+from assay.chat.scoring.scores import KS, Answer, Scores
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
 from assay.report.page import document, escape, table

@@ -18,7 +18,7 @@ from assay.errors import UsageError, missing_extra
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
-    from assay.chat.scoring import Scores
+    from assay.chat.scoring.scores import Scores
     from assay.compare import Comparison
     from assay.store.runs import StoredAnswer, StoredRun
 
@@ -171,7 +171,7 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[StoredAnswer]) -> dict
         for group, by_case in run.tallies.items()
     }
     if answers:
-        from assay.chat.scoring import answer_json
+        from assay.chat.scoring.scores import answer_json
 
         content["answers"] = [answer_json(answer) for answer in answers]
     return content
@@ -267,6 +267,6 @@ def _state_row(state: State) -> dict[str, Any]:
 def _scores(run: Run, answers: Sequence[StoredAnswer]) -> Scores:
     if run.kind != "chat":
         raise UsageError(f"runs of kind '{run.kind}' have no report here", hint="Export it as JSON or Parquet")
-    from assay.chat.scoring import rebuilt
+    from assay.chat.scoring.scores import rebuilt
 
     return rebuilt(run, answers)

@@ -16,7 +16,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from assay.chat.scoring import KS, Scores
+from assay.chat.scoring.scores import KS, Scores
 from assay.compare.overall import MOST, OPENING, PASSED, Overall, Range, overall
 from assay.report.agents.building import Experience, words
 from assay.report.agents.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times

@@ -7,8 +7,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from assay.chat.metric import band
-from assay.chat.scoring import KS, Scores
+from assay.chat.scoring.metric import band
+from assay.chat.scoring.scores import KS, Scores
 from assay.report.terminal import plain_table
 from assay.types import Estimate
 

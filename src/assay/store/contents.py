@@ -21,8 +21,8 @@ from assay.store.schema import json_text, kept_text, plain_text
 from assay.types import Case, State
 
 if TYPE_CHECKING:
-    from assay.chat.record import Record
-    from assay.chat.scoring import AnyAnswer
+    from assay.chat.scoring.record import Record
+    from assay.chat.scoring.scores import AnyAnswer
 
 Tallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
 
@@ -143,7 +143,7 @@ def record_of(kept: Any) -> Record | None:
     """What was measured while a turn was played, as it was kept."""
     if kept is None:
         return None
-    from assay.chat.record import Record
+    from assay.chat.scoring.record import Record
 
     return Record.model_validate(kept)
 

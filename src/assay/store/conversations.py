@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.chat.runner import Key
-from assay.chat.scoring import Answer
+from assay.chat.running.runner import Key
+from assay.chat.scoring.scores import Answer
 from assay.store.recording import tallies_of
 from assay.store.runs import Store
 from assay.types import Run

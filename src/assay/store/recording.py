@@ -25,10 +25,10 @@ from assay.types import Case, Distribution, Run, State
 
 if TYPE_CHECKING:
     from assay.chat.experience import Experience
-    from assay.chat.metric import Metric
-    from assay.chat.record import Record
-    from assay.chat.scoring import AnyAnswer, Scores
-    from assay.chat.trial import Trial
+    from assay.chat.running.experiment import Trial
+    from assay.chat.scoring.metric import Metric
+    from assay.chat.scoring.record import Record
+    from assay.chat.scoring.scores import AnyAnswer, Scores
     from assay.events.evaluation import EventReport
     from assay.events.sources import AnySource
     from assay.events.tally import Tally
@@ -165,7 +165,7 @@ def tallies_of(answers: Iterable[AnyAnswer]) -> dict[str, dict[Case, dict[str, S
 
     What failed has no scores. That it failed is seen in `trials_passed`, 0 or 1 for each repetition that is a trial.
     """
-    from assay.chat.scoring import trials_of
+    from assay.chat.scoring.scores import trials_of
 
     found: dict[str, dict[Case, dict[str, list[float]]]] = {}
     kept = list(answers)

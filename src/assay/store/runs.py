@@ -22,8 +22,8 @@ from assay.store.references import COMPLETE, OPEN, AnyRow, find, resolved
 from assay.types import Case, Run
 
 if TYPE_CHECKING:
-    from assay.chat.record import Record
-    from assay.chat.scoring import AnyAnswer
+    from assay.chat.scoring.record import Record
+    from assay.chat.scoring.scores import AnyAnswer
 
 
 @dataclass(frozen=True, slots=True)

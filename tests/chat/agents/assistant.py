@@ -24,9 +24,9 @@ from pydantic import TypeAdapter
 from tests.chat.agents.laws import NOW, Answer, spans_agree, talk, times_add_up
 from tests.chat.agents.wire import Server, send, serving
 
-from assay.chat.agent import AGENTS, Limits
-from assay.chat.agents._assistant import INSTRUCTIONS, TOOLS, City, Days, Insight
-from assay.chat.tracing import Tracing
+from assay.chat.agents import AGENTS, Limits
+from assay.chat.agents._shared.assistant import INSTRUCTIONS, TOOLS, City, Days, Insight
+from assay.chat.running.tracing import Tracing
 from assay.chat.transcript import ToolCall
 from assay.chat.world.embedded import World
 from assay.errors import MissingExtraError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from assay.chat.tracing import Tracing
+from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.chat.agent import AGENTS, Agent, Limits, Reply, Setup
-from assay.chat.tracing import Tracing, TurnTrace
+from assay.chat.agents import AGENTS, Agent, Limits, Reply, Setup
+from assay.chat.formats.otel import TurnTrace
+from assay.chat.running.tracing import Tracing
 from assay.chat.transcript import ToolCall
 from assay.chat.world.embedded import World
 from assay.chat.world.preferences import Preferences

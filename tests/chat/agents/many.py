@@ -12,8 +12,8 @@ import pytest
 from tests.chat.agents.assistant import calling, lawful, model, saying
 from tests.chat.agents.laws import Answer, talk
 
-from assay.chat.agent import Limits
-from assay.chat.tracing import Tracing
+from assay.chat.agents import Limits
+from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World
 
 Calls = tuple[tuple[str, object], ...]

@@ -6,7 +6,7 @@ import pytest
 from tests.chat.agents.assistant import AssistantLaws, calling, lawful, saying
 from tests.chat.agents.many import ManyConversations
 
-from assay.chat.tracing import Tracing
+from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World
 
 

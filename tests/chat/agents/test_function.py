@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from assay.chat.agent import AgentKind, Limits, Reply, Setup
-from assay.chat.agents._histories import Histories
+from assay.chat.agents import AgentKind, Limits, Reply, Setup
+from assay.chat.agents._shared.histories import Histories
 from assay.chat.agents.function import FunctionAgent, kind_of
 from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import Preferences
@@ -339,7 +339,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         textwrap.dedent(
             """
             from contextlib import asynccontextmanager
-            from assay.chat.agent import AgentKind, Reply
+            from assay.chat.agents import AgentKind, Reply
             from assay.chat.agents.function import FunctionAgent
 
             def answer(message):

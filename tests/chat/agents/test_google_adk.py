@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.chat.agents.assistant import AssistantLaws, lawful, saying
 from tests.chat.agents.many import BAD, ManyConversations
 
-from assay.chat.agents._assistant import DESCRIPTION, NAME
-from assay.chat.tracing import Tracing
+from assay.chat.agents._shared.assistant import DESCRIPTION, NAME
+from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World
 
 

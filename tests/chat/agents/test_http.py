@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 from tests.chat.agents.wire import Respond, Server, send, serving
 
-from assay.chat.agent import Agent, Limits, Reply, Setup
+from assay.chat.agents import Agent, Limits, Reply, Setup
 from assay.chat.agents.http import Endpoint, kind_of
 from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import Preferences

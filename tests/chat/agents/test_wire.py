@@ -13,8 +13,9 @@ import httpx
 import pytest
 from tests.chat.agents.wire import Server, send, serving
 
-from assay.chat.agents._wire import TimedClient
-from assay.chat.tracing import Span, Tracing, TurnTrace
+from assay.chat.agents._shared.wire import TimedClient
+from assay.chat.formats.otel import Span, TurnTrace
+from assay.chat.running.tracing import Tracing
 
 PAUSE = 0.1
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.chat import ChatbotEvaluator
-from assay.chat.places import gazetteer, words_of
+from assay.chat.reading.places import gazetteer, words_of
 from assay.chat.world.climate import _CONDITIONS, City, Climate, Hour, cities, find, sun_elevation, sun_times
 
 CLIMATE = Climate(42)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.chat import ChatbotEvaluator
-from assay.chat.case import read_preferences
 from assay.chat.domains.weather import DOMAIN
+from assay.chat.scoring.context import read_preferences
 from assay.chat.world.preferences import INSIGHTS, Preferences, flags, understood
 from assay.errors import SourceError, UsageError
 

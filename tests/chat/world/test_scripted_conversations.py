@@ -18,7 +18,7 @@ import pytest
 from tests.chat.world.test_scripted import TOOLS
 
 from assay.chat import ChatbotEvaluator
-from assay.chat.metric import Entry
+from assay.chat.scoring.metric import Entry
 from assay.chat.world import climate
 from assay.chat.world.embedded import World
 from assay.chat.world.preferences import Preferences

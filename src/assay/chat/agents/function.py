@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assay.chat.agent import Agent, AgentKind, Reply, Setup
-from assay.chat.agents._histories import Histories
+from assay.chat.agents import Agent, AgentKind, Reply, Setup
+from assay.chat.agents._shared.histories import Histories
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
 

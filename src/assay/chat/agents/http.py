@@ -19,9 +19,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from assay.chat.agent import Agent, AgentKind, Reply, Setup
-from assay.chat.agents._histories import Histories, Message
-from assay.chat.payload import arguments_of, parsed
+from assay.chat.agents import Agent, AgentKind, Reply, Setup
+from assay.chat.agents._shared.histories import Histories, Message
+from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall, load_json
 from assay.chat.world.situation import inject
 from assay.chat.yamlfile import refusal

@@ -1,1 +1,167 @@
-"""The subjects that assay knows: a folder each, with its data and a `DOMAIN`. Copy `shop` to make another."""
+"""What a conversation is about: the words, quantities and states of a subject, and how to read its truth.
+
+Everything that data can say stands in the domain's folder (`domain.toml`, and a file of words for each language);
+the one function says how the subject's ground truth, in whatever shape it comes, becomes facts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from assay.chat.reading.lexicon import read_toml
+from assay.errors import UsageError
+from assay.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A figure that is true."""
+
+    kind: str
+    """The kind of quantity, as `domain.toml` names it."""
+    value: float
+    """In the unit of its kind."""
+    role: str = "actual"
+    """'actual', or a role of the kind: 'feels_like', 'high', 'low'."""
+    day: str | None = None
+    """None for now; else an ISO date, or a name of the language's list of times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What is true of the subject, as far as it is known."""
+
+    subject: str | None = None
+    """What the facts are about: a city, a product."""
+    facts: tuple[Fact, ...] = ()
+    states: Mapping[str | None, str] = field(default_factory=dict)
+    """The state in words ('light rain') by day; None is now."""
+    dates: Mapping[str, date] = field(default_factory=dict)
+    """Dates by what happens on them ('delivery'), as the domain's list `dated` names it."""
+    today: str | None = None
+    """The ISO date on which it was true, where it says so."""
+    source: object = None
+    """The data it was read from: figures in it support figures in an answer."""
+
+    def __bool__(self) -> bool:
+        return bool(self.facts or self.states or self.dates)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A subject of conversation."""
+
+    name: str
+    folder: Traversable
+    """Holds `domain.toml` and a file of words for each language."""
+    read_truth: Callable[[Any], Truth]
+    """Facts from the ground truth as the caller has it; raises UsageError on a field of the wrong type."""
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        return read_toml(self.folder / "domain.toml", f"the domain '{self.name}'")
+
+    @property
+    def uses_places(self) -> bool:
+        """Whether its subjects are cities, looked up in the gazetteer."""
+        return bool(self.settings.get("uses_places", False))
+
+    @property
+    def by_day(self) -> bool:
+        """Whether what is true depends on the day that is spoken of."""
+        return bool(self.settings.get("by_day", True))
+
+    @property
+    def states(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """By state: what it `contradicts`, and which others it `includes` as a way of naming it."""
+        states: Mapping[str, Mapping[str, Sequence[str]]] = self.settings.get("states", {})
+        return states
+
+    @property
+    def aspects(self) -> Mapping[str, Mapping[str, Any]]:
+        """Conditions under which a preference matters."""
+        aspects: Mapping[str, Mapping[str, Any]] = self.settings.get("aspects", {})
+        return aspects
+
+    @property
+    def preferences(self) -> Mapping[str, Mapping[str, Any]]:
+        """What users may prefer: patterns to recognise it by, and the aspect that it needs."""
+        preferences: Mapping[str, Mapping[str, Any]] = self.settings.get("preferences", {})
+        return preferences
+
+    @property
+    def steps(self) -> Sequence[Sequence[str]]:
+        """Words in the names of tools, in the order in which the tools make sense."""
+        steps: Sequence[Sequence[str]] = self.settings.get("steps", ())
+        return steps
+
+
+DOMAINS: Registry[Domain] = Registry("domain", package="assay.chat.domains", attribute="DOMAIN", group="assay.domains")
+
+
+def number(value: object, field_name: str) -> float | None:
+    """A figure of a truth: None where it is absent or NaN; UsageError where it is no number at all."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise UsageError(f"{field_name} is {_kind(value)}, not a number", hint="Give a number, or leave it out")
+    try:
+        parsed = float(value)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{field_name} is {value!r:.60}, not a number", hint="Give a number, or leave it out"
+        ) from None
+    return parsed if math.isfinite(parsed) else None
+
+
+def text(value: object, field_name: str) -> str | None:
+    """A text of a truth: None where it is absent or blank; UsageError where it is no text."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise UsageError(f"{field_name} is {_kind(value)}, not a text", hint="Give a text, or leave it out")
+    return value.strip() or None
+
+
+def mapping(value: object, field_name: str) -> Mapping[str, Any]:
+    """A table of a truth: empty where it is absent; UsageError where it is something else."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{field_name} is {_kind(value)}, not a table of fields", hint="Give a dictionary")
+    return value
+
+
+def first_of(table: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:
+    """The first of `names` that `table` has a value for, and the value."""
+    for name in names:
+        if table.get(name) is not None:
+            return name, table[name]
+    return names[0], None
+
+
+def leaves(data: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Every value in nested data with the names that lead to it. Loops are cut; the order is that of the data."""
+    stack: list[tuple[tuple[str, ...], object, tuple[int, ...]]] = [(path, data, ())]
+    while stack:
+        names, value, above = stack.pop()
+        if isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, (str, bytes))):
+            if id(value) in above or len(names) > 64:
+                continue
+            inside = value.items() if isinstance(value, Mapping) else ((None, item) for item in value)
+            children = [(names if key is None else (*names, str(key)), item) for key, item in inside]
+            stack.extend((*child, (*above, id(value))) for child in reversed(children))
+        else:
+            yield names, value
+
+
+def _kind(value: object) -> str:
+    return {"list": "a list", "dict": "a table", "str": "a text", "bool": "true or false"}.get(
+        type(value).__name__, f"of type {type(value).__name__}"
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agent import AGENTS, AgentKind
+from assay.chat.agents import AGENTS, AgentKind
 from assay.chat.experience import levels
 from assay.chat.metrics._characteristics import CLAIMED
 from assay.errors import AssayError

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from assay.chat.agent import AgentKind
+from assay.chat.agents import AgentKind
 from assay.chat.experience.installation import folders, needed_by_assay
 from assay.chat.experience.process import ProcessError, run
 

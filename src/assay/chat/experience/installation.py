@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agent import AgentKind
+from assay.chat.agents import AgentKind
 from assay.chat.experience.process import run
 from assay.errors import missing_extra
 

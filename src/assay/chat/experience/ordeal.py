@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any
 
 import assay
-from assay.chat.agent import Reply, Setup
+from assay.chat.agents import Reply, Setup
 from assay.chat.experience.source import TOOLS
 from assay.chat.world.preferences import Preferences
 from assay.chat.world.situation import Fault, Situation

@@ -27,7 +27,7 @@ TOOLS = (
 
 _Sortable = TypeVar("_Sortable", str, tuple[str, str])
 
-# What a function gives whose whole purpose is assay's account of a turn (`assay.chat.agent.Reply`).
+# What a function gives whose whole purpose is assay's account of a turn (`assay.chat.agents.Reply`).
 _ACCOUNTS = ("Reply", "ToolCall")
 
 _LAYOUT = (
@@ -72,6 +72,10 @@ class Source:
     """Every attribute that is used of anything."""
 
 
+# Spans that assay needs and the framework does not write: a program of one's own would not have this file.
+_INSTRUMENTATION = "_spans.py"
+
+
 def read_source(where: Path, *, tools: Sequence[str] = TOOLS) -> Source:
     """Count what a folder of Python files, or one file, holds."""
     return count({str(path.relative_to(_root(where))): _text(path) for path in python_files(where)}, tools=tools)
@@ -81,7 +85,7 @@ def python_files(where: Path) -> list[Path]:
     """The Python files of an assistant, in order of their names."""
     if where.is_file():
         return [where]
-    found = sorted(path for path in where.rglob("*.py") if path.is_file())
+    found = sorted(path for path in where.rglob("*.py") if path.is_file() and path.name != _INSTRUMENTATION)
     if not found:
         raise SourceError("holds no Python file", where=str(where), hint="Name the folder of the assistant's source")
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.chat.case import Case
+from assay.chat.scoring.context import Case
 from assay.errors import UsageError
 
 CLAIMED: Mapping[str, Mapping[str, Any]] = {

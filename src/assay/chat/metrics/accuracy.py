@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from assay.chat.case import Case
-from assay.chat.domain import Fact
-from assay.chat.figures import Quantity
-from assay.chat.metric import Finding, Metric, Rule, Span
-from assay.chat.places import words_of
+from assay.chat.domains import Fact
+from assay.chat.reading.places import words_of
+from assay.chat.reading.quantities import Quantity
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule, Span
 
 # Differences are of decimal fractions: 25.1 − 23.1 must not come out as more than 2.
 _EPSILON = 1e-9

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.chat.case import Case
-from assay.chat.metric import Finding, Metric, Rule
-from assay.chat.trajectory import repeated
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule
+from assay.chat.scoring.trajectory import repeated
 
 _MOST_CALLS = 4
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.chat.case import Case
-from assay.chat.metric import Finding, Metric, Rule, Span
-from assay.chat.text import Mention, Reading
+from assay.chat.reading.text import Mention, Reading
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule, Span
 
 # "Today" and "now" go without saying; repeating them remembers nothing.
 _TRIVIAL = frozenset({"now", "today"})

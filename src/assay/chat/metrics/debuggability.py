@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.chat.case import Case
-from assay.chat.metric import Finding, Metric, Rule
 from assay.chat.metrics._characteristics import source, unknown
 from assay.chat.metrics.implementation_effort import is_level
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
 def _descriptive_error(case: Case) -> Finding | None:

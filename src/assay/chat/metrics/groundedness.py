@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.chat.case import Case
-from assay.chat.figures import Quantity
-from assay.chat.metric import Finding, Metric, Rule
-from assay.chat.sources import Sources
+from assay.chat.reading.quantities import Quantity
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule
+from assay.chat.scoring.support import Sources
 
 
 def _figures(case: Case) -> list[Quantity]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay.chat.case import Case
-from assay.chat.metric import Finding, Metric, Rule
 from assay.chat.metrics._characteristics import characteristics, source, unknown
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule
 
 # Seed 004 calls 5 files many and 4 files few.
 _FEW_FILES = 4

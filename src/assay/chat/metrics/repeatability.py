@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.chat.case import Case, Exchange
-from assay.chat.figures import Quantity
-from assay.chat.metric import Finding, Metric, Rule
-from assay.chat.text import Reading
+from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.text import Reading
+from assay.chat.scoring.context import Case, Exchange
+from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SHORT = 30
 _EPSILON = 1e-9

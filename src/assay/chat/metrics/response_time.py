@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.chat.case import Case
-from assay.chat.metric import Finding, Metric, Rule
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
 def _unknown(case: Case) -> str | None:

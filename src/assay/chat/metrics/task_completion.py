@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.chat.case import Case
-from assay.chat.metric import Finding, Metric, Rule
-from assay.chat.text import Place
+from assay.chat.reading.text import Place
+from assay.chat.scoring.context import Case
+from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SHORT_ERROR = 100
 _TOO_SHORT = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import as_file, files
 
-from assay.chat.readers import read_transcripts
+from assay.chat.formats import read_transcripts
 from assay.chat.transcript import Transcript
 
 

@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 from importlib.resources import files
 from statistics import NormalDist
 
-from assay.chat.places import fold
+from assay.chat.reading.places import fold
 from assay.chat.world.situation import chance
 
 

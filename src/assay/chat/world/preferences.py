@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.chat.places import fold, gazetteer
+from assay.chat.reading.places import fold, gazetteer
 from assay.chat.world.climate import find
 from assay.errors import SourceError, UsageError, missing_extra
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assay.chat.places import fold
+from assay.chat.reading.places import fold
 from assay.chat.world.situation import Situation, inject
 from assay.errors import AssayError, UsageError, missing_extra
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from assay import __version__
-from assay.chat.scoring import Scores
+from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison
 from assay.compare.overall import OPENING, Weights, overall
 from assay.errors import UsageError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.chat.record import Record
-from assay.chat.scoring import Answer, Scores
+from assay.chat.scoring.record import Record
+from assay.chat.scoring.scores import Answer, Scores
 from assay.report.agents.cells import anchor_of, state_mark, state_words
 from assay.report.agents.facts import Row
 from assay.report.agents.timing import ms

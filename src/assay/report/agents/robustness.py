@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.chat.scoring import KS, Scores
+from assay.chat.scoring.scores import KS, Scores
 from assay.report.agents.facts import Survival, faults
 from assay.report.chat import name, passes_table, short
 from assay.report.figures import Figures

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from assay.chat.scoring import Scores
+from assay.chat.scoring.scores import Scores
 from assay.compare.overall import MOST, PRESETS, Means, Overall, Range, Standing, Weights, contributions
 from assay.report.agents.facts import counts
 from assay.report.chat import name, short

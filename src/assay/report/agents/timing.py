@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.chat.scoring import Scores
+from assay.chat.scoring.scores import Scores
 from assay.report.agents.facts import PARTS, Accounts, Times, accounts, times
 from assay.report.chat import name
 from assay.report.figures import Figures

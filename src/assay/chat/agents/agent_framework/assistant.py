@@ -21,10 +21,10 @@ from agent_framework.exceptions import AgentException
 from agent_framework.observability import OBSERVABILITY_SETTINGS, enable_instrumentation
 from agent_framework.openai import OpenAIChatCompletionClient
 
-from assay.chat.agent import Limits, Reply, Setup
-from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, City, Days, Insight, openai_client
-from assay.chat.agents._spans_agent_framework import RefusedCalls
-from assay.chat.payload import arguments_of, parsed
+from assay.chat.agents import Limits, Reply, Setup
+from assay.chat.agents._shared.assistant import DESCRIPTION, INSTRUCTIONS, NAME, City, Days, Insight, openai_client
+from assay.chat.agents.agent_framework._spans import RefusedCalls
+from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from assay.chat.agent import Agent, AgentKind, Setup
-from assay.chat.agents._opening import opened
+from assay.chat.agents import Agent, AgentKind, Setup
+from assay.chat.agents._shared.opening import opened
 
 
 def _open(setup: Setup) -> AbstractAsyncContextManager[Agent]:

@@ -14,10 +14,10 @@ from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from assay.chat.agent import Limits, Reply, Setup
-from assay.chat.agents._assistant import DESCRIPTION, INSTRUCTIONS, NAME, City, Days, Insight, openai_client
-from assay.chat.agents._spans_google_adk import CountedOnce
-from assay.chat.trajectory import failure_in
+from assay.chat.agents import Limits, Reply, Setup
+from assay.chat.agents._shared.assistant import DESCRIPTION, INSTRUCTIONS, NAME, City, Days, Insight, openai_client
+from assay.chat.agents.google_adk._spans import CountedOnce
+from assay.chat.scoring.trajectory import failure_in
 from assay.chat.transcript import ToolCall
 from assay.chat.world.weather import WeatherError
 

@@ -18,10 +18,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import SecretStr
 
-from assay.chat.agent import Reply, Setup
-from assay.chat.agents._assistant import INSTRUCTIONS, NAME, City, Days, Insight, http_client
-from assay.chat.agents._spans_langchain import RefusedCalls, SpanBridge
-from assay.chat.payload import parsed
+from assay.chat.agents import Reply, Setup
+from assay.chat.agents._shared.assistant import INSTRUCTIONS, NAME, City, Days, Insight, http_client
+from assay.chat.agents.langgraph._spans import RefusedCalls, SpanBridge
+from assay.chat.formats.payload import parsed
 from assay.chat.transcript import ToolCall
 from assay.errors import AssayError
 

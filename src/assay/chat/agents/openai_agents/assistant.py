@@ -27,10 +27,10 @@ from agents import (
 from agents.tool_context import ToolContext
 from openai.types.responses import ResponseTextDeltaEvent
 
-from assay.chat.agent import Reply, Setup
-from assay.chat.agents._assistant import INSTRUCTIONS, NAME, City, Days, Insight, openai_client
-from assay.chat.agents._spans_openai_agents import RefusedCalls, SpanBridge
-from assay.chat.payload import arguments_of, parsed
+from assay.chat.agents import Reply, Setup
+from assay.chat.agents._shared.assistant import INSTRUCTIONS, NAME, City, Days, Insight, openai_client
+from assay.chat.agents.openai_agents._spans import RefusedCalls, SpanBridge
+from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall
 
 if TYPE_CHECKING:

@@ -30,10 +30,10 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from assay.chat.agent import Reply, Setup
-from assay.chat.agents._assistant import INSTRUCTIONS, NAME, City, Days, Insight, openai_client
-from assay.chat.agents._spans_pydantic_ai import RefusedCalls
-from assay.chat.payload import parsed
+from assay.chat.agents import Reply, Setup
+from assay.chat.agents._shared.assistant import INSTRUCTIONS, NAME, City, Days, Insight, openai_client
+from assay.chat.agents.pydantic_ai._spans import RefusedCalls
+from assay.chat.formats.payload import parsed
 from assay.chat.transcript import ToolCall
 from assay.errors import AssayError
 

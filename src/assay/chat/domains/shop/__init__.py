@@ -10,7 +10,7 @@ from datetime import date
 from importlib.resources import files
 from typing import Any
 
-from assay.chat.domain import Domain, Fact, Truth, mapping, number, text
+from assay.chat.domains import Domain, Fact, Truth, mapping, number, text
 from assay.errors import UsageError
 
 _CURRENCIES = {"EUR": "euro", "USD": "dollar", "GBP": "pound", "€": "euro", "$": "dollar", "£": "pound"}

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
-from assay.chat.domain import Domain, Fact, Truth, first_of, mapping, number, text
+from assay.chat.domains import Domain, Fact, Truth, first_of, mapping, number, text
 
 _TEMPERATURE = ("temperature", "temp", "temp_c", "temperature_c", "temp_f", "temperature_f", "temperature_celsius")
 _FEELS = ("feels_like", "feelslike", "feels_like_c", "apparent_temperature", "feelslike_c", "feels_like_f")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import re
 
-from assay.chat.domain import DOMAINS
-from assay.chat.lexicon import compile_lexicon
-from assay.chat.places import main_name, words_of
-from assay.chat.text import Reader, Reading
+from assay.chat.domains import DOMAINS
+from assay.chat.reading.lexicon import compile_lexicon
+from assay.chat.reading.places import main_name, words_of
+from assay.chat.reading.text import Reader, Reading
 from assay.chat.world import climate
 
 # Words that follow "in" or "for" with a capital letter and are no city.

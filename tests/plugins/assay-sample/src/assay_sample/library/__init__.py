@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from assay.chat import Domain, Fact, Truth
-from assay.chat.domain import mapping, number, text
+from assay.chat.domains import mapping, number, text
 
 
 def read_truth(data: Any) -> Truth:

@@ -1,0 +1,1 @@
+"""What the bundled assistants share, whatever their framework: instructions, model client, spans."""

@@ -1,0 +1,96 @@
+"""How long the model was waited for, measured where its bytes come in: alike for every framework.
+
+Each request gets a span of OpenTelemetry's conventions for HTTP that also tells when the client was waiting. What a
+framework does between two pieces of an answer is then not mistaken for the model's time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+from opentelemetry import trace
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+
+from assay.chat.formats.otel import WAITS
+
+
+class TimedClient(httpx.AsyncClient):
+    """A client of HTTP whose requests are spans."""
+
+    async def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> httpx.Response:
+        """Send a request; its span ends with its answer's last byte."""
+        timing = _Timing(request)
+        try:
+            with timing.waiting():
+                response = await super().send(request, stream=stream, **options)
+        except BaseException as error:
+            timing.end(type(error).__name__)
+            raise
+        failed = str(response.status_code) if response.is_error else None
+        if stream:
+            assert isinstance(response.stream, httpx.AsyncByteStream)
+            response.stream = _TimedStream(response.stream, timing, failed)
+        else:
+            timing.end(failed)
+        return response
+
+
+class _Timing:
+    """One request: its span, and when it was waited for."""
+
+    def __init__(self, request: httpx.Request) -> None:
+        self._span: Span = trace.get_tracer("assay.chat.agents").start_span(
+            request.method,
+            kind=SpanKind.CLIENT,
+            # The address without its query, which may hold a key.
+            attributes={"http.request.method": request.method, "url.full": str(request.url.copy_with(query=None))},
+        )
+        self._ends: list[int] = []
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        start = time.time_ns()
+        try:
+            yield
+        finally:
+            self._ends += (start, time.time_ns())
+
+    def end(self, failed: str | None) -> None:
+        if self._span.is_recording():
+            self._span.set_attribute(WAITS, self._ends)
+            if failed is not None:
+                self._span.set_attribute("error.type", failed)
+                self._span.set_status(Status(StatusCode.ERROR))
+            self._span.end()
+
+
+class _TimedStream(httpx.AsyncByteStream):
+    """An answer whose pieces are waited for with a clock in hand."""
+
+    def __init__(self, pieces: httpx.AsyncByteStream, timing: _Timing, failed: str | None) -> None:
+        self._pieces = pieces
+        self._timing = timing
+        self._failed = failed
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = self._pieces.__aiter__()
+        while True:
+            try:
+                with self._timing.waiting():
+                    piece = await anext(pieces)
+            except StopAsyncIteration:
+                return
+            except BaseException as error:
+                self._failed = type(error).__name__
+                raise
+            yield piece
+
+    async def aclose(self) -> None:
+        try:
+            await self._pieces.aclose()
+        finally:
+            self._timing.end(self._failed)

@@ -1,0 +1,64 @@
+"""What LangChain tells its callbacks as OpenTelemetry spans."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+from langchain.agents.middleware import AgentMiddleware, ToolCallRequest
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from langgraph.types import Command
+
+from assay.chat.agents._shared.spans import OpenSpans
+
+
+class SpanBridge(AsyncCallbackHandler):
+    """Calls of the model and of tools become spans; chains and graphs do not."""
+
+    # Called where the event happens, so that the spans' times are those of the event and their parent is the turn's.
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._spans = OpenSpans("openai")
+
+    async def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        self._spans.start_model(run_id, str((kwargs.get("metadata") or {}).get("ls_model_name", "")))
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        message = next((one.message for one in response.generations[0] if isinstance(one, ChatGeneration)), None)
+        usage = message.usage_metadata if isinstance(message, AIMessage) else None
+        self._spans.end_model(
+            run_id,
+            input_tokens=usage["input_tokens"] if usage else None,
+            output_tokens=usage["output_tokens"] if usage else None,
+        )
+
+    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._spans.end_model(run_id, error=type(error).__name__)
+
+    async def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+        self._spans.start_tool(run_id, str(serialized.get("name", "")), arguments=kwargs.get("inputs"))
+
+    async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._spans.end_tool(run_id, result=output.text if isinstance(output, ToolMessage) else output)
+
+    async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._spans.end_tool(run_id, error=type(error).__name__, message=str(error))
+
+
+class RefusedCalls(AgentMiddleware[Any, Any, Any]):
+    """Spans of calls for tools that do not exist: callbacks do not hear of them."""
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        answer = await handler(request)
+        if request.tool is None and isinstance(answer, ToolMessage):
+            call = request.tool_call
+            OpenSpans("openai").refused(call["name"], arguments=call["args"], reason=answer.text)
+        return answer

@@ -1,0 +1,75 @@
+"""The OpenAI Agents SDK's own traces as OpenTelemetry spans, by its interfaces for processors and hooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
+from agents.tracing import FunctionSpanData, GenerationSpanData, Span, SpanError, Trace, TracingProcessor
+from openai.types.responses import ResponseFunctionToolCall
+
+from assay.chat.agents._shared.spans import OpenSpans
+
+
+class SpanBridge(TracingProcessor):
+    """Calls of the model and of tools become spans; agents, turns and tasks do not."""
+
+    def __init__(self) -> None:
+        self._spans = OpenSpans("openai")
+
+    def on_trace_start(self, trace: Trace) -> None:
+        pass
+
+    def on_trace_end(self, trace: Trace) -> None:
+        pass
+
+    def on_span_start(self, span: Span[Any]) -> None:
+        data = span.span_data
+        if isinstance(data, GenerationSpanData):
+            self._spans.start_model(span.span_id, data.model or "")
+        elif isinstance(data, FunctionSpanData):
+            self._spans.start_tool(span.span_id, data.name)
+
+    def on_span_end(self, span: Span[Any]) -> None:
+        data = span.span_data
+        if isinstance(data, GenerationSpanData):
+            usage = data.usage or {}
+            self._spans.end_model(
+                span.span_id,
+                # What the endpoint did not tell is a zero here.
+                input_tokens=usage.get("input_tokens") or None,
+                output_tokens=usage.get("output_tokens") or None,
+                error=_kind(span.error),
+            )
+        elif isinstance(data, FunctionSpanData):
+            self._spans.end_tool(
+                span.span_id,
+                arguments=data.input,
+                result=None if span.error else data.output,
+                error=_kind(span.error),
+                message=_words(span.error),
+            )
+
+    def shutdown(self) -> None:
+        pass
+
+    def force_flush(self) -> None:
+        pass
+
+
+class RefusedCalls(RunHooks[Any]):
+    """Spans of calls for tools that do not exist: the SDK traces none, since nothing ran."""
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        known = {tool.name for tool in agent.tools}
+        for call in response.output:
+            if isinstance(call, ResponseFunctionToolCall) and call.name not in known:
+                OpenSpans("openai").refused(call.name, arguments=call.arguments, reason="there is no such tool")
+
+
+def _kind(error: SpanError | None) -> str | None:
+    return None if error is None else error["message"]
+
+
+def _words(error: SpanError | None) -> str | None:
+    return None if error is None else str((error["data"] or {}).get("error", error["message"]))

@@ -1,0 +1,32 @@
+"""Spans of calls for tools that do not exist: Pydantic AI tells the model and writes none, since nothing ran."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai import ModelRequest, ModelResponse, RetryPromptPart, RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.models import ModelRequestContext
+
+from assay.chat.agents._shared.spans import OpenSpans
+
+
+@dataclass
+class RefusedCalls(AbstractCapability[Any]):
+    """Looks at what the model is about to be told, and writes the spans that are missing."""
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        *_, before, last = (None, None, *request_context.messages)
+        if isinstance(before, ModelResponse) and isinstance(last, ModelRequest):
+            known = {tool.name for tool in request_context.model_request_parameters.function_tools}
+            calls = {call.tool_call_id: call for call in before.tool_calls if call.tool_name not in known}
+            for part in last.parts:
+                if isinstance(part, RetryPromptPart) and part.tool_call_id in calls:
+                    call, words = calls[part.tool_call_id], part.model_response()
+                    OpenSpans("openai").refused(
+                        call.tool_name, arguments=call.args_as_dict(), reason=words, result=words
+                    )
+        return request_context

@@ -1,0 +1,368 @@
+"""OpenTelemetry spans → transcripts, tool calls, tokens, times: plain data and pure functions.
+
+One reader serves exported spans and those of a running agent (`running/tracing.py`); OpenTelemetry itself is not needed
+here. Attributes are those of the GenAI semantic conventions; frameworks are named only where they deviate from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from assay.chat.formats.payload import arguments_of, parsed, text_of
+from assay.chat.scoring.trajectory import failure_in
+from assay.chat.transcript import ToolCall, Transcript, parse
+from assay.errors import SourceError
+
+Events = Sequence[tuple[str, Mapping[str, Any]]]
+
+# GenAI semantic conventions: which operations are calls of a model.
+_MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion"})
+# ADK adds this span around parallel calls that have spans of their own.
+_NOT_A_TOOL = "(merged tools)"
+# On a request to the model: when its bytes were waited for, as start and end in turn, in nanoseconds since 1970.
+WAITS = "assay.waits"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A finished span. Times are nanoseconds since 1970, whole, so that differences of short spans stay exact."""
+
+    name: str
+    trace: str
+    start_ns: int
+    end_ns: int
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    parent: str | None = None
+    events: Events = ()
+    service: str | None = None
+    failed: str | None = None
+    """What went wrong, where something did."""
+
+    @property
+    def operation(self) -> str:
+        """What it did, by the conventions: `chat`, `execute_tool`, …"""
+        return str(self.attributes.get("gen_ai.operation.name", ""))
+
+    @property
+    def is_model_call(self) -> bool:
+        """Whether it is a call of a model."""
+        return self.operation in _MODEL_CALLS
+
+    @property
+    def is_tool_call(self) -> bool:
+        """Whether it is a call of one tool."""
+        return self.operation == "execute_tool" and self.attributes.get("gen_ai.tool.name") != _NOT_A_TOOL
+
+    @property
+    def waits(self) -> list[tuple[int, int]]:
+        """When the bytes of a request's answer were waited for, where it tells."""
+        ends = self.attributes.get(WAITS) or ()
+        return list(zip(ends[::2], ends[1::2], strict=False))
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return (self.end_ns - self.start_ns) / 1e9
+
+
+# --- one turn -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTrace:
+    """What the spans of one turn say. Model, tool and overhead seconds add up to the whole."""
+
+    tool_calls: list[ToolCall]
+    """In the order of their start."""
+    model_calls: int
+    input_tokens: int | None
+    """None where no call of the model told."""
+    output_tokens: int | None
+    seconds: float
+    """The whole turn."""
+    model_seconds: float
+    """While the model was waited for; parallel calls count once."""
+    tool_seconds: float
+    """While at least one tool was at work and the model was not waited for."""
+    spans: tuple[Span, ...] = ()
+    dropped: int = 0
+    """Spans that were too many to keep; anything but 0 makes the counts a lower bound."""
+
+    @property
+    def overhead_seconds(self) -> float:
+        """What is neither model nor tool: the framework's own time."""
+        return self.seconds - self.model_seconds - self.tool_seconds
+
+
+def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int = 0) -> TurnTrace:
+    """What a turn's spans say; the turn lasted from `start_ns` to `end_ns`, and what lies outside is not its time."""
+    spans = tuple(sorted(spans, key=lambda span: (span.start_ns, span.end_ns)))
+    models = [span for span in spans if span.is_model_call]
+    tools = [span for span in spans if span.is_tool_call]
+    within = _within(spans)
+    waiting = _waiting(models, [span for span in spans if span.waits])
+    working = [(span.start_ns, span.end_ns) for span in tools]
+    model_ns = _covered(waiting, start_ns, end_ns)
+    return TurnTrace(
+        tool_calls=[ToolCall(**_call_of(span)) for span in tools],
+        model_calls=sum(span.id not in within for span in models),
+        input_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.input_tokens"),
+        output_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.output_tokens"),
+        seconds=(end_ns - start_ns) / 1e9,
+        model_seconds=model_ns / 1e9,
+        tool_seconds=(_covered([*waiting, *working], start_ns, end_ns) - model_ns) / 1e9,
+        spans=spans,
+        dropped=dropped,
+    )
+
+
+def _waiting(models: Sequence[Span], requests: Sequence[Span]) -> list[tuple[int, int]]:
+    """When the model was waited for.
+
+    Frameworks open a model's span at different points and do work of their own inside it: that is not the model's time.
+    What is the model's is the waiting for its bytes, where the requests tell. A span without such a request counts
+    whole, and so does one with a request that failed, as the pause before the next try is no work of the framework.
+    """
+    found = [wait for request in requests for wait in request.waits]
+    for span in models:
+        inside = [request for request in requests if span.start_ns <= request.start_ns <= span.end_ns]
+        if not inside or any(request.failed for request in inside):
+            found.append((span.start_ns, span.end_ns))
+    return found
+
+
+def _covered(intervals: Iterable[tuple[int, int]], start_ns: int, end_ns: int) -> int:
+    """Nanoseconds from `start_ns` to `end_ns` that lie in at least one interval: the length of their union."""
+    total, reached = 0, start_ns
+    for begin, end in sorted(intervals):
+        begin, end = max(begin, reached), min(end, end_ns)
+        if begin < end:
+            total += end - begin
+            reached = end
+    return total
+
+
+def _within(spans: Sequence[Span]) -> dict[str | None, list[Span]]:
+    """The model's spans by the span of the model that they lie directly in, and under None those that lie in none.
+
+    Where one lies in another, the outer one is a wrapper (a fallback, an instrumentation of the client) that tells of
+    the same call again. What counts are the innermost: each is a request that went out. A call that a tool makes is
+    one of its own, even where a framework runs the tool inside the model's span.
+    """
+    by_id = {span.id: span for span in spans if span.id}
+    found: dict[str | None, list[Span]] = {}
+    for span in spans:
+        if span.is_model_call:
+            above = by_id.get(span.parent or "")
+            passed = {span.id}
+            while above is not None and above.id not in passed and not (above.is_model_call or above.is_tool_call):
+                passed.add(above.id)
+                above = by_id.get(above.parent or "")
+            wrapper = above.id if above is not None and above.is_model_call and above.id != span.id else None
+            found.setdefault(wrapper, []).append(span)
+    return found
+
+
+def _tokens(spans: Sequence[Span], within: Mapping[str | None, Sequence[Span]], name: str) -> int | None:
+    """The tokens of some spans: each one's innermost calls', or its own where those do not tell."""
+    known = []
+    for span in spans:
+        told = _tokens(within[span.id], within, name) if span.id in within else None
+        own = span.attributes.get(name)
+        if told is not None:
+            known.append(told)
+        elif isinstance(own, int):
+            known.append(own)
+    return sum(known) if known else None
+
+
+def _call_of(span: Span) -> dict[str, Any]:
+    # The second name of each is that of ADK before it followed the conventions.
+    told = span.attributes
+    result = parsed(told.get("gen_ai.tool.call.result", told.get("gcp.vertex.agent.tool_response")))
+    written = told.get("gen_ai.tool.call.arguments", told.get("gcp.vertex.agent.tool_call_args"))
+    return {
+        "name": str(told.get("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")),
+        "arguments": arguments_of(written),
+        "result": result,
+        # A result's own words say more than the name of an error's class; ADK marks such a span as a success.
+        "error": failure_in(result) or span.failed,
+        "duration": span.seconds,
+    }
+
+
+# --- exported spans -------------------------------------------------------------------------------------------------
+
+
+def from_spans(records: Iterable[tuple[str, Any]], *, agent: str | None = None) -> list[Transcript]:
+    """Transcripts from exported spans: OTLP JSON (`resourceSpans`) or one span to a record, as SDKs print them.
+
+    A trace is a turn; traces with the same `gen_ai.conversation.id` are one conversation, in the order of their start.
+    Tool calls are `execute_tool` spans; texts are the messages of the model's spans, or of the agent's.
+    """
+    conversations: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
+    for trace, spans in _by_trace(records).items():
+        turn = _turn_of(spans)
+        if turn is None:
+            continue
+        name = agent or _first(spans, "gen_ai.agent.name") or next((s.service for s in spans if s.service), None)
+        conversation = _first(spans, "gen_ai.conversation.id") or _first(spans, "session.id") or trace
+        key = (str(name or "assistant"), str(conversation))
+        conversations.setdefault(key, []).append((min(span.start_ns for span in spans), turn))
+    return [
+        parse(
+            {"agent": name, "scenario": conversation, "turns": [turn for _, turn in sorted(turns, key=lambda t: t[0])]},
+            f"conversation {conversation}",
+        )
+        for (name, conversation), turns in conversations.items()
+    ]
+
+
+def _by_trace(records: Iterable[tuple[str, Any]]) -> dict[str, list[Span]]:
+    traces: dict[str, list[Span]] = {}
+    for where, record in records:
+        for span in _spans_of(record, where):
+            traces.setdefault(span.trace, []).append(span)
+    for spans in traces.values():
+        spans.sort(key=lambda span: span.start_ns)
+    return traces
+
+
+def _spans_of(record: Any, where: str) -> list[Span]:
+    try:
+        if "resourceSpans" not in record:
+            return [_printed_span(record)]
+        found = []
+        for resource in record["resourceSpans"]:
+            service = _attributes(resource.get("resource", {}).get("attributes", [])).get("service.name")
+            for scope in resource.get("scopeSpans", []):
+                found += [_otlp_span(span, service) for span in scope.get("spans", [])]
+        return found
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise SourceError(f"a span cannot be read: {error!r}", where=where, hint="Export spans as OTLP JSON") from error
+
+
+def _otlp_span(span: Mapping[str, Any], service: str | None) -> Span:
+    attributes = _attributes(span.get("attributes", []))
+    events = [(event["name"], _attributes(event.get("attributes", []))) for event in span.get("events", [])]
+    failed = span.get("status", {}).get("code") in (2, "STATUS_CODE_ERROR")
+    return Span(
+        str(span.get("name", "")),
+        str(span["traceId"]),
+        int(span["startTimeUnixNano"]),
+        int(span["endTimeUnixNano"]),
+        attributes,
+        str(span.get("spanId") or ""),
+        str(span.get("parentSpanId") or "") or None,
+        events,
+        service,
+        failure_of(attributes, failed, span.get("status", {}).get("message"), events),
+    )
+
+
+def _printed_span(span: Mapping[str, Any]) -> Span:
+    """A span as an SDK's console exporter prints it: attributes are a table, times are ISO texts."""
+    attributes = dict(span.get("attributes") or {})
+    events = [(event["name"], dict(event.get("attributes") or {})) for event in span.get("events") or ()]
+    context = span.get("context") or {}
+    status = span.get("status") or {}
+    return Span(
+        str(span.get("name", "")),
+        str(context.get("trace_id") or span.get("traceId") or span.get("trace_id")),
+        _nanoseconds(span["start_time"]),
+        _nanoseconds(span["end_time"]),
+        attributes,
+        str(context.get("span_id") or ""),
+        str(span.get("parent_id") or "") or None,
+        events,
+        ((span.get("resource") or {}).get("attributes") or {}).get("service.name"),
+        failure_of(attributes, status.get("status_code") == "ERROR", status.get("description"), events),
+    )
+
+
+def failure_of(attributes: Mapping[str, Any], failed: bool, message: str | None, events: Events) -> str | None:
+    """What went wrong, in the words of the exception where one was recorded; a status may hold it as code."""
+    kind = attributes.get("error.type")
+    if not failed and not kind:
+        return None
+    words = next((event.get("exception.message") for name, event in reversed(events) if name == "exception"), None)
+    return str(words or message or kind or "error")
+
+
+def _nanoseconds(moment: Any) -> int:
+    if isinstance(moment, (int, float)):
+        return int(moment)
+    return (datetime.fromisoformat(str(moment)).astimezone(UTC) - _EPOCH) // timedelta(microseconds=1) * 1000
+
+
+def _attributes(pairs: Any) -> dict[str, Any]:
+    """A table from OTLP's list of keys and typed values."""
+    return {pair["key"]: _value(pair.get("value", {})) for pair in pairs}
+
+
+def _value(typed: Mapping[str, Any]) -> Any:
+    for kind, value in typed.items():
+        if kind == "arrayValue":
+            return [_value(item) for item in value.get("values", [])]
+        if kind == "kvlistValue":
+            return _attributes(value.get("values", []))
+        return int(value) if kind == "intValue" else value
+    return None
+
+
+def _first(spans: Sequence[Span], name: str) -> Any:
+    return next((span.attributes[name] for span in spans if name in span.attributes), None)
+
+
+def _turn_of(spans: Sequence[Span]) -> dict[str, Any] | None:
+    """The turn that a trace records, or None where it has no text."""
+    speaking = [span for span in spans if span.is_model_call]
+    speaking = speaking or [span for span in spans if span.operation == "invoke_agent"]
+    user = assistant = None
+    for span in speaking:
+        for role, text in _messages(span):
+            if role == "user" and user is None:
+                user = text
+            elif role == "user" and span is speaking[0]:
+                user = text  # the history comes first; the last user message is the question
+            elif role == "assistant":
+                assistant = text
+    if user is None and assistant is None:
+        return None
+    return {
+        "user": user,
+        "assistant": assistant,
+        "tool_calls": [_call_of(span) for span in spans if span.is_tool_call],
+        "response_time": (max(span.end_ns for span in spans) - min(span.start_ns for span in spans)) / 1e9,
+    }
+
+
+def _messages(span: Span) -> list[tuple[str, str]]:
+    """Roles and texts, from message attributes (current conventions) or from events (earlier ones).
+
+    An assistant's text among the input is history; only what the span put out is an answer.
+    """
+    found: list[tuple[str, str]] = []
+    for name, is_output in (("gen_ai.input.messages", False), ("gen_ai.output.messages", True)):
+        for message in parsed(span.attributes.get(name)) or ():
+            if isinstance(message, Mapping):
+                text = text_of(message.get("parts") or message.get("content"), span.name)
+                role = "assistant" if is_output else message.get("role")
+                if text and (is_output or role == "user"):
+                    found.append((str(role), text))
+    for name, attributes in span.events:
+        if name == "gen_ai.user.message":
+            text = text_of(parsed(attributes.get("content")), span.name)
+            if text:
+                found.append(("user", text))
+        elif name == "gen_ai.choice":
+            message = parsed(attributes.get("message")) or attributes
+            text = text_of(message.get("content") if isinstance(message, Mapping) else message, span.name)
+            if text:
+                found.append(("assistant", text))
+    return found

@@ -1,0 +1,245 @@
+"""Word lists, compiled: from the data files of a language and a domain to one look-up by a word's stem.
+
+Knows how a list is written (`languages/*.toml`, `domains/*/*.toml`), and nothing of texts or metrics.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from assay.errors import UsageError, missing_extra
+
+# One alternative for each kind of token; none can begin where another goes on, so matching never backtracks.
+# Tags, entities and emphasis marks are formatting: they are read as if they were not there.
+TOKEN = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)*)"
+    r"|(?P<word>[^\W\d_]+(?:['’ʼ‘`´][^\W\d_]+)*)"
+    r"|(?P<newline>\n)"
+    r"|(?P<format></?[A-Za-z][^<>\n]{0,200}>|&nbsp;|[*_~`]+)"
+    r"|(?P<degree>&deg;|&\#176;|[°º˚])"
+    r"|(?P<mark>[^\w\s])"
+)
+_APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´", "'"))
+
+# A word longer than this is no word of a language; it is kept as it stands and never stemmed.
+_LONGEST_WORD = 40
+# Lists whose phrases hide what they begin with or contain: "rain jacket" says nothing about rain.
+_HIDING = frozenset({"items", "other", "sympathy", "idiom"})
+
+
+def normal(word: str) -> str:
+    """A word in lower case with plain apostrophes."""
+    return word.lower().translate(_APOSTROPHES)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One entry of a list."""
+
+    parts: tuple[tuple[str, bool], ...]
+    """For each word: the stem, or the form itself where the flag is set."""
+    keys: tuple[str, ...]
+    """The list it stands in and the lists that contain that one: ('advice.should', 'advice')."""
+    hides: bool
+    """Whether shorter entries inside it are overlooked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of a kind of quantity: how it is written, and how to convert a value to the kind's own unit."""
+
+    tokens: tuple[str, ...]
+    kind: str
+    name: str
+    zero: float
+    times: float
+    over: float
+    cased: bool
+    """Whether it is written in exactly this case, or directly behind the number: 25 C, 25c, but not 25 c."""
+
+    def convert(self, value: float) -> float:
+        return (value - self.zero) * self.times / self.over
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of quantity, from a domain's data."""
+
+    name: str
+    unit: str
+    """The unit that values are kept in, as it is shown."""
+    checked: bool = False
+    """Whether accuracy compares it with the truth."""
+    near: float = 0.0
+    """Up to this difference a figure is exact."""
+    far: float = 0.0
+    """Up to this it is a little off, beyond it is wrong."""
+    agree: float = 0.0
+    """Two answers agree within this."""
+    support: float = 0.0
+    """A source supports a figure within this; 0 means within rounding."""
+    kelvin_above: float | None = None
+    """A bare number above this in a source is in kelvin."""
+    fraction: bool = False
+    """Whether a source may give it as a share of 1."""
+    prefix: bool = False
+    """Whether the unit may stand before the number."""
+    keys: frozenset[str] = frozenset()
+    """Words in the names of fields that hold it."""
+    units: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """How each unit converts: (value − zero) · times ÷ over."""
+
+
+@dataclass(slots=True)
+class Lexicon:
+    """What a language and a domain know about words."""
+
+    language: Mapping[str, Any]
+    stemmer: Stemmer
+    by_stem: dict[str, list[Phrase]] = field(default_factory=dict)
+    by_form: dict[str, list[Phrase]] = field(default_factory=dict)
+    openings: set[str] = field(default_factory=set)
+    """The first two letters of every stem in any entry: other words need no stemming."""
+    units: dict[str, list[Unit]] = field(default_factory=dict)
+    """By first token, the longest first."""
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    roles: dict[str, set[str]] = field(default_factory=dict)
+    """The roles that figures of a kind can have."""
+
+    def add(self, key: str, entries: Iterable[str]) -> None:
+        """Add the entries of the list `key`."""
+        names = key.split(".")
+        keys = tuple(".".join(names[:end]) for end in range(len(names), 0, -1))
+        for entry in entries:
+            parts = tuple(self._parts(entry))
+            if not parts:
+                raise UsageError(f"the list '{key}' has an empty entry", hint="Remove it from the word list")
+            phrase = Phrase(parts, keys, hides=names[0] in _HIDING)
+            first, exact = parts[0]
+            table = self.by_form if exact else self.by_stem
+            table.setdefault(first.lower() if exact else first, []).append(phrase)
+            self.openings.update(form[:2] for form, is_form in parts if not is_form)
+
+    def stem(self, word: str) -> str:
+        """The stem of a normal word, or the word itself where no entry could have its stem."""
+        return self.stemmer.stem(word) if word[:2] in self.openings else word
+
+    def phrases(self, word: str) -> list[Phrase]:
+        """Entries that begin with `word`, a normal word."""
+        return self.by_form.get(word, []) + self.by_stem.get(self.stem(word), [])
+
+    def _parts(self, entry: str) -> Iterator[tuple[str, bool]]:
+        for piece in entry.split():
+            exact = piece.startswith("=") and len(piece) > 1
+            for match in TOKEN.finditer(piece[1:] if exact else piece):
+                token = match.group()
+                if match.lastgroup == "word" and not exact:
+                    yield self.stemmer.stem(normal(token)), False
+                else:
+                    yield token.translate(_APOSTROPHES), True
+
+    def add_units(self, words: Mapping[str, Mapping[str, list[str]]]) -> None:
+        """Add the written forms of units, by kind and unit; kinds that the domain does not know are left out."""
+        for kind_name, by_unit in words.items():
+            kind = self.kinds.get(kind_name)
+            if kind is None:
+                continue
+            for name, forms in by_unit.items():
+                how = kind.units[name]
+                for form in forms:
+                    cased = form.startswith("=")
+                    tokens = tuple(
+                        "°" if match.lastgroup == "degree" else match.group() if cased else normal(match.group())
+                        for match in TOKEN.finditer(form.removeprefix("="))
+                    )
+                    unit = Unit(tokens, kind_name, name, how["zero"], how["times"], how["over"], cased)
+                    self.units.setdefault(tokens[0].lower(), []).append(unit)
+        for listed in self.units.values():
+            listed.sort(key=lambda unit: -len(unit.tokens))
+
+
+class Stemmer:
+    """Stems of words of a language, each computed once."""
+
+    def __init__(self, name: str, derived_endings: Iterable[str]) -> None:
+        try:
+            import snowballstemmer
+        except ImportError as error:
+            raise missing_extra("snowballstemmer", "chat", "match words with their inflections") from error
+        if name not in snowballstemmer.algorithms():
+            raise UsageError(
+                f"there is no stemmer for '{name}'", hint=f"Use one of: {', '.join(snowballstemmer.algorithms())}"
+            )
+        self._stem = snowballstemmer.stemmer(name).stemWord
+        self._derived = tuple(derived_endings)
+        self._known: dict[str, str] = {}
+
+    def stem(self, word: str) -> str:
+        """The stem of a normal word. A derived word (clearly) keeps its ending: it is another word than clear."""
+        known = self._known.get(word)
+        if known is not None:
+            return known
+        if len(word) > _LONGEST_WORD or (len(word) > 4 and word.endswith(self._derived)):
+            return word
+        if len(self._known) > 100_000:
+            self._known.clear()
+        stem: str = self._stem(word)
+        self._known[word] = stem
+        return stem
+
+
+def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[str, Iterable[str]]) -> Lexicon:
+    """The lexicon of a language and a domain's folder, with `extra` lists (those of a metric's own rules).
+
+    A language is one of those that come with assay, by name, or a file like theirs.
+    """
+    name = language.stem if isinstance(language, Path) else language
+    file = language if isinstance(language, Path) else files("assay.chat.reading") / "languages" / f"{language}.toml"
+    general = read_toml(file, f"the language '{name}'")
+    special = read_toml(domain / f"{name}.toml", f"the domain's words in '{name}'")
+    settings = read_toml(domain / "domain.toml", "the domain")
+    lexicon = Lexicon(general, Stemmer(general["stemmer"], general.get("derived_endings", ())))
+    for name, values in settings.get("quantities", {}).items():
+        lexicon.kinds[name] = Kind(name, **{**values, "keys": frozenset(values.get("keys", ()))})
+    for source in (general, special):
+        for key, entries in _flat(source.get("lists", {})):
+            lexicon.add(key, entries)
+        for kind, roles in source.get("roles", {}).items():
+            for role, entries in roles.items():
+                lexicon.add(f"role.{kind}.{role}", entries)
+                lexicon.roles.setdefault(kind, set()).add(role)
+        for kind, changes in source.get("changes", {}).items():
+            lexicon.add(f"change.{kind}", changes["after"])
+        lexicon.add_units(source.get("units", {}))
+    lexicon.add("negation", general["negation"]["words"])
+    lexicon.add("idiom", general["negation"]["idioms"])
+    lexicon.add("hypothesis", general["hypothesis"]["words"])
+    for key, words in extra.items():
+        lexicon.add(key, words)
+    return lexicon
+
+
+def read_toml(path: Traversable, what: str) -> dict[str, Any]:
+    """The tables of a data file; an absent or spoiled one is an error that says what it was for."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no file for {what}", where=str(path), hint="Add one; copy en.toml") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{what} is no TOML: {error}", where=str(path)) from error
+
+
+def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Lists by dotted name; a list called 'any' is its parent's own."""
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield (prefix.removesuffix(".") if name == "any" else f"{prefix}{name}"), value

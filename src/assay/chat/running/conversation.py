@@ -1,0 +1,219 @@
+"""One conversation, played on one agent: each turn in its situation, inside a span, within its time.
+
+Knows agents and spans; knows no suite, no scores and no store. It runs wherever the agent runs: in this process or in a
+worker of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.chat.agents import Agent, Reply
+from assay.chat.scoring.record import Record
+from assay.chat.transcript import ToolCall
+from assay.chat.world.preferences import flags
+from assay.chat.world.situation import Situation
+from assay.redaction import without_keys
+
+if TYPE_CHECKING:
+    from assay.chat.formats.otel import TurnTrace
+    from assay.chat.running.tracing import Tracing
+    from assay.chat.world.preferences import Preferences
+
+_LONGEST_REASON = 2000
+# Errors of the way to the model or of the model's endpoint, by the names of their classes in httpx and openai: which of
+# the two a framework lets through is its own choice.
+_NOT_THE_AGENTS = frozenset(
+    {
+        "APIConnectionError",
+        "APITimeoutError",
+        "ConnectError",
+        "ConnectTimeout",
+        "ConnectionError",
+        "InternalServerError",
+        "PoolTimeout",
+        "RateLimitError",
+        "ReadError",
+        "ReadTimeout",
+        "RemoteProtocolError",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A conversation to be held."""
+
+    agent: str
+    session: str
+    user: str
+    messages: tuple[str, ...]
+    situations: tuple[Situation, ...]
+    """One for each message."""
+    timeout: float
+    """Seconds that one turn may take."""
+    preferences: Mapping[str, Any] | None = None
+    """What is known of the user before the conversation."""
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {
+            "agent": self.agent,
+            "session": self.session,
+            "user": self.user,
+            "messages": list(self.messages),
+            "situations": [situation.to_text() for situation in self.situations],
+            "timeout": self.timeout,
+            "preferences": None if self.preferences is None else dict(self.preferences),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Job:
+        """The job that `to_json` gave."""
+        situations = tuple(Situation.from_text(parts) for parts in data["situations"])
+        return cls(**{**data, "messages": tuple(data["messages"]), "situations": situations})
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What one turn brought."""
+
+    turn: int
+    text: str
+    record: Record
+    preferences: Mapping[str, Any]
+    """What is known of the user after it."""
+    blameless: bool = False
+    """Whether it failed by something that was neither the agent's doing nor a fault of the scenario."""
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {
+            "turn": self.turn,
+            "text": self.text,
+            "record": self.record.model_dump(mode="json", exclude_defaults=True),
+            "preferences": dict(self.preferences),
+            "blameless": self.blameless,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Played:
+        """The turn that `to_json` gave."""
+        return cls(**{**data, "record": Record.model_validate(data["record"])})
+
+
+async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Preferences) -> AsyncIterator[Played]:
+    """Hold the conversation, turn by turn; it ends with the first turn that fails."""
+    if job.preferences is not None:
+        preferences.write(job.user, dict(job.preferences))
+    for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True)):
+        heard = _Heard()
+        error: BaseException | None = None
+        with situation.attached(), tracing.turn(job.agent, job.session) as watched:
+            started = time.perf_counter()
+            try:
+                async with asyncio.timeout(job.timeout):
+                    await heard.listen(agent.answer(session=job.session, user=job.user, message=message), started)
+            except TimeoutError as failure:
+                error = failure if time.perf_counter() - started < job.timeout else _out_of_time(job.timeout)
+            except (Exception, SystemExit) as failure:  # an agent that asks to exit has failed, and no more than that
+                error = failure
+            wall = time.perf_counter() - started
+        record = _record(watched.read(), heard, situation, wall, error)
+        # Without the sentences it was learned from: "no longer hates the cold" tells its opposite to who reads words.
+        known = flags(preferences.read(job.user))
+        blameless = error is not None and is_blameless(error, situation)
+        yield Played(at, without_keys(heard.text), record, known, blameless)
+        if error is not None:
+            return
+
+
+class _Heard:
+    """What came from the agent so far."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.reply: Reply | None = None
+        self.first_text: float | None = None
+
+    @property
+    def text(self) -> str:
+        return self.reply.text if self.reply is not None else "".join(self.pieces)
+
+    async def listen(self, parts: AsyncIterator[str | Reply], started: float) -> None:
+        async for part in parts:
+            if isinstance(part, Reply):
+                self.reply = part
+            elif isinstance(part, str):
+                if part and self.first_text is None:
+                    self.first_text = time.perf_counter() - started
+                self.pieces.append(part)
+            else:
+                raise TypeError(f"an agent gives texts and a Reply, not {type(part).__name__}")
+        if self.reply is None:
+            raise TypeError("an agent ends with a Reply, and this one gave none")
+        if self.first_text is None and self.reply.text:
+            self.first_text = time.perf_counter() - started
+
+
+def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, error: BaseException | None) -> Record:
+    reply = heard.reply
+    own_tokens = None
+    if reply is not None and reply.input_tokens is not None and reply.output_tokens is not None:
+        own_tokens = reply.input_tokens + reply.output_tokens
+    tool_calls = trace.tool_calls
+    has_spans = bool(trace.model_calls or trace.tool_calls)
+    if not has_spans and reply is not None and reply.tool_calls is not None:
+        tool_calls = list(reply.tool_calls)  # an agent without spans has only its own account
+    return Record(
+        status="scored" if error is None else "failed",
+        reason="" if error is None else describe(error),
+        fault=None if situation.fault is None else str(situation.fault),
+        tool_calls=[ToolCall.model_validate(without_keys(call.model_dump())) for call in tool_calls],
+        model_calls=trace.model_calls,
+        input_tokens=trace.input_tokens,
+        output_tokens=trace.output_tokens,
+        wall=wall,
+        first_text=heard.first_text,
+        model=trace.model_seconds if has_spans else None,
+        tools=trace.tool_seconds if has_spans else None,
+        own_tool_calls=None if reply is None or reply.tool_calls is None else len(reply.tool_calls),
+        own_tokens=own_tokens,
+        dropped_spans=trace.dropped,
+    )
+
+
+def describe(error: BaseException) -> str:
+    """An error as one line: its class and its words."""
+    words = without_keys(" ".join(str(error).split()))
+    return f"{type(error).__name__}: {words}"[:_LONGEST_REASON] if words else type(error).__name__
+
+
+def is_blameless(error: BaseException, situation: Situation) -> bool:
+    """Whether an error is of the way to the model, and the scenario did not ask for it."""
+    if situation.fault is not None and situation.fault.kind.startswith("model_"):
+        return False
+    return any(type(link).__name__ in _NOT_THE_AGENTS for link in _chain(error))
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what caused it, as far as it is known."""
+    seen: set[int] = set()
+    waiting: list[BaseException] = [error]
+    while waiting:
+        link = waiting.pop()
+        if id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        waiting += [cause for cause in (link.__cause__, link.__context__) if cause is not None]
+        if isinstance(link, BaseExceptionGroup):
+            waiting += link.exceptions
+
+
+def _out_of_time(seconds: float) -> TimeoutError:
+    return TimeoutError(f"the turn took longer than {seconds:g} s")

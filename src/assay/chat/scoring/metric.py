@@ -1,0 +1,242 @@
+"""What a metric is: a base, rules with their points, and when there is nothing to measure.
+
+A metric is declared once, in one file, as data; this module turns the rules that fire into a score with its evidence.
+The score is the base plus the points, cut to 0–1: nothing moves it without a line of evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from assay.errors import UsageError
+from assay.registry import Registry
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.context import Case
+
+PROTOCOL = "chat@1"
+
+Group = Literal["functional", "developer experience", "behavioural", "own"]
+GROUPS: tuple[Group, ...] = ("functional", "developer experience", "behavioural", "own")
+BANDS = ((0.4, "poor"), (0.7, "acceptable"), (0.9, "good"))
+
+
+class Span(Protocol):
+    """Anything with a place in the response: a mention, a figure, a city."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Why a rule fires."""
+
+    spans: Sequence[Span] = ()
+    """The words of the response that make it fire; none where it is about something absent."""
+    points: float | None = None
+    """The points, where they depend on how much; None takes the rule's."""
+    note: str = ""
+    """What to add to the rule's sentence: the figures, the names."""
+
+
+Found = Finding | Sequence[Finding] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of a metric: what it looks for, what it is worth, and how it is explained."""
+
+    id: str
+    points: float
+    says: str
+    """The sentence for the user, without a full stop."""
+    words: str | tuple[str, ...] = ()
+    """A list of the language or the domain by name ('advice'), or the words themselves; fires where one is stated."""
+    when: Callable[[Case], Found] | None = None
+    """A predicate, where words are not enough."""
+    alone: bool = False
+    """Whether it decides alone: where it fires, no later rule is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric of an answer."""
+
+    name: str
+    group: Group
+    base: float
+    rules: tuple[Rule, ...]
+    asks: str
+    """What it asks of an answer, as one question."""
+    unmeasured: Callable[[Case], str | None] = lambda case: None
+    """Why there is nothing to measure, as one sentence without a full stop; None where there is."""
+    neutral: float = 0.5
+    """The score where nothing was measured."""
+    direction: Literal["higher", "lower"] = "higher"
+    version: str = PROTOCOL
+    remark: Callable[[Case], str] | None = None
+    """What else to say about the case, whatever the score."""
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise UsageError(f"'{self.name}' is no name for a metric", hint="Use letters, digits and underscores")
+        if self.group not in GROUPS:
+            raise UsageError(f"the metric '{self.name}' has no group '{self.group}'", hint=f"Use: {', '.join(GROUPS)}")
+        if len({rule.id for rule in self.rules}) < len(self.rules):
+            raise UsageError(f"the metric '{self.name}' has two rules of the same id", hint="Give each its own")
+        for rule in self.rules:
+            if bool(rule.words) == (rule.when is not None):
+                raise UsageError(
+                    f"the rule '{rule.id}' of '{self.name}' needs either words or a predicate",
+                    hint="Give `words` or `when`",
+                )
+
+    def own_words(self) -> dict[str, tuple[str, ...]]:
+        """The lists that its rules bring along."""
+        return {self.list_of(rule): rule.words for rule in self.rules if isinstance(rule.words, tuple) and rule.words}
+
+    def list_of(self, rule: Rule) -> str:
+        """The name of the list that a rule looks for."""
+        return rule.words if isinstance(rule.words, str) else f"rule.{self.name}.{rule.id}"
+
+    def score(self, case: Case) -> Entry:
+        """The entry of a case."""
+        reason = self.unmeasured(case)
+        if reason is not None:
+            return Entry.make(self, self.neutral, measured=False, details=f"Not measured: {reason}.", evidence=[])
+        evidence: list[Evidence] = []
+        for rule in self.rules:
+            fired = self._fire(rule, case)
+            evidence += fired
+            if fired and rule.alone:
+                evidence = fired
+                break
+        details = _sentence(evidence) if evidence else f"No rule fired, so the base of {self.base:g} stands."
+        if self.remark is not None:
+            details = f"{details} {self.remark(case)}".rstrip()
+        return Entry.make(self, self.base, measured=True, details=details, evidence=evidence)
+
+    def _fire(self, rule: Rule, case: Case) -> list[Evidence]:
+        if rule.when is None:
+            said = case.said(self.list_of(rule))
+            return [Evidence.make(rule, Finding(said[:1]), case.response.text)] if said else []
+        found = rule.when(case)
+        if found is None:
+            return []
+        findings = (found,) if isinstance(found, Finding) else found
+        return [Evidence.make(rule, finding, case.response.text) for finding in findings]
+
+
+class Evidence(dict[str, Any]):
+    """One rule that fired, as a dictionary: id, points, says, words, start, end, and also for further words.
+
+    `response[start:end] == words`; both are 0 and the words empty where it is about something that is not there.
+    """
+
+    @property
+    def id(self) -> str:
+        return str(self["id"])
+
+    @property
+    def points(self) -> float:
+        return float(self["points"])
+
+    @property
+    def says(self) -> str:
+        return str(self["says"])
+
+    @property
+    def words(self) -> str:
+        return str(self["words"])
+
+    @property
+    def start(self) -> int:
+        return int(self["start"])
+
+    @property
+    def end(self) -> int:
+        return int(self["end"])
+
+    @classmethod
+    def make(cls, rule: Rule, finding: Finding, response: str) -> Evidence:
+        spans = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in finding.spans]
+        first = spans[0] if spans else {"words": "", "start": 0, "end": 0}
+        says = f"{rule.says}: {finding.note}" if finding.note else rule.says
+        points = rule.points if finding.points is None else finding.points
+        return cls(id=rule.id, points=points, says=says, **first, also=spans[1:])
+
+
+class Entry(dict[str, Any]):
+    """The result of one metric, as a dictionary whose fields can also be read as attributes."""
+
+    @property
+    def score(self) -> float:
+        """0–1, rounded to 2 places; the neutral value where nothing was measured."""
+        return float(self["score"])
+
+    @property
+    def measured(self) -> bool:
+        return bool(self["measured"])
+
+    @property
+    def band(self) -> str:
+        """poor, acceptable, good or excellent."""
+        return str(self["band"])
+
+    @property
+    def details(self) -> str:
+        """One sentence."""
+        return str(self["details"])
+
+    @property
+    def base(self) -> float:
+        """What the points were added to."""
+        return float(self["base"])
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """The rules that fired."""
+        found: list[Evidence] = self["evidence"]
+        return found
+
+    @classmethod
+    def make(cls, metric: Metric, base: float, *, measured: bool, details: str, evidence: list[Evidence]) -> Entry:
+        total = base + sum(line["points"] for line in evidence)
+        # Points are decimal fractions; without this, 0.65 summed from 0.5 and 0.15 could round to either side.
+        score = round(min(1.0, max(0.0, round(total, 9))), 2)
+        return cls(
+            score=score,
+            measured=measured,
+            band=band(score),
+            details=details,
+            evidence=evidence,
+            base=base,
+            group=metric.group,
+            version=metric.version,
+        )
+
+
+def band(score: float) -> str:
+    """The name of the range that a score lies in."""
+    return next((name for limit, name in BANDS if score < limit), "excellent")
+
+
+def signed(points: float) -> str:
+    """Points as they are shown: +0.2, −0.3."""
+    return f"{'−' if points < 0 else '+'}{abs(points):.2f}".rstrip("0").rstrip(".")
+
+
+def _sentence(evidence: Sequence[Evidence]) -> str:
+    shown = [f"{line['says']} ({signed(line['points'])})" for line in evidence[:6]]
+    if len(evidence) > len(shown):
+        shown.append(f"and {len(evidence) - len(shown)} more")
+    text = "; ".join(shown)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+METRICS: Registry[Metric] = Registry("metric", package="assay.chat.metrics", attribute="METRIC", group="assay.metrics")

@@ -1,0 +1,293 @@
+"""Transcripts in, a table out: every answer scored, and for each agent and metric the mean with its interval.
+
+The unit of resampling is the scenario: repetitions of one scenario and turns of one conversation are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
+
+from assay import __version__
+from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.scoring.metric import METRICS, PROTOCOL, Entry, Evidence, Metric
+from assay.chat.scoring.record import Record
+from assay.chat.transcript import Transcript, Turn
+from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
+from assay.types import Estimate, Run
+
+# SPEC 2.3: where a scenario has no checks of its own, these must reach this where they are measured.
+_PASSING = ("accuracy", "task_completion")
+_PASS_MARK = 0.7
+KS = (1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer with its scores; or, with a record that says so, a turn that was skipped or failed and has none."""
+
+    agent: str
+    scenario: str
+    repetition: int
+    turn: int
+    query: str
+    response: str
+    entries: dict[str, Entry]
+    passed: bool
+    """Whether it meets the scenario's checks, or where it has none, the pass mark."""
+    record: Record | None = None
+    """What was measured while it was played; None where it was read from a file."""
+
+
+class AnyAnswer(Protocol):
+    """A scored answer, as scoring gives it or as it comes out of a store."""
+
+    @property
+    def agent(self) -> str: ...
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def repetition(self) -> int: ...
+    @property
+    def turn(self) -> int: ...
+    @property
+    def query(self) -> str: ...
+    @property
+    def response(self) -> str: ...
+    @property
+    def entries(self) -> Mapping[str, Mapping[str, Any]]: ...
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def record(self) -> Record | None: ...
+
+
+def answer_json(answer: AnyAnswer) -> dict[str, Any]:
+    """An answer with its scores, ready for JSON."""
+    shown = {
+        "agent": answer.agent,
+        "scenario": answer.scenario,
+        "repetition": answer.repetition,
+        "turn": answer.turn,
+        "query": answer.query,
+        "response": answer.response,
+        "passed": answer.passed,
+        "metrics": answer.entries,
+    }
+    if answer.record is not None:
+        shown["record"] = answer.record.model_dump(mode="json") | {"overhead": answer.record.overhead}
+    return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table."""
+
+    agent: str
+    metric: str
+    group: str
+    estimate: Estimate
+    """Mean over measured answers, with its interval; `n` are measured, `n_skipped` are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scored transcripts."""
+
+    answers: tuple[Answer, ...]
+    metrics: tuple[Metric, ...]
+    seed: int = 42
+    _lines: list[Line] = field(default_factory=list, repr=False)
+
+    @property
+    def agents(self) -> list[str]:
+        return list(dict.fromkeys(answer.agent for answer in self.answers))
+
+    def lines(self) -> list[Line]:
+        """The table: a line for each agent and metric, in the order of the transcripts and of the metrics."""
+        if not self._lines:
+            self._lines.extend(self._line(agent, metric) for agent in self.agents for metric in self.metrics)
+        return self._lines
+
+    def _line(self, agent: str, metric: Metric) -> Line:
+        pairs = [
+            (answer.entries[metric.name], answer.scenario)
+            for answer in self.answers
+            if answer.agent == agent and metric.name in answer.entries
+        ]
+        measured = [(entry.score, scenario) for entry, scenario in pairs if entry.measured]
+        estimate = bootstrap(
+            [score for score, _ in measured],
+            statistic="mean",
+            interval="episode",
+            groups=[scenario for _, scenario in measured],
+            seed=self.seed,
+        )
+        # One scenario cannot be resampled against others: the interval would be a point and pretend to know.
+        if estimate.n_units < 2:
+            estimate = replace(estimate, low=None, high=None)
+        skipped = len(pairs) - len(measured)
+        return Line(agent, metric.name, metric.group, replace(estimate, unit="scenario", n_skipped=skipped))
+
+    def trials(self, agent: str) -> dict[str, dict[int, bool]]:
+        """Whether each repetition of each scenario passes (see `trials_of`)."""
+        found = trials_of(answer for answer in self.answers if answer.agent == agent)
+        return {scenario: passed for (_, scenario), passed in found.items()}
+
+    def passes(self, agent: str) -> dict[str, dict[int, Estimate]]:
+        """pass^k and pass@k of an agent for k = 1 … 5, as far as there are repetitions: shares of its `trials`."""
+        counts = [(sum(trial.values()), len(trial)) for trial in self.trials(agent).values()]
+        return {
+            "pass^k": {k: mean_pass_hat_k(counts, k) for k in KS},
+            "pass@k": {k: mean_pass_at_k(counts, k) for k in KS},
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "assay": __version__,
+            "protocol": PROTOCOL,
+            "settings": {"seed": self.seed, "interval": "scenario"},
+            "metrics": {metric.name: {"group": metric.group, "version": metric.version} for metric in self.metrics},
+            "summary": [{"agent": ln.agent, "metric": ln.metric, **asdict(ln.estimate)} for ln in self.lines()],
+            "passes": {
+                agent: {
+                    name: {str(k): estimate.value for k, estimate in by_k.items()}
+                    for name, by_k in self.passes(agent).items()
+                }
+                for agent in self.agents
+            },
+            "answers": [answer_json(answer) for answer in self.answers],
+        }
+
+
+def trials_of(answers: Iterable[AnyAnswer]) -> dict[tuple[str, str], dict[int, bool]]:
+    """Whether each repetition passes, by agent and scenario.
+
+    A trial is one repetition of a scenario; it passes where all its answers do. A turn that failed does not pass;
+    a trial that was skipped from its first turn on is none, and a scenario without trials is not there.
+    """
+    found: dict[tuple[str, str], dict[int, bool]] = {}
+    skipped: set[tuple[str, str, int]] = set()
+    for answer in answers:
+        if answer.turn == 0 and answer.record is not None and answer.record.status == "skipped":
+            skipped.add((answer.agent, answer.scenario, answer.repetition))
+        of_scenario = found.setdefault((answer.agent, answer.scenario), {})
+        of_scenario[answer.repetition] = of_scenario.get(answer.repetition, True) and answer.passed
+    for agent, scenario, repetition in skipped:
+        del found[agent, scenario][repetition]
+    return {key: of_scenario for key, of_scenario in found.items() if of_scenario}
+
+
+def score(
+    transcripts: Iterable[Transcript],
+    *,
+    metrics: Sequence[str | Metric] | None = None,
+    seed: int = 42,
+    progress: Callable[[int], None] | None = None,
+) -> Scores:
+    """Score every answer of the transcripts; earlier turns are the history of later ones."""
+    evaluators: dict[tuple[str, str, tuple[str, ...]], ChatbotEvaluator] = {}
+    answers: list[Answer] = []
+    used: tuple[Metric, ...] = ()
+    for number, transcript in enumerate(transcripts, 1):
+        key = (transcript.domain, transcript.language, tuple(transcript.names))
+        if key not in evaluators:
+            evaluators[key] = ChatbotEvaluator(
+                domain=transcript.domain, language=transcript.language, names=transcript.names, metrics=metrics
+            )
+        used = evaluators[key].metrics
+        answers += [
+            answer_of(transcript, at, evaluators[key])
+            for at, turn in enumerate(transcript.turns)
+            if turn.assistant is not None
+        ]
+        if progress is not None:
+            progress(number)
+    return Scores(tuple(answers), used, seed)
+
+
+def rebuilt(run: Run, answers: Iterable[AnyAnswer]) -> Scores:
+    """The scores of a stored run: kept as they were given, with means and intervals computed anew."""
+    known = METRICS.names()
+    metrics = []
+    for name, stated in run.settings["metrics"].items():
+        # A metric that is not installed here, such as a model's judgement, still has its scores and its place.
+        blank = Metric(name, stated["group"], 0.0, (), "")
+        metrics.append(replace(METRICS.get(name) if name in known else blank, version=stated["version"]))
+    found = (
+        Answer(
+            answer.agent,
+            answer.scenario,
+            answer.repetition,
+            answer.turn,
+            answer.query,
+            answer.response,
+            {name: _entry(entry) for name, entry in answer.entries.items()},
+            answer.passed,
+            answer.record,
+        )
+        for answer in _in_order(answers, run.settings)
+    )
+    return Scores(tuple(found), tuple(metrics), run.seed)
+
+
+def _in_order(answers: Iterable[AnyAnswer], settings: Mapping[str, Any]) -> Iterable[AnyAnswer]:
+    """Turns of agents that were run, as the suite and the command had them: they were played in random order."""
+    if "suite" not in settings:
+        return answers
+    agents = {spec["name"]: at for at, spec in enumerate(settings["agents"])}
+    scenarios = {name: at for at, name in enumerate(settings["suite"]["scenarios"])}
+    return sorted(answers, key=lambda one: (scenarios[one.scenario], one.repetition, agents[one.agent], one.turn))
+
+
+def _entry(kept: Mapping[str, Any]) -> Entry:
+    return Entry(dict(kept) | {"evidence": [Evidence(line) for line in kept["evidence"]]})
+
+
+def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, record: Record | None = None) -> Answer:
+    """Turn `at` of a transcript, scored; the turns before it are its history."""
+    turn = transcript.turns[at]
+    said = turn.assistant or ""
+    entries = evaluator.evaluate_response(
+        turn.user or "",
+        said,
+        transcript.agent,
+        turn.truth,
+        [{"user": earlier.user, "assistant": earlier.assistant} for earlier in transcript.turns[:at]],
+        transcript.preferences,
+        turn.response_time,
+        turn.tool_call_count,
+        tool_calls=_calls(turn),
+        expected_calls=None if turn.expected_calls is None else [call.model_dump() for call in turn.expected_calls],
+        characteristics=transcript.characteristics,
+    )
+    return Answer(
+        transcript.agent,
+        transcript.scenario,
+        transcript.repetition,
+        at,
+        turn.user or "",
+        said,
+        entries,
+        passes(turn, entries),
+        record,
+    )
+
+
+def _calls(turn: Turn) -> list[dict[str, Any]] | None:
+    return None if turn.tool_calls is None else [call.model_dump() for call in turn.tool_calls]
+
+
+def passes(turn: Turn, entries: dict[str, Entry]) -> bool:
+    """Whether an answer passes: the turn's own demands, or else the pass mark."""
+    if turn.checks or turn.says or turn.never_says:
+        said = (turn.assistant or "").casefold()
+        return (
+            all(check.holds(entries) for check in turn.checks)
+            and all(text.casefold() in said for text in turn.says)
+            and not any(text.casefold() in said for text in turn.never_says)
+        )
+    known = [entries[name] for name in _PASSING if name in entries]
+    return all(entry.score >= _PASS_MARK for entry in known if entry.measured)
