@@ -107,5 +107,5 @@ def test_german_advice(german: ChatbotEvaluator) -> None:
 
 
 def test_the_shipped_files_have_the_keys_that_a_copy_needs() -> None:
-    english = tomllib.loads((files("assay.chat") / "languages" / "en.toml").read_text("utf-8"))
+    english = tomllib.loads((files("assay.chat.reading") / "languages" / "en.toml").read_text("utf-8"))
     assert set(tomllib.loads(GERMAN)) <= set(english)
