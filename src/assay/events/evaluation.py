@@ -5,22 +5,20 @@ Knows protocols by their contract only. Drawing is left to `assay.report`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from assay import __version__
 from assay.errors import SourceError, TruthError, UsageError
 from assay.events.codecs import NAMES as ENCODINGS
 from assay.events.codecs import Codec, codec
 from assay.events.engines import local
+from assay.events.input import Input
 from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
 from assay.events.sources import AnySource, Reading, read
-from assay.events.stream import Episode, EventStream, Kind
+from assay.events.stream import Episode, EventStream
 from assay.events.tally import Tally
 from assay.stats import Resampling
 from assay.types import Estimate, Run
@@ -60,59 +58,6 @@ class ProtocolResult:
         return out
 
 
-@dataclass(slots=True)
-class Input:
-    """What was read of one side."""
-
-    source: str
-    """Its path or address, or what kind of object it was."""
-    events: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    """Valid events by kind."""
-    spoiled_kinds: Counter[str] = field(default_factory=Counter)
-    """Invalid events by kind, where it could be read."""
-    problems: Counter[str] = field(default_factory=Counter)
-    """Invalid events by reason."""
-    episodes: set[str] = field(default_factory=set)
-    notes: Counter[str] = field(default_factory=Counter)
-
-    def see(self, batch: EventStream) -> None:
-        self.events += len(batch)
-        self.notes.update(batch.notes)
-        self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode))
-        for chosen, counter in ((batch.valid, self.kinds), (~batch.valid, self.spoiled_kinds)):
-            counts = np.bincount(batch.kind[chosen] + 1, minlength=4)
-            counter.update({kind.name.lower(): int(counts[kind + 1]) for kind in Kind if counts[kind + 1]})
-        self.problems.update({problem.sentence: n for problem, n in batch.problems().items()})
-
-    @property
-    def invalid(self) -> int:
-        return sum(self.problems.values())
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "source": self.source,
-            "events": self.events,
-            "kinds": dict(self.kinds),
-            "invalid": dict(self.problems),
-            "episodes": len(self.episodes - {""}),
-            "notes": dict(self.notes),
-        }
-
-    @classmethod
-    def from_json(cls, kept: Mapping[str, Any], episodes: set[str]) -> Input:
-        """What `to_json` gave, and what a stored run keeps beside it."""
-        return cls(
-            source=str(kept.get("source", "")),
-            events=int(kept.get("events", 0)),
-            kinds=Counter(kept.get("kinds", {})),
-            spoiled_kinds=Counter(kept.get("spoiled_kinds", {})),
-            problems=Counter(kept.get("invalid", {})),
-            episodes=episodes,
-            notes=Counter(kept.get("notes", {})),
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class EventReport:
     """Numbers about one prediction of one truth, with what a reader must know about them."""
@@ -124,6 +69,21 @@ class EventReport:
     settings: Mapping[str, Any]
     warnings: Sequence[str]
     """Sentences about the input that change how the numbers are to be read."""
+    scoring: Scoring | None = field(default=None, repr=False, compare=False)
+    """How it was scored; None for a report made by hand."""
+
+    def __add__(self, other: EventReport) -> EventReport:
+        """The report on both together: tallies add up, and every number is computed anew.
+
+        Episodes of the same name are parts of one episode. Protocols that need whole episodes have scored each part.
+        """
+        if self.scoring is None or other.scoring is None or self.scoring.stated != other.scoring.stated:
+            raise UsageError(
+                "these reports were not scored in the same way and cannot be added",
+                hint="Add reports that share protocols, encoding, seed and settings",
+            )
+        tallies = {name: result.tally + other.protocols[name].tally for name, result in self.protocols.items()}
+        return self.scoring.report(tallies, self.predicted + other.predicted, self.truth + other.truth)
 
     def flat(self, protocol: str = "owa") -> dict[str, float | None]:
         """Every figure of one protocol by its key of SPEC.md; None where undefined."""
@@ -155,6 +115,70 @@ class EventReport:
         return write({"": self}, path)
 
 
+@dataclass(frozen=True)
+class Scoring:
+    """How events are scored: chosen before anything is read, and all that is needed to make a report of tallies."""
+
+    encoder: Codec
+    protocols: Sequence[EventProtocol]
+    """Configured for the encoding."""
+    interval: str | None = None
+    """The unit of resampling; None for episodes if at least two are named, else events."""
+    reps: int = 1000
+    level: float = 0.95
+    seed: int = 42
+
+    @classmethod
+    def of(
+        cls,
+        protocols: Sequence[str],
+        encoding: str | Codec,
+        *,
+        strict: bool = False,
+        interval: str | None = None,
+        reps: int = 1000,
+        level: float = 0.95,
+        seed: int = 42,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Scoring:
+        """The protocols by name. A setting that makes no sense is refused here, before anything is read."""
+        if not protocols:
+            raise UsageError("no protocol was asked for", hint=f"Known: {', '.join(PROTOCOLS.names())}")
+        encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
+        chosen = _configured(protocols, encoder, settings or {})
+        Resampling(interval or "event", reps, level, seed)
+        return cls(encoder, chosen, interval, reps, level, seed)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether single values have to be kept in order, which the `reference` interval needs."""
+        return self.interval == "reference"
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """All that was chosen, ready for JSON."""
+        return {
+            "encoding": self.encoder.name,
+            **{f"encoding.{key}": value for key, value in _unusual(self.encoder).items()},
+            "strict": getattr(self.encoder, "strict", False),
+            "interval": self.interval,
+            "reps": self.reps,
+            "level": self.level,
+            "seed": self.seed,
+            **{f"{one.name}.{key}": value for one in self.protocols for key, value in one.settings().items()},
+        }
+
+    def report(self, tallies: Mapping[str, Tally], predicted: Input, truth: Input) -> EventReport:
+        """The numbers of these tallies, by protocol; input that would give numbers about nothing is refused."""
+        _check(predicted, truth)
+        # Episodes that were only on one side count too: they were scored as missing.
+        known = max(len(side.episodes - {""}) for side in (predicted, truth))
+        plan = Resampling(self.interval or ("episode" if known >= 2 else "event"), self.reps, self.level, self.seed)
+        results = {protocol.name: _result(protocol, tallies[protocol.name], plan) for protocol in self.protocols}
+        stated = self.stated | {"interval": plan.unit}
+        return EventReport(results, predicted, truth, stated, _warnings(predicted, truth, plan.unit, known), self)
+
+
 def evaluate(
     predicted: AnySource,
     truth: AnySource,
@@ -178,37 +202,27 @@ def evaluate(
     `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes where at least two are
     named, else events. `settings` go to the protocols that know them, such as `bin_ms` and `clock` of d2e.
     """
-    if not protocols:
-        raise UsageError("no protocol was asked for", hint=f"Known: {', '.join(PROTOCOLS.names())}")
-    encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
-    chosen = _configured(protocols, encoder, settings or {})
-    Resampling(interval or "event", reps, level, seed)  # wrong settings are told before anything is read
+    scoring = Scoring.of(
+        protocols,
+        encoding,
+        strict=strict,
+        interval=interval,
+        reps=reps,
+        level=level,
+        seed=seed,
+        settings=settings,
+    )
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot score anything", hint="Give 1 or more, or leave it out")
     inputs = Input(_described(predicted)), Input(_described(truth))
     readings = [
-        Reading(encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
+        Reading(scoring.encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
         for name, columns in (("predictions", predicted_columns), ("truths", truth_columns))
     ]
     sides = _alike(read(predicted, readings[0]), read(truth, readings[1]))
     watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
-    tallies = local.score(watched[0], watched[1], chosen, in_order=interval == "reference", threads=threads)
-    _check(*inputs)
-    # Episodes that were only on one side count too: they were scored as missing.
-    known = max(len(side.episodes - {""}) for side in inputs)
-    plan = Resampling(interval or ("episode" if known >= 2 else "event"), reps, level, seed)
-    results = {protocol.name: _result(protocol, tallies[protocol.name], plan) for protocol in chosen}
-    stated = {
-        "encoding": encoder.name,
-        **{f"encoding.{key}": value for key, value in _unusual(encoder).items()},
-        "strict": getattr(encoder, "strict", False),
-        "interval": plan.unit,
-        "reps": reps,
-        "level": level,
-        "seed": seed,
-        **{f"{result.name}.{key}": value for result in results.values() for key, value in result.settings.items()},
-    }
-    return EventReport(results, *inputs, stated, _warnings(*inputs, plan.unit, known))
+    tallies = local.score(watched[0], watched[1], scoring.protocols, in_order=scoring.in_order, threads=threads)
+    return scoring.report(tallies, *inputs)
 
 
 def rebuilt(run: Run) -> EventReport:
@@ -216,11 +230,12 @@ def rebuilt(run: Run) -> EventReport:
     stated = dict(run.settings)
     encoder = _stored_codec(stated)
     plan = Resampling(stated["interval"], stated["reps"], stated["level"], stated["seed"])
-    results = {}
+    results, protocols = {}, []
     for name, version in run.versions.items():
         prefix = f"{name}."
         of_protocol = {key.removeprefix(prefix): value for key, value in stated.items() if key.startswith(prefix)}
         (protocol,) = _configured([f"{name}@{version}"], encoder, of_protocol)
+        protocols.append(protocol)
         tally = Tally()
         for case, states in run.tallies.get(name, {}).items():
             tally.add(Episode(case.name, case.stratum), states)
@@ -231,7 +246,8 @@ def rebuilt(run: Run) -> EventReport:
         for side in ("predicted", "truth")
     )
     known = max(len(side.episodes - {""}) for side in (predicted, truth))
-    return EventReport(results, predicted, truth, stated, _warnings(predicted, truth, plan.unit, known))
+    scoring = Scoring(encoder, protocols, plan.unit, plan.reps, plan.level, plan.seed)
+    return EventReport(results, predicted, truth, stated, _warnings(predicted, truth, plan.unit, known), scoring)
 
 
 def _stored_codec(stated: Mapping[str, Any]) -> Codec:

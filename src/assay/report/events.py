@@ -14,7 +14,8 @@ import numpy as np
 
 from assay import __version__
 from assay.errors import UsageError
-from assay.events.evaluation import EventReport, Input, ProtocolResult
+from assay.events.evaluation import EventReport, ProtocolResult
+from assay.events.input import Input
 from assay.events.protocols import Metric
 from assay.events.protocols.owa import POSITIONS, PREDICTED, signed_angle
 from assay.events.stream import CATEGORIES

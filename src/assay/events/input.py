@@ -1,0 +1,78 @@
+"""What was read of one side of an evaluation: counts, reasons and notes, which add up like tallies do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from assay.events.stream import EventStream, Kind
+
+
+@dataclass(slots=True)
+class Input:
+    """What was read of one side."""
+
+    source: str
+    """Its path or address, or what kind of object it was."""
+    events: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Valid events by kind."""
+    spoiled_kinds: Counter[str] = field(default_factory=Counter)
+    """Invalid events by kind, where it could be read."""
+    problems: Counter[str] = field(default_factory=Counter)
+    """Invalid events by reason."""
+    episodes: set[str] = field(default_factory=set)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def see(self, batch: EventStream) -> None:
+        self.events += len(batch)
+        self.notes.update(batch.notes)
+        self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode))
+        for chosen, counter in ((batch.valid, self.kinds), (~batch.valid, self.spoiled_kinds)):
+            counts = np.bincount(batch.kind[chosen] + 1, minlength=4)
+            counter.update({kind.name.lower(): int(counts[kind + 1]) for kind in Kind if counts[kind + 1]})
+        self.problems.update({problem.sentence: n for problem, n in batch.problems().items()})
+
+    @property
+    def invalid(self) -> int:
+        return sum(self.problems.values())
+
+    def __add__(self, other: Input) -> Input:
+        """Both as one."""
+        sources = dict.fromkeys((self.source, other.source))
+        return Input(
+            " and ".join(sources)[:500],
+            self.events + other.events,
+            self.kinds + other.kinds,
+            self.spoiled_kinds + other.spoiled_kinds,
+            self.problems + other.problems,
+            self.episodes | other.episodes,
+            self.notes + other.notes,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "events": self.events,
+            "kinds": dict(self.kinds),
+            "invalid": dict(self.problems),
+            "episodes": len(self.episodes - {""}),
+            "notes": dict(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any], episodes: set[str]) -> Input:
+        """What `to_json` gave, and what a stored run keeps beside it."""
+        return cls(
+            source=str(kept.get("source", "")),
+            events=int(kept.get("events", 0)),
+            kinds=Counter(kept.get("kinds", {})),
+            spoiled_kinds=Counter(kept.get("spoiled_kinds", {})),
+            problems=Counter(kept.get("invalid", {})),
+            episodes=episodes,
+            notes=Counter(kept.get("notes", {})),
+        )
