@@ -32,7 +32,7 @@ HEIGHTS = {
 }
 
 # A convenience for people at a prompt, inside a function: the one place where an import points up.
-EXCEPTIONS = {("assay.events.evaluation", "EventReport.html", "assay.report.events")}
+EXCEPTIONS = {("assay.events.evaluation", "EventReport.html", "assay.report.html.events")}
 
 HEAVY_FOR_IMPORT = ("numpy", "pydantic", "numba", "pyarrow", "scipy", "rich")
 HEAVY_FOR_HELP = ("numpy", "numba", "pyarrow", "pydantic", "scipy", "sqlalchemy")

@@ -10,9 +10,10 @@ import pytest
 
 from assay.compare import Gates, Requirement, compare
 from assay.errors import UsageError
-from assay.report.compare import render
-from assay.report.junit import junit
-from assay.report.verdicts import markdown, table
+from assay.report.export.junit import junit
+from assay.report.export.markdown import markdown
+from assay.report.html.compare import render
+from assay.report.terminal.compare import table
 from assay.types import Run
 
 from .conftest import chat_run, run

@@ -15,7 +15,7 @@ from assay.events.codecs import codec
 from assay.events.evaluation import rebuilt
 from assay.events.protocols import every_protocol
 from assay.events.stream import EventStream
-from assay.report.events import render
+from assay.report.html.events import render
 from assay.store import open_store
 from assay.store.recording import digest, environment, events_run
 from assay.store.runs import Store
@@ -74,7 +74,7 @@ def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: P
     from assay.chat.scoring.scores import rebuilt as rebuilt_scores
     from assay.chat.scoring.scores import score
     from assay.chat.transcript import write_jsonl
-    from assay.report import chat
+    from assay.report.html import chat
     from assay.store.recording import chat_run
 
     transcripts = samples.transcripts()

@@ -411,12 +411,12 @@ def show(
     if json_out != "-":
         from rich.console import Console
 
-        from assay.report.terminal_agents import side_by_side
+        from assay.report.terminal.agents import side_by_side
 
         Console().print(side_by_side(scores, **beside))
     _tell_unscored(scores)
     if html_out is not None:
-        from assay.report import agents as page
+        from assay.report.html import agents as page
 
         written = page.write(scores, html_out, **beside, comparisons=against_the_first(run, scores))
         typer.echo(f"Written: {written}", err=True)
@@ -431,7 +431,7 @@ def show(
 
 def _tell_unscored(scores: Scores) -> None:
     """Why turns failed or were skipped, on standard error: each reason once, with how often."""
-    from assay.report.chat import short
+    from assay.report.html.chat import short
 
     reasons = Counter(
         (answer.agent, answer.record.status, answer.record.reason)

@@ -70,14 +70,14 @@ def score(
     if json_out is not None:
         write_json(scores.as_dict(), json_out)
     if html_out is not None:
-        from assay.report import chat as page
+        from assay.report.html import chat as page
 
         typer.echo(f"Written: {page.write(scores, html_out)}", err=True)
     tell(run_id)
     if json_out != "-":
         from rich.console import Console
 
-        from assay.report.terminal_chat import conversations
+        from assay.report.terminal.chat import conversations
 
         Console().print(conversations(scores))
 

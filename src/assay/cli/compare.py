@@ -69,15 +69,15 @@ def compare(
     for note in dict.fromkeys(note for comparison in comparisons for note in comparison.notes):
         print(f"note: {note}", file=sys.stderr)
     if junit is not None:
-        from assay.report.junit import junit as as_junit
+        from assay.report.export.junit import junit as as_junit
 
         _write(junit, as_junit(outcomes))
     if markdown is not None:
-        from assay.report.verdicts import markdown as as_markdown
+        from assay.report.export.markdown import markdown as as_markdown
 
         _write(markdown, as_markdown(comparisons, failures))
     if html is not None:
-        from assay.report.compare import write
+        from assay.report.html.compare import write
 
         print(f"report: {write(comparisons, html)}", file=sys.stderr)
     if json is not None:
@@ -85,7 +85,7 @@ def compare(
     if json != "-":
         from rich.console import Console
 
-        from assay.report.verdicts import table
+        from assay.report.terminal.compare import table
 
         Console().print(table(comparisons))
     for failed in failures:

@@ -47,8 +47,8 @@ def _events(out: Path, seed: int, console: Console) -> None:
     from assay.events import synthetic
     from assay.events.evaluation import evaluate
     from assay.events.protocols import every_protocol
-    from assay.report import events as page
-    from assay.report import terminal
+    from assay.report.html import events as page
+    from assay.report.terminal import events as terminal
 
     truth = synthetic.recording(seed=seed)
     files = {"truth": out / "truth.jsonl", "good": out / "good.jsonl", "poor": out / "poor.jsonl"}
@@ -138,8 +138,8 @@ def _conversations(out: Path, console: Console) -> None:
     from assay.chat import samples
     from assay.chat.scoring.scores import score
     from assay.chat.transcript import write_jsonl
-    from assay.report import chat as page
-    from assay.report.terminal_chat import conversations
+    from assay.report.html import chat as page
+    from assay.report.terminal.chat import conversations
 
     transcripts = samples.transcripts()
     file = out / "conversations.jsonl"

@@ -149,7 +149,7 @@ def evaluate(
     if json != "-":
         from rich.console import Console
 
-        from assay.report import terminal
+        from assay.report.terminal import events as terminal
 
         Console().print(terminal.events({"": report}, full=full))
 
@@ -187,7 +187,7 @@ def decode(
 
     from assay.events.describe import describe
     from assay.events.sources import Reading
-    from assay.report import terminal
+    from assay.report.terminal import events as terminal
 
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
     with _progress() as progress:

@@ -110,7 +110,7 @@ class EventReport:
     def html(self, path: str | Path) -> Path:
         """Write the report as one HTML file that opens offline."""
         # A convenience for people at a prompt; the layers themselves point the other way.
-        from assay.report.events import write
+        from assay.report.html.events import write
 
         return write({"": self}, path)
 

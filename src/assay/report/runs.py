@@ -71,15 +71,15 @@ def numbers(run: Run, answers: Sequence[StoredAnswer], *, full: bool = False) ->
     """The tables of a run's estimates."""
     if run.kind == "events":
         from assay.events.evaluation import rebuilt
-        from assay.report import terminal
+        from assay.report.terminal import events as terminal
 
         return terminal.events({run.name: rebuilt(run)}, full=full)
     scores = _scores(run, answers)
     if is_trial(run):
-        from assay.report.terminal_agents import side_by_side
+        from assay.report.terminal.agents import side_by_side
 
         return side_by_side(scores, **around(run))
-    from assay.report.terminal_chat import conversations
+    from assay.report.terminal.chat import conversations
 
     return conversations(scores)
 
@@ -88,15 +88,15 @@ def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
     """The report as one page."""
     if run.kind == "events":
         from assay.events.evaluation import rebuilt
-        from assay.report.events import render
+        from assay.report.html.events import render
 
         return render({run.name: rebuilt(run)})
     scores = _scores(run, answers)
     if is_trial(run):
-        from assay.report import agents
+        from assay.report.html import agents
 
         return agents.render(scores, **around(run), comparisons=against_the_first(run, scores))
-    from assay.report import chat
+    from assay.report.html import chat
 
     return chat.render(scores)
 

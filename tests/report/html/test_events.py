@@ -12,7 +12,7 @@ import pytest
 from assay import events
 from assay.errors import UsageError
 from assay.events import EventStream, synthetic
-from assay.report import events as page
+from assay.report.html import events as page
 from assay.types import Joint
 
 TRUTH = synthetic.recording(episodes=3, seconds=6, seed=4)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.report.charts import CHARTS, Panels, Rows
-from assay.report.page import figure
+from assay.report.html.page import figure
 
 
 @dataclass(slots=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from assay.report.figures import Figures
-from assay.report.page import document
+from assay.report.html.figures import Figures
+from assay.report.html.page import document
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HOSTILE = "</script><script>document.title='taken'</script> \u2028 <img src=x onerror=\"document.title='taken'\">"

@@ -19,9 +19,9 @@ from assay.events.input import Input
 from assay.events.protocols import Metric
 from assay.events.protocols.owa import POSITIONS, PREDICTED, signed_angle
 from assay.events.stream import CATEGORIES
-from assay.report.figures import Figures
+from assay.report.html.figures import Figures
+from assay.report.html.page import document, escape, table
 from assay.report.numbers import interval, number
-from assay.report.page import document, escape, table
 from assay.stats import percentile
 from assay.types import Distribution, Joint
 

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from assay import events
 from assay.events import synthetic
-from assay.report import terminal
 from assay.report.numbers import interval, number
+from assay.report.terminal import events as terminal
 
 TRUTH = synthetic.recording(episodes=3, seconds=3, seed=4)
 PREDICTED = synthetic.prediction(TRUTH, synthetic.POOR)

@@ -15,7 +15,7 @@ from assay.chat.scoring.record import Record
 from assay.chat.scoring.scores import KS, Answer, Scores
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
-from assay.report.page import document, escape, table
+from assay.report.html.page import document, escape, table
 from assay.types import Estimate
 
 # A page of more answers would be too large to open on a phone; the JSON has them all.

@@ -13,9 +13,9 @@ from typing import Any
 from assay import __version__
 from assay.compare import Comparison, Line, Measure
 from assay.errors import UsageError
-from assay.report.figures import Figures
+from assay.report.html.figures import Figures
+from assay.report.html.page import document, escape, table
 from assay.report.numbers import interval, number
-from assay.report.page import document, escape, table
 from assay.report.verdicts import headline, matching, p_value, signed
 
 Row = dict[str, Any]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from assay.chat.scoring.record import Record
 from assay.chat.scoring.scores import Answer, Scores
-from assay.report.agents.cells import anchor_of, state_mark, state_words
-from assay.report.agents.facts import Row
-from assay.report.agents.timing import ms
-from assay.report.chat import MOST_ANSWERS, asked, calls, evidence, name, said, verdict
-from assay.report.page import escape
+from assay.report.facts import Row
+from assay.report.html.agents.cells import anchor_of, state_mark, state_words
+from assay.report.html.agents.timing import ms
+from assay.report.html.chat import MOST_ANSWERS, asked, calls, evidence, name, said, verdict
+from assay.report.html.page import escape
 
 Trial = tuple[Answer, ...]
 

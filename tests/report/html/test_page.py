@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report.charts import CHARTS
-from assay.report.figures import Figures
-from assay.report.page import document, embed_json, escape, figure, table
+from assay.report.html.figures import Figures
+from assay.report.html.page import document, embed_json, escape, figure, table
 
 HOSTILE = "</script><script>alert(1)</script><!-- \" onload='x' & \u2028\u2029 </style> ]]>"
 Arguments = Callable[..., dict[str, dict[str, Any]]]

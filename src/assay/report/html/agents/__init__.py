@@ -19,17 +19,17 @@ from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison
 from assay.compare.overall import OPENING, Weights, overall
 from assay.errors import UsageError
-from assay.report.agents.answers import answers
-from assay.report.agents.building import Experience, building
-from assay.report.agents.cells import cells
-from assay.report.agents.facts import counts, matrix
-from assay.report.agents.robustness import repetitions, survived
-from assay.report.agents.standing import data_of, standing
-from assay.report.agents.timing import timing
-from assay.report.chat import STYLE, metric_table, name
-from assay.report.figures import Figures
+from assay.report.facts import counts, matrix
+from assay.report.html.agents.answers import answers
+from assay.report.html.agents.building import Experience, building
+from assay.report.html.agents.cells import cells
+from assay.report.html.agents.robustness import repetitions, survived
+from assay.report.html.agents.standing import data_of, standing
+from assay.report.html.agents.timing import timing
+from assay.report.html.chat import STYLE, metric_table, name
+from assay.report.html.figures import Figures
+from assay.report.html.page import document, escape, table
 from assay.report.numbers import counted, interval
-from assay.report.page import document, escape, table
 from assay.report.verdicts import signed
 
 __all__ = ["Experience", "render", "write"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from assay.report.agents.facts import Cell, Row, State
-from assay.report.chat import name, short
-from assay.report.page import escape, table
+from assay.report.facts import Cell, Row, State
+from assay.report.html.chat import name, short
+from assay.report.html.page import escape, table
 
 # A mark and a word for each state: colour never says it alone.
 _MARKS: Mapping[State, tuple[str, str]] = {

@@ -13,9 +13,9 @@ from typing import Any
 
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import MOST, PRESETS, Means, Overall, Range, Standing, Weights, contributions
-from assay.report.agents.facts import counts
-from assay.report.chat import name, short
-from assay.report.page import escape
+from assay.report.facts import counts
+from assay.report.html.chat import name, short
+from assay.report.html.page import escape
 from assay.types import Estimate
 
 _STEP = 0.25

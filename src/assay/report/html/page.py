@@ -161,7 +161,7 @@ def _policy(scripts: Sequence[str]) -> str:
 @cache
 def _static(name: str) -> str:
     """Read a file of this package, ready to stand inside a script or style element."""
-    text = resources.files(__package__).joinpath("static", name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    text = resources.files("assay.report").joinpath("static", name).read_text(encoding="utf-8").replace("\r\n", "\n")
     # In script text "<\/" means "</"; the other two would keep the parser from seeing the end of the element.
     for pattern, safe in ((r"</(?=script|style)", r"<\\/"), (r"<!--", r"<\\!--"), (r"<(?=script)", r"\\x3c")):
         text = re.sub(pattern, safe, text, flags=re.IGNORECASE)

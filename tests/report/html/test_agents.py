@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.compare.conftest import chat_run
 from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores, without_times
-from tests.report.test_page import Reader
+from tests.report.html.test_page import Reader
 
 from assay.chat.experience import Experience as Measured
 from assay.chat.scoring.metric import Entry, Metric
@@ -25,11 +25,11 @@ from assay.chat.transcript import ToolCall
 from assay.compare import compare
 from assay.compare.overall import Range, Standing, Weights
 from assay.errors import UsageError
-from assay.report.agents import render, write
-from assay.report.agents.facts import accounts, counts, faults, matrix, times
-from assay.report.agents.standing import range_words, sentence, shown
-from assay.report.chat import MOST_ANSWERS
-from assay.report.terminal_agents import side_by_side
+from assay.report.facts import accounts, counts, faults, matrix, times
+from assay.report.html.agents import render, write
+from assay.report.html.agents.standing import range_words, sentence, shown
+from assay.report.html.chat import MOST_ANSWERS
+from assay.report.terminal.agents import side_by_side
 
 METRIC = Metric("accuracy", "functional", 1.0, (), "Does it agree?")
 HOSTILE_AGENTS = tuple(f"{text} {agent}" for text, agent in zip(HOSTILE, AGENTS, strict=False))

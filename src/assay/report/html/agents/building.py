@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from assay.report.chat import name, short
-from assay.report.page import escape, table
+from assay.report.html.chat import name, short
+from assay.report.html.page import escape, table
 
 # A cell of a table is no place for a log.
 _MOST = 160

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from assay.chat.scoring.scores import KS, Scores
-from assay.report.agents.facts import Survival, faults
-from assay.report.chat import name, passes_table, short
-from assay.report.figures import Figures
-from assay.report.page import escape, table
+from assay.report.facts import Survival, faults
+from assay.report.html.chat import name, passes_table, short
+from assay.report.html.figures import Figures
+from assay.report.html.page import escape, table
 
 _MOST_ERRORS = 5
 

@@ -18,10 +18,10 @@ from rich.text import Text
 
 from assay.chat.scoring.scores import KS, Scores
 from assay.compare.overall import MOST, OPENING, PASSED, Overall, Range, overall
-from assay.report.agents.building import Experience, words
-from assay.report.agents.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times
-from assay.report.agents.standing import failures, made_of
-from assay.report.chat import short
+from assay.report.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times
+from assay.report.html.agents.building import Experience, words
+from assay.report.html.agents.standing import failures, made_of
+from assay.report.html.chat import short
 from assay.report.numbers import counted
 from assay.report.terminal import plain_table
 from assay.types import Estimate

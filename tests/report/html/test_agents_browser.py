@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
-from tests.report.test_browser import CHROMIUM, DARK, LIGHT, opened
+from tests.report.html.test_browser import CHROMIUM, DARK, LIGHT, opened
 
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import OPENING, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
-from assay.report.agents import write
-from assay.report.agents.standing import made_of, range_words, sentence, shown
+from assay.report.html.agents import write
+from assay.report.html.agents.standing import made_of, range_words, sentence, shown
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.chat.scoring.scores import Scores
-from assay.report.agents.facts import PARTS, Accounts, Times, accounts, times
-from assay.report.chat import name
-from assay.report.figures import Figures
-from assay.report.page import escape, table
+from assay.report.facts import PARTS, Accounts, Times, accounts, times
+from assay.report.html.chat import name
+from assay.report.html.figures import Figures
+from assay.report.html.page import escape, table
 from assay.types import Estimate
 
 # More turns than this whose accounts disagree tell a reader nothing more.

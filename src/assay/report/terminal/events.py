@@ -18,6 +18,7 @@ from assay.events.evaluation import EventReport, ProtocolResult
 from assay.events.protocols import Metric
 from assay.events.stream import CATEGORIES
 from assay.report.numbers import interval, number
+from assay.report.terminal import plain_table
 from assay.types import Estimate
 
 
@@ -92,11 +93,6 @@ def _beside(results: Mapping[str, ProtocolResult], full: bool) -> Table:
             cells.append(f"{cell} {_interval(estimate, metric)}".rstrip())
         table.add_row(_title(metric), *map(escape, cells))
     return table
-
-
-def plain_table(title: str) -> Table:
-    """A table as all of ours look: no lines, the title on the left."""
-    return Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
 
 
 def _unit(result: ProtocolResult) -> str:

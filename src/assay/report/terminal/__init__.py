@@ -1,0 +1,10 @@
+"""Tables for the terminal, in 80 columns: a module for each subject. They lay out what they are given, no more."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+
+def plain_table(title: str) -> Table:
+    """A table as all of ours look: no lines, the title on the left."""
+    return Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
