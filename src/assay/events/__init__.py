@@ -3,6 +3,7 @@
 events.decode(source)                      what is in a file, a string, a recording
 events.encode(stream)                      the way back to token text
 events.evaluate(predicted, truth)          numbers with intervals, under one or more protocols
+events.Evaluation()                        the same, batch by batch: update, merge, compute
 events.compute_metrics_for_event(p, t)     seed 002's dictionary for two token strings
 """
 
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from assay.events.evaluation import EventReport, decode, evaluate
     from assay.events.protocols.sequence import compute_metrics_for_event
     from assay.events.stream import Episode, EventStream, Kind, Problem
+    from assay.events.training.incremental import Evaluation
 
 # Compiled loops take a while to load, so each name is imported when it is first used.
 _HOMES = {
     "Episode": "stream",
+    "Evaluation": "training.incremental",
     "EventReport": "evaluation",
     "EventStream": "stream",
     "Kind": "stream",
@@ -33,6 +36,7 @@ _HOMES = {
 
 __all__ = [
     "Episode",
+    "Evaluation",
     "EventReport",
     "EventStream",
     "Kind",

@@ -214,12 +214,12 @@ def evaluate(
     )
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot score anything", hint="Give 1 or more, or leave it out")
-    inputs = Input(_described(predicted)), Input(_described(truth))
+    inputs = Input(described(predicted)), Input(described(truth))
     readings = [
         Reading(scoring.encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
         for name, columns in (("predictions", predicted_columns), ("truths", truth_columns))
     ]
-    sides = _alike(read(predicted, readings[0]), read(truth, readings[1]))
+    sides = alike(read(predicted, readings[0]), read(truth, readings[1]))
     watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
     tallies = local.score(watched[0], watched[1], scoring.protocols, in_order=scoring.in_order, threads=threads)
     return scoring.report(tallies, *inputs)
@@ -297,7 +297,7 @@ def _configured(names: Sequence[str], encoder: Codec, settings: Mapping[str, Any
     return [protocol.configured(encoder, settings) for protocol in found.values()]
 
 
-def _described(source: object) -> str:
+def described(source: object) -> str:
     """The source in a few words: its path, or what it is."""
     if isinstance(source, str) and "<EVENT_START>" in source[:1_000_000]:
         return f"token text of {len(source):,} characters"
@@ -320,7 +320,7 @@ def _watched(batches: Iterable[EventStream], side: Input) -> Iterator[EventStrea
         yield batch
 
 
-def _alike(
+def alike(
     predicted: Iterator[EventStream], truth: Iterator[EventStream]
 ) -> tuple[Iterator[EventStream], Iterator[EventStream]]:
     """Both sides in one encoding: where only one came from tokens, the other is put through the same."""

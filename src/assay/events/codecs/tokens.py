@@ -16,13 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import AssayWarning, UsageError, unknown_name
 from assay.events.codecs import kernels
+from assay.events.codecs.vocabulary import AnyTokenizer, code_table
 from assay.events.stream import IGNORED_BYTES, EventStream, Kind, blank_columns, concatenate
 
 MILLISECOND = 1_000_000
@@ -42,12 +43,6 @@ _PIECE = 1_000_000
 _RESERVED = re.compile(
     r"<(EVENT_START|EVENT_END|KEYBOARD|MOUSE|SCREEN|press|release|SIGN_PLUS|SIGN_MINUS|(VK_|MB_)?\d+)>"
 )
-
-
-class Tokenizer(Protocol):
-    """What is needed of a tokenizer: Hugging Face's have it."""
-
-    def convert_tokens_to_ids(self, tokens: list[str], /) -> list[int]: ...
 
 
 @dataclass(frozen=True)
@@ -177,7 +172,7 @@ class TokenCodec:
         kernels.decode_elements(raw, offsets.astype(np.int64), self._image, self._grammar, *columns)
         return self._stream(columns, Counter())
 
-    def decode_ids(self, ids: ArrayLike, tokenizer: Tokenizer, *, labels: ArrayLike | None = None) -> EventStream:
+    def decode_ids(self, ids: ArrayLike, tokenizer: AnyTokenizer, *, labels: ArrayLike | None = None) -> EventStream:
         """All events of token ids, shape (tokens,) or (sequences, tokens).
 
         Positions whose label is −100 are left out; where no labels are given, ids of −100 are.
@@ -201,25 +196,9 @@ class TokenCodec:
         notes = Counter({IGNORED_TOKENS: int(ignored)}) if ignored else Counter()
         return self._stream([column[:n] for column in columns], notes)
 
-    def codes_of(self, tokenizer: Tokenizer) -> NDArray[np.int64]:
+    def codes_of(self, tokenizer: AnyTokenizer) -> NDArray[np.int64]:
         """For each token id, the code that the kernels know it by."""
-        vocabulary = self.vocabulary()
-        ids = tokenizer.convert_tokens_to_ids(list(vocabulary))
-        unknown = getattr(tokenizer, "unk_token_id", None)
-        pairs = [
-            (number, code)
-            for number, code in zip(ids, vocabulary.values(), strict=True)
-            if number is not None and number >= 0 and number != unknown
-        ]
-        if not {kernels.START, kernels.END} <= {code for _, code in pairs}:
-            raise UsageError(
-                "the tokenizer does not know <EVENT_START> and <EVENT_END> as single tokens",
-                hint="Add the encoding's tokens to it, or decode text instead",
-            )
-        table = np.full(max(number for number, _ in pairs) + 1, kernels.OTHER, np.int64)
-        for number, code in pairs:
-            table[number] = code
-        return table
+        return code_table(self.vocabulary(), tokenizer)
 
     def vocabulary(self) -> dict[str, int]:
         """Every token of this encoding, with its code."""
