@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import sys
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli._output import announce, announce_run, check_folders, conversation_progress, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiences, Trial
-    from assay.chat.running.runner import Key, Progress, Sink
+    from assay.chat.running.runner import Key, Sink
     from assay.chat.scoring.scores import Scores
     from assay.store.runs import Store, StoredRun
     from assay.types import Run
@@ -30,7 +28,6 @@ _INTERRUPTED = 130
 # What follows from another turn's failure, which is told by itself.
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be scored)")
 _MOST_REASONS = 8
-_SECONDS_BETWEEN_LINES = 5.0
 _BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out"})
 
 
@@ -120,9 +117,7 @@ def run(
     from assay.chat.running.experiment import Selection, Trial
     from assay.chat.running.runner import Pace
 
-    for out in (html_out, None if json_out in (None, "-") else Path(str(json_out))):
-        if out is not None and not out.absolute().parent.is_dir():
-            raise UsageError("there is no such folder", where=str(out.parent), hint="Make it, or name another")
+    check_folders(html_out, json_out)
     if resume is not None:
         _refuse_beside_resume(context)
         finished = _resumed(resume, store)
@@ -266,7 +261,7 @@ def _play(trial: Trial, run: Run, measured: Experiences, kept: Store | None) -> 
     with kept.held(run.id):
         recorder = Recorder(kept, run)
         if not _played(trial, recorder, recorder.done(trial.turns), measured):
-            typer.echo(f"Stopped. Go on with: assay chat run --resume {run.id}", err=True)
+            announce(f"Stopped. Go on with: assay chat run --resume {run.id}")
             raise typer.Exit(_INTERRUPTED)
         recorder.finish()
     return rebuilt(run, kept.answers(run.id)), run, measured
@@ -274,7 +269,7 @@ def _play(trial: Trial, run: Run, measured: Experiences, kept: Store | None) -> 
 
 def _played(trial: Trial, sink: Sink, done: set[Key], measured: Experiences) -> bool:
     """Play what is not done; whether it came to its end."""
-    with _progress(trial) as progress:
+    with conversation_progress(trial.cells) as progress:
         return _until_interrupted(trial.carry_out(sink, done=done, experience=measured, progress=progress))
 
 
@@ -302,70 +297,9 @@ def _experience(trial: Trial) -> Experiences:
     found = {}
     with World(seed=trial.seed) as world:
         for spec in trial.agents:
-            typer.echo(f"measuring developer experience: {spec.name} …", err=True)
+            announce(f"measuring developer experience: {spec.name} …")
             found[spec.name] = measure(spec.kind(), name=spec.name, world=world)
     return found
-
-
-@contextmanager
-def _progress(trial: Trial) -> Iterator[Any]:
-    """Counts and the time left, on standard error; a line now and then where that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _Lines()
-        return
-    columns = [
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    ]
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("conversations", total=trial.cells)
-
-        def told(progress: Progress) -> None:
-            failed = progress.counts["failed"]
-            words = f"conversations{f', {failed} turns failed' if failed else ''}"
-            bar.update(task, completed=progress.done, description=_starting(progress) or words)
-
-        yield told
-
-
-def _starting(progress: Progress) -> str:
-    return f"starting {progress.starting} …" if progress.starting else ""
-
-
-class _Lines:
-    """Progress as lines, for logs: now and then, with the time left as the pace so far tells it."""
-
-    def __init__(self) -> None:
-        self._began: tuple[float, int] | None = None
-        self._next = 0.0
-
-    def __call__(self, progress: Progress) -> None:
-        if progress.starting:
-            print(_starting(progress), file=sys.stderr)
-            return
-        now = time.monotonic()
-        if self._began is None:
-            self._began = (now, progress.done)
-        if now < self._next and progress.done < progress.total:
-            return
-        self._next = now + _SECONDS_BETWEEN_LINES
-        held = progress.done - self._began[1]
-        per_conversation = (now - self._began[0]) / held if held else None
-        left = ""
-        if per_conversation is not None and progress.done < progress.total:
-            left = f", about {per_conversation * (progress.total - progress.done):.0f} s left"
-        ended = ", ".join(f"{count} {status}" for status, count in sorted(progress.counts.items()))
-        turns = f" (turns: {ended})" if ended else ""
-        print(f"{progress.done}/{progress.total} conversations{turns}{left}", file=sys.stderr)
 
 
 def _opened(address: str | None) -> Store:
@@ -402,7 +336,6 @@ def show(
 
     beside = around(run)
     if json_out is not None:
-        from assay.cli.chat import write_json
         from assay.compare.overall import overall
 
         experience = {agent: one.to_json() for agent, one in measured.items()}
@@ -418,13 +351,11 @@ def show(
     if html_out is not None:
         from assay.report.html import agents as page
 
-        written = page.write(scores, html_out, **beside, comparisons=against_the_first(run, scores))
-        typer.echo(f"Written: {written}", err=True)
+        compared = against_the_first(run, scores)
+        write_file(html_out, lambda: page.write(scores, html_out, **beside, comparisons=compared))
     if stored:
         shown = run.name or run.id
-        typer.echo(
-            f"Kept as run {run.id}. See also: assay compare {shown}; assay runs export {shown} OUT.html", err=True
-        )
+        announce_run(run.id, see_also=(f"assay compare {shown}", f"assay runs export {shown} OUT.html"))
     if not any(answer.entries for answer in scores.answers):
         raise typer.Exit(1)
 
@@ -441,6 +372,6 @@ def _tell_unscored(scores: Scores) -> None:
         and not _FOLLOWS.fullmatch(answer.record.reason)
     )
     for (agent, status, reason), times in reasons.most_common(_MOST_REASONS):
-        typer.echo(f"{agent}: {times} {'turn' if times == 1 else 'turns'} {status}: {short(reason, 160)}", err=True)
+        announce(f"{agent}: {times} {'turn' if times == 1 else 'turns'} {status}: {short(reason, 160)}")
     if len(reasons) > _MOST_REASONS:
-        typer.echo(f"and {len(reasons) - _MOST_REASONS} more reasons; the page and the JSON have them all", err=True)
+        announce(f"and {len(reasons) - _MOST_REASONS} more reasons; the page and the JSON have them all")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli import agents
-from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep, tell
+from assay.cli._output import announce_run, write_file, write_json
+from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def score(
     if html_out is not None:
         from assay.report.html import chat as page
 
-        typer.echo(f"Written: {page.write(scores, html_out)}", err=True)
-    tell(run_id)
+        write_file(html_out, lambda: page.write(scores, html_out))
+    announce_run(run_id)
     if json_out != "-":
         from rich.console import Console
 
@@ -86,18 +87,3 @@ def _run(scores: Scores, file: Path, name: str, tags: list[str]) -> Run:
     from assay.store.recording import chat_run, command_line
 
     return chat_run(scores, file, command=command_line(), name=name, tags=tags)
-
-
-def write_json(data: dict[str, Any], out: str) -> None:
-    """Write scores as JSON to a file, or to standard output for '-'."""
-    import json
-
-    # Half a surrogate pair has no bytes; its escape is what JSON would write anyway.
-    text = (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
-    if out == "-":
-        typer.echo(text, nl=False)
-        return
-    try:
-        Path(out).write_bytes(text)
-    except OSError as error:
-        raise UsageError(f"the scores cannot be written: {error.strerror}", where=out) from error

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay import __version__
+from assay.cli._output import announce, note, write_file, write_json, write_text
 from assay.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
@@ -66,22 +67,27 @@ def compare(
     comparisons = [run(a, b, margin=margins, seed=seed, full=full) for a, b in pairs]
     outcomes = gates.check(comparisons)
     failures = [outcome for outcome in outcomes if outcome.failure]
-    for note in dict.fromkeys(note for comparison in comparisons for note in comparison.notes):
-        print(f"note: {note}", file=sys.stderr)
+    for text in dict.fromkeys(text for comparison in comparisons for text in comparison.notes):
+        note(text)
     if junit is not None:
         from assay.report.export.junit import junit as as_junit
 
-        _write(junit, as_junit(outcomes))
+        write_text(as_junit(outcomes), junit)
     if markdown is not None:
         from assay.report.export.markdown import markdown as as_markdown
 
-        _write(markdown, as_markdown(comparisons, failures))
+        write_text(as_markdown(comparisons, failures), markdown)
     if html is not None:
         from assay.report.html.compare import write
 
-        print(f"report: {write(comparisons, html)}", file=sys.stderr)
+        write_file(html, lambda: write(comparisons, html))
     if json is not None:
-        _write_json([comparison.to_json() for comparison in comparisons], [f.failure for f in failures], json)
+        content = {
+            "assay": __version__,
+            "comparisons": [comparison.to_json() for comparison in comparisons],
+            "failures": [outcome.failure for outcome in failures],
+        }
+        write_json(content, json)
     if json != "-":
         from rich.console import Console
 
@@ -90,7 +96,7 @@ def compare(
         Console().print(table(comparisons))
     for failed in failures:
         side = f"{failed.comparison.candidate.label}: " if len(comparisons) > 1 else ""
-        print(f"assay: gate: {side}{failed.failure}", file=sys.stderr)
+        announce(f"assay: gate: {side}{failed.failure}")
     if failures:
         raise typer.Exit(1)
 
@@ -158,23 +164,3 @@ def _margins(given: list[str] | None) -> Margin:
 
 def _calls(given: list[str] | None) -> list[str]:
     return [call.strip() for text in given or [] for call in text.split(",")]
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write: {error.strerror}", where=str(path)) from error
-
-
-def _write_json(comparisons: list[dict[str, object]], failures: list[str], target: str) -> None:
-    import json
-
-    from assay import __version__
-
-    content = {"assay": __version__, "comparisons": comparisons, "failures": failures}
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    if target == "-":
-        print(text)
-    else:
-        _write(Path(target), text + "\n")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep, tell
+from assay.cli._output import announce_run, byte_progress, note, write_file, write_json
+from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,7 +117,7 @@ def evaluate(
 
     both = _mapping(column)
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
-    with _progress() as progress:
+    with byte_progress() as progress:
         report = run(
             predicted,
             truth,
@@ -138,14 +136,14 @@ def evaluate(
             progress=progress,
         )
     for warning in report.warnings:
-        print(f"note: {warning}", file=sys.stderr)
+        note(warning)
     # Before anything else is written: what took hours to score must not be lost to a wrong path.
     run_id = None if no_store else keep(lambda: _run(report, predicted, truth, name, tag or []), store)
     if html is not None:
-        print(f"report: {report.html(html)}", file=sys.stderr)
+        write_file(html, lambda: report.html(html))
     if json is not None:
-        _write_json(report.to_json(), json)
-    tell(run_id)
+        write_json(report.to_json(), json)
+    announce_run(run_id)
     if json != "-":
         from rich.console import Console
 
@@ -190,11 +188,11 @@ def decode(
     from assay.report.terminal import events as terminal
 
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
-    with _progress() as progress:
+    with byte_progress() as progress:
         follow = (lambda done, total: progress("events", done, total)) if progress else None
         found = describe(file, Reading(codec, _mapping(column), rows=rows, progress=follow), first=events)  # type: ignore[arg-type]
     if json is not None:
-        _write_json(found.to_json(), json)
+        write_json(found.to_json(), json)
     if json != "-":
         Console().print(terminal.description(found))
 
@@ -242,43 +240,3 @@ def _mapping(given: list[str] | None) -> dict[str, str]:
             raise UsageError(f"'{text}' is not a mapping of columns", hint="Write OURS=THEIRS, e.g. text=generated")
         pairs[ours] = theirs
     return pairs
-
-
-def _write_json(content: object, target: str) -> None:
-    import json
-
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    if target == "-":
-        print(text)
-        return
-    try:
-        Path(target).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"the JSON cannot be written: {error.strerror}", where=target) from error
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """A bar with rate and time left on a terminal; nothing otherwise."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def follow(name: str, done: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name)
-            bar.update(tasks[name], completed=done, total=total)
-
-        yield follow

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli._output import announce, note, write_file, write_json, write_text
 from assay.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def list_runs(
     if json is not None:
         from assay.report.runs import header
 
-        _write_json([header(entry) for entry in found], json)
+        write_json([header(entry) for entry in found], json)
         return
     from rich.console import Console
 
@@ -64,7 +65,7 @@ def list_runs(
     if found:
         Console().print(pages.listing(found))
     else:
-        print(f"no runs in {where}", file=sys.stderr)
+        announce(f"no runs in {where}")
 
 
 @app.command()
@@ -108,13 +109,11 @@ def export(
         entry = opened.describe(run)
         loaded, answers = opened.load(entry.run.id), opened.answers(entry.run.id)
     if chosen == "json":
-        _write_json(pages.to_json(entry, loaded, answers), out)
+        write_json(pages.to_json(entry, loaded, answers), out)
     elif chosen == "html":
-        _written(out, lambda: Path(out).write_text(pages.to_html(loaded, answers), encoding="utf-8"))
+        write_text(pages.to_html(loaded, answers), out)
     else:
-        _written(out, lambda: pages.to_parquet(loaded, answers, out))
-    if out != "-":
-        print(f"written: {out}", file=sys.stderr)
+        write_file(out, lambda: pages.to_parquet(loaded, answers, out))
 
 
 @app.command()
@@ -132,7 +131,7 @@ def delete(
             if not yes and not _agreed(f"Delete run {label} of {entry.run.created}?"):
                 continue
             opened.delete(entry.run.id)
-            print(f"deleted: {label}", file=sys.stderr)
+            announce(f"Deleted: {label}")
 
 
 @app.command()
@@ -151,7 +150,7 @@ def tag(
 
 
 def keep(make: Callable[[], Run], store: str | None, *, answers: Any = ()) -> str | None:
-    """Store a run; gives its id, to be told with `tell` once everything else has gone well.
+    """Store a run; gives its id, to be announced once everything else has gone well.
 
     A store that was asked for and fails is an error. The default one is a service to the user: that it fails is told,
     and the evaluation goes on.
@@ -166,14 +165,8 @@ def keep(make: Callable[[], Run], store: str | None, *, answers: Any = ()) -> st
     except AssayError as error:
         if store or os.environ.get(VARIABLE):
             raise
-        print(f"note: the run was not stored: {error}", file=sys.stderr)
+        note(f"the run was not stored: {error}")
         return None
-
-
-def tell(run_id: str | None) -> None:
-    """Say which run was stored, if one was."""
-    if run_id is not None:
-        print(f"run: {run_id}", file=sys.stderr)
 
 
 def _opened(address: str | None) -> Store:
@@ -186,20 +179,3 @@ def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("nobody is here to be asked", hint="Give --yes to delete without a question")
     return typer.confirm(question, err=True)
-
-
-def _write_json(content: object, out: str) -> None:
-    import json
-
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    if out == "-":
-        print(text)
-    else:
-        _written(out, lambda: Path(out).write_text(text + "\n", encoding="utf-8"))
-
-
-def _written(out: str, write: Callable[[], object]) -> None:
-    try:
-        write()
-    except OSError as error:
-        raise UsageError(f"the run cannot be written: {error.strerror or error}", where=out) from error

@@ -1,0 +1,197 @@
+"""What every command writes in the same way: JSON, other files, progress, notes and the closing lines.
+
+Results go to standard output, everything else to standard error. This module does not know what a command computes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.chat.running.runner import Progress
+
+_INDENT = 2
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def write_json(content: object, target: str | Path) -> None:
+    """Write JSON to a file, or to standard output if the target is '-'. NaN and infinities become null."""
+    import json
+
+    def dumps(value: object) -> str:
+        return json.dumps(value, indent=_INDENT, ensure_ascii=False, allow_nan=False)
+
+    try:
+        text = dumps(content)
+    except ValueError:
+        text = dumps(_finite(content))
+    write_text(text + "\n", target)
+
+
+def write_text(text: str, target: str | Path) -> None:
+    """Write text to a file, or to standard output if the target is '-'."""
+    # Half a surrogate pair cannot be encoded; inside JSON its escape has the same meaning.
+    content = text.encode("utf-8", "backslashreplace")
+    if str(target) == "-":
+        # Bytes, if the stream takes them: a terminal that is not set to UTF-8 must not end the command.
+        binary = getattr(sys.stdout, "buffer", None)
+        if binary is None:
+            sys.stdout.write(content.decode("utf-8"))
+        else:
+            sys.stdout.flush()
+            binary.write(content)
+        sys.stdout.flush()
+    else:
+        write_file(target, lambda: Path(target).write_bytes(content))
+
+
+def write_file(target: str | Path, write: Callable[[], object]) -> None:
+    """Write a file by calling `write`, and announce it. Raises UsageError if it cannot be written."""
+    try:
+        write()
+    except OSError as error:
+        raise UsageError(f"cannot write the file: {error.strerror or error}", where=str(target)) from error
+    announce(f"Written: {target}")
+
+
+def check_folders(*targets: str | Path | None) -> None:
+    """Raise UsageError if a target's folder does not exist, before hours of work are lost to a wrong path."""
+    for target in targets:
+        if target is None or str(target) == "-":
+            continue
+        folder = Path(target).absolute().parent
+        if not folder.is_dir():
+            raise UsageError("the folder does not exist", where=str(Path(target).parent), hint="Create it first")
+
+
+def _finite(value: Any) -> Any:
+    """The same value with None in place of NaN and infinities."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_finite(item) for item in value]
+    return value
+
+
+# --- lines on standard error ----------------------------------------------------------------------------------------
+
+
+def announce(line: str) -> None:
+    """Print one line on standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """Print something that changes how the results are to be read."""
+    announce(f"note: {text}")
+
+
+def announce_run(run_id: str | None, *, see_also: Sequence[str] = ()) -> None:
+    """Say under which id the run was stored, if it was, and which commands show more of it."""
+    if run_id is not None:
+        announce(f"Kept as run {run_id}." + (f" See also: {'; '.join(see_also)}" if see_also else ""))
+
+
+# --- progress -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def byte_progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """A bar for each input with rate and time left, if standard error is a terminal; otherwise nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def update(name: str, done: int, total: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name)
+            bar.update(tasks[name], completed=done, total=total)
+
+        yield update
+
+
+@contextmanager
+def conversation_progress(total: int) -> Iterator[Callable[[Progress], None]]:
+    """A bar that counts conversations, if standard error is a terminal; otherwise a line every few seconds."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _ProgressLines()
+        return
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    ]
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("conversations", total=total)
+
+        def update(progress: Progress) -> None:
+            failed = progress.counts["failed"]
+            words = f"conversations{f', {failed} turns failed' if failed else ''}"
+            bar.update(task, completed=progress.done, description=_starting(progress) or words)
+
+        yield update
+
+
+class _ProgressLines:
+    """Progress as lines for logs: one every few seconds, with the time left at the pace so far."""
+
+    def __init__(self) -> None:
+        self._start: tuple[float, int] | None = None
+        self._next_line_at = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.starting:
+            announce(_starting(progress))
+            return
+        now = time.monotonic()
+        if self._start is None:
+            self._start = (now, progress.done)
+        if now < self._next_line_at and progress.done < progress.total:
+            return
+        self._next_line_at = now + _SECONDS_BETWEEN_LINES
+        finished = progress.done - self._start[1]
+        seconds_each = (now - self._start[0]) / finished if finished else None
+        left = ""
+        if seconds_each is not None and progress.done < progress.total:
+            left = f", about {seconds_each * (progress.total - progress.done):.0f} s left"
+        ended = ", ".join(f"{count} {status}" for status, count in sorted(progress.counts.items()))
+        turns = f" (turns: {ended})" if ended else ""
+        announce(f"{progress.done}/{progress.total} conversations{turns}{left}")
+
+
+def _starting(progress: Progress) -> str:
+    return f"starting {progress.starting} …" if progress.starting else ""
