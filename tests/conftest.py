@@ -31,3 +31,19 @@ def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["ASSAY_STORE"]
     else:
         os.environ["ASSAY_STORE"] = before
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put modules with long tests first, so that no worker begins one when the others are about to finish.
+
+    A module stays in one piece: its fixtures are made once, by the worker that runs all of it.
+    """
+    first: dict[str, int] = {}
+    for item in items:
+        rank = next((at for at, name in enumerate(("frameworks", "slow")) if item.get_closest_marker(name)), 2)
+        first[_module(item)] = min(rank, first.get(_module(item), rank))
+    items.sort(key=lambda item: first[_module(item)])
+
+
+def _module(item: pytest.Item) -> str:
+    return item.nodeid.split("::")[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command import assay_command
 from typer.testing import CliRunner
 
 from assay import __version__
@@ -22,14 +23,18 @@ NUMBERS = (int, float, type(None))
 
 
 def run(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The real command, in a process of its own, as wide as a terminal of 80 columns."""
+    """The command in this process, as wide as a terminal of 80 columns."""
+    return assay_command(*arguments, cwd=cwd, environment={**os.environ, "COLUMNS": "80", **environment})
+
+
+def process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "assay.cli", *map(str, arguments)],
         capture_output=True,
         text=True,
         encoding="utf-8",
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **environment},
+        env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
         timeout=180,
         check=False,
     )
@@ -61,7 +66,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_json_on_standard_output_is_json_and_nothing_else(files: tuple[Path, Path]) -> None:
-    done = run("events", "eval", *files, "--json", "-", "--reps", "50")
+    done = process("events", "eval", *files, "--json", "-", "--reps", "50")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["assay"] == __version__

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command import assay_command
 
 from assay.chat.agents import AGENTS
 from assay.chat.suites import load_suite
@@ -28,21 +29,31 @@ def environment(store: Path, **more: str) -> dict[str, str]:
     """As on a user's machine, with the guard in every process and no key at all."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI", "OPENWEATHER"))}
     return clean | {
-        "PYTHONPATH": str(GUARD),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(GUARD), os.environ.get("PYTHONPATH")])),
         "ASSAY_SOCKET_LOG": str(store.with_suffix(".sockets")),
         "ASSAY_STORE": str(store),
         **more,
     }
 
 
-def assay(store: Path, *words: str, check: bool = True, timeout: float = 900) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def assay(store: Path, *words: str, check: bool = True, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The command in this process; agents are in processes of their own all the same."""
+    done = assay_command(*words, environment=environment(store), cwd=cwd)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+def started(
+    store: Path, *words: str, output: int = subprocess.DEVNULL, cwd: Path | None = None
+) -> subprocess.Popen[str]:
+    """The command in a process of its own, which can be watched, interrupted and killed."""
+    return subprocess.Popen(
         [sys.executable, "-m", "assay.cli", *words],
         env=environment(store),
-        capture_output=True,
+        cwd=cwd,
+        stdout=output,
+        stderr=output,
         text=True,
-        check=check,
-        timeout=timeout,
     )
 
 
@@ -73,8 +84,11 @@ def outside(store: Path) -> list[str]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole suite on all five frameworks, once."""
     store = tmp_path_factory.mktemp("whole") / "runs.db"
-    done = assay(store, "chat", "run", "--no-experience", "--name", "whole", "--json", str(store.with_suffix(".json")))
-    assert "overall" in done.stdout.lower()
+    words = ("chat", "run", "--no-experience", "--name", "whole", "--json", str(store.with_suffix(".json")))
+    with started(store, *words, output=subprocess.PIPE) as process:
+        told, complaint = process.communicate(timeout=900)
+    assert process.returncode == 0, complaint
+    assert "overall" in told.lower()
     return store
 
 
@@ -121,53 +135,54 @@ def test_spans_and_frameworks_agree_on_every_turn(whole: Path) -> None:
             assert record["own_tokens"] == record["input_tokens"] + record["output_tokens"], key
 
 
+def part_of(whole: Path, agents: tuple[str, ...], limit: int) -> dict[tuple[str, str, int, int], Any]:
+    """What the whole run says of these agents in the scenarios that a run with this limit has."""
+    chosen = {scenario.id for scenario in load_suite("weather").select(limit=limit).scenarios}
+    return {key: said for key, said in contents(whole).items() if key[0] in agents and key[1] in chosen}
+
+
 def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_path: Path) -> None:
+    # Again in another order, with several conversations at a time, and without the other scenarios: every kind of
+    # scenario on every framework.
     store = tmp_path / "again.db"
-    done = assay(store, "chat", "run", "--no-experience", "--jobs", "3")
+    kinds = len(load_suite("weather").kinds)
+    done = assay(store, "chat", "run", "--no-experience", "--jobs", "3", "--limit", str(kinds))
     assert "Up to 3 conversations were held at a time" in " ".join(done.stdout.split())
-    first, second = contents(whole), contents(store)
+    first, second = part_of(whole, FIVE, kinds), contents(store)
+    assert len(second) >= 5 * kinds
     assert first.keys() == second.keys()
     differing = [key for key in first if first[key] != second[key]]
     assert differing == []
 
 
-def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    words = ("chat", "run", "--no-experience", "--agents", "agent-framework,pydantic-ai", "--limit", "15")
-    undisturbed, killed = tmp_path / "undisturbed.db", tmp_path / "killed.db"
-    assay(undisturbed, *words)
-    with subprocess.Popen(
-        [sys.executable, "-m", "assay.cli", *words],
-        env=environment(killed),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(whole: Path, tmp_path: Path) -> None:
+    agents, limit = ("agent-framework", "pydantic-ai"), 15
+    killed = tmp_path / "killed.db"
+    undisturbed = part_of(whole, agents, limit)
+    words = ("chat", "run", "--no-experience", "--agents", ",".join(agents), "--limit", str(limit))
+    with started(killed, *words) as process:
         _wait_for_turns(killed, 12)
         process.send_signal(signal.SIGKILL)
     before = _kept(killed)
-    assert 0 < len(before) < len(contents(undisturbed))
+    assert 0 < len(before) < len(undisturbed)
     told = assay(killed, "chat", "run", "--resume", "@unfinished").stderr
     assert "conversations" in told
-    assert contents(killed) == contents(undisturbed)
+    assert contents(killed) == undisturbed
     # What was whole is as it was, times and all: it was not done again.
     after = _kept(killed)
     turns = {scenario.id: len(scenario.turns) for scenario in load_suite("weather").scenarios}
     counts = Counter(key[:3] for key in before)
-    whole = [key for key in before if counts[key[:3]] == turns[key[1]]]
-    assert whole
-    assert [before[key] for key in whole] == [after[key] for key in whole]
+    finished = [key for key in before if counts[key[:3]] == turns[key[1]]]
+    assert finished
+    assert [before[key] for key in finished] == [after[key] for key in finished]
     [run] = open_store(killed).list()
     assert run.complete
 
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     store = tmp_path / "stopped.db"
-    with subprocess.Popen(
-        [sys.executable, "-m", "assay.cli", "chat", "run", "--no-experience", "--agents", "agent-framework"],
-        env=environment(store),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    words = ("chat", "run", "--no-experience", "--agents", "agent-framework")
+    with started(store, *words, output=subprocess.PIPE) as process:
         _wait_for_turns(store, 3)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
@@ -185,12 +200,11 @@ def test_an_agent_that_is_not_installed_is_skipped_with_the_command_that_install
     hidden = tmp_path / "hidden"
     (hidden / "agents").mkdir(parents=True)
     (hidden / "agents" / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'agents'\")\n")
-    subprocess.run(
-        [sys.executable, "-m", "assay.cli", "chat", "run", "--no-experience", "--agents", "openai-agents,pydantic-ai",
-         "--limit", "3"],
-        env=environment(store) | {"PYTHONPATH": os.pathsep.join([str(GUARD), str(hidden)])},
-        check=True, capture_output=True, timeout=300,
-    )  # fmt: skip
+    surroundings = environment(store)
+    surroundings["PYTHONPATH"] = os.pathsep.join([str(hidden), surroundings["PYTHONPATH"]])
+    words = ("chat", "run", "--no-experience", "--agents", "openai-agents,pydantic-ai", "--limit", "3")
+    done = assay_command(*words, environment=surroundings)
+    assert done.returncode == 0, done.stderr
     ended = {(agent, record["status"]) for (agent, *_), (*_, record) in contents(store).items()}
     assert ended == {("openai-agents", "skipped"), ("pydantic-ai", "scored")}
     reasons = {record["reason"] for (agent, *_), (*_, record) in contents(store).items() if agent == "openai-agents"}
@@ -254,12 +268,14 @@ def test_a_wrong_call_is_told_in_a_sentence(tmp_path: Path, words: list[str], to
 def test_a_real_model_by_address_takes_the_place_of_the_embedded_one(tmp_path: Path) -> None:
     store = tmp_path / "real.db"
     with World(seed=1) as elsewhere:
-        done = subprocess.run(
-            [sys.executable, "-m", "assay.cli", "chat", "run", "--no-experience", "--agents", "pydantic-ai",
-             "--model", "some-model", "--scenarios", "current-helsinki,failure-model-error"],
-            env=environment(store, OPENAI_BASE_URL=elsewhere.model_url, OPENAI_API_KEY="not-to-be-kept-anywhere"),
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+        done = assay_command(
+            *("chat", "run", "--no-experience", "--agents", "pydantic-ai", "--model", "some-model"),
+            *("--scenarios", "current-helsinki,failure-model-error"),
+            environment=environment(
+                store, OPENAI_BASE_URL=elsewhere.model_url, OPENAI_API_KEY="not-to-be-kept-anywhere"
+            ),
+        )
+    assert done.returncode == 0, done.stderr
     ended = {scenario: record for (_, scenario, *_), (*_, record) in contents(store).items()}
     assert ended["current-helsinki"]["status"] == "scored"
     assert ended["current-helsinki"]["model_calls"] == 2
@@ -273,38 +289,38 @@ def test_a_real_model_by_address_takes_the_place_of_the_embedded_one(tmp_path: P
 def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -> None:
     (tmp_path / "my_bot.py").write_text("def answer(message):\n    raise LookupError('no key')\n")
     words = ("chat", "run", "--agents", "mine=my_bot:answer,other=my_bot:missing", "--limit", "2", "--no-experience")
-    done = subprocess.run(
-        [sys.executable, "-m", "assay.cli", *words],
-        env=environment(tmp_path / "runs.db"),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = assay_command(*words, environment=environment(tmp_path / "runs.db"), cwd=tmp_path)
     assert done.returncode == 1
     assert "mine: 2 turns failed: LookupError: no key" in done.stderr
     assert "other: 2 turns failed: 'my_bot' has no 'missing'" in done.stderr
 
 
 def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Path) -> None:
-    store = tmp_path / "named.db"
-    words = ("chat", "run", "--no-experience", "--agents", "agent-framework", "--limit", "70", "--name", "mine")
-    with subprocess.Popen(
-        [sys.executable, "-m", "assay.cli", *words],
-        env=environment(store),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        _wait_for_turns(store, 2)
+    store, held = tmp_path / "named.db", tmp_path / "held"
+    # An agent that is held up after two answers, so that the first run is sure to be going on still.
+    (tmp_path / "my_bot.py").write_text(
+        "import pathlib, time\n"
+        "asked = []\n"
+        "def answer(message):\n"
+        "    asked.append(message)\n"
+        f"    while len(asked) > 2 and pathlib.Path({str(held)!r}).exists(): time.sleep(0.02)\n"
+        "    return 'I cannot say.'\n",
+        encoding="utf-8",
+    )
+    held.touch()
+    words = ("chat", "run", "--no-experience", "--agents", "mine=my_bot:answer", "--limit", "5", "--name", "mine")
+    with started(store, *words, cwd=tmp_path) as process:
+        _wait_for_turns(store, 1)
         second = assay(store, "chat", "run", "--resume", "mine", check=False)
         assert second.returncode == 2
         assert "another process is filling run" in second.stderr
         assert process.poll() is None
         process.send_signal(signal.SIGKILL)
+    held.unlink()
     with open_store(store) as opened:
         [run] = opened.list()
         assert not run.complete
-    assert assay(store, "chat", "run", "--resume", "mine").returncode == 0
+    assert assay(store, "chat", "run", "--resume", "mine", cwd=tmp_path).returncode == 0
 
 
 def _kept(store: Path) -> dict[tuple[str, str, int, int], Any]:

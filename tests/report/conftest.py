@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.report import browser as browsers
 
 from assay.report.charts import CATEGORIES
 
 MODELS = ("baseline-3b", "tuned-3b")
 Rows = list[dict[str, Any]]
 Arguments = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[browsers.Browser]:
+    """A browser for every page that is tested; needed if ASSAY_REQUIRE_BROWSER is set."""
+    if browsers.CHROMIUM is None:
+        if os.environ.get("ASSAY_REQUIRE_BROWSER"):
+            pytest.fail("ASSAY_REQUIRE_BROWSER is set and there is no chromium", pytrace=False)
+        pytest.skip("needs chromium")
+    with browsers.running() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

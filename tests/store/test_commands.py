@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.command import assay_command
 from tests.store.conftest import some_run
 
 from assay.store import default_address, open_store
@@ -30,14 +31,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def assay(*words: object, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "ASSAY_STORE"} | variables
-    return subprocess.run(
-        [sys.executable, "-m", "assay.cli", *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
+    return assay_command(*words, cwd=cwd, environment=environment)
 
 
 def test_an_evaluation_is_stored_listed_shown_exported_tagged_and_deleted(data: Path, tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
-from tests.report.html.test_browser import CHROMIUM, DARK, LIGHT, opened
+from tests.report.browser import CHARTS, DARK, LIGHT, Browser
 
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import OPENING, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
 from assay.report.html.agents import write
 from assay.report.html.agents.standing import made_of, range_words, sentence, shown
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+pytestmark = pytest.mark.browser
 
 HOSTILE_AGENTS = tuple(f"{text} {agent}" for text, agent in zip(HOSTILE, AGENTS, strict=False))
 
@@ -62,14 +62,16 @@ onload = async () => {
 """
 
 
-def tried(page: Path, steps: list[dict[str, Any]], *, width: int = 1200) -> tuple[list[dict[str, Any]], int]:
+def tried(
+    browser: Browser, page: Path, steps: list[dict[str, Any]], *, width: int = 1200
+) -> tuple[list[dict[str, Any]], int]:
     """What the page says at first and after each step, and how wide it is; the console must stay silent."""
     frame = page.with_suffix(".frame.html")
     script = f"const STEPS = {json.dumps(steps)};{_TRY}"
     frame.write_text(
         f'<iframe src="{page.name}" width="{width}" height="900"></iframe><script>{script}</script>', encoding="utf-8"
     )
-    dom, console = opened(frame, page.parent / "profile")
+    dom, console = browser.opened(frame, done="document.body.dataset.seen")
     assert console == []
     (seen,) = re.findall(r'data-seen="([^"]*)"', dom)
     (wide,) = re.findall(r'data-width="(\d+)"', dom)
@@ -127,10 +129,10 @@ def plausible() -> Scores:
     return scores(scenarios=16, repetitions=2)
 
 
-def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path) -> None:
+def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path, browser: Browser) -> None:
     found = overall(plausible)
     steps = moves(found)
-    seen, _ = tried(write(plausible, tmp_path / "page.html"), [step for step, _ in steps])
+    seen, _ = tried(browser, write(plausible, tmp_path / "page.html"), [step for step, _ in steps])
     wanted = [OPENING, *(weights for _, weights in steps)]
     for saw, weights in zip(seen, wanted, strict=True):
         for field, value in expected(found.means, weights).items():
@@ -146,13 +148,13 @@ def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path)
     assert seen[1]["pressed"] == []
 
 
-def test_a_tie_is_one_in_the_script_too(plausible: Scores, tmp_path: Path) -> None:
+def test_a_tie_is_one_in_the_script_too(plausible: Scores, tmp_path: Path, browser: Browser) -> None:
     alike = [answer for answer in plausible.answers if answer.agent == "google-adk"]
     twins = (*alike, *(replace(answer, agent="twin") for answer in alike))
     given = Scores(twins, plausible.metrics, plausible.seed)
     found = overall(given)
     assert found.standing.winners == ("google-adk", "twin")
-    seen, _ = tried(write(given, tmp_path / "page.html"), [{"set": {'[data-criterion="1"]': 3}}])
+    seen, _ = tried(browser, write(given, tmp_path / "page.html"), [{"set": {'[data-criterion="1"]': 3}}])
     weights = Weights(dict(OPENING.criteria) | {found.means.criteria[1].name: 3})
     for saw, set_ in zip(seen, (OPENING, weights), strict=True):
         for field, value in expected(found.means, set_).items():
@@ -160,24 +162,24 @@ def test_a_tie_is_one_in_the_script_too(plausible: Scores, tmp_path: Path) -> No
     assert "tie for first" in seen[1]["sentence"]
 
 
-def test_hostile_text_runs_nowhere_and_fits_a_phone(tmp_path: Path) -> None:
+def test_hostile_text_runs_nowhere_and_fits_a_phone(tmp_path: Path, browser: Browser) -> None:
     given = scores(HOSTILE_AGENTS, scenarios=12, repetitions=2, hostile=True)
     page = write(given, tmp_path / "page.html", experience=experience(HOSTILE_AGENTS), notes=HOSTILE, suite=HOSTILE[4])
-    seen, width = tried(page, [{"set": {'[data-criterion="9"]': 0}}], width=390)
+    seen, width = tried(browser, page, [{"set": {'[data-criterion="9"]': 0}}], width=390)
     assert width == 390
     means = overall(given).means
     assert (
         seen[1]["sentence"]
         == expected(means, Weights(dict(OPENING.criteria) | {means.criteria[9].name: 0}))["sentence"]
     )
-    dom, console = opened(page, tmp_path / "second", scheme=DARK)
+    dom, console = browser.opened(page, scheme=DARK, done=CHARTS)
     assert console == []
     assert "<title>5 agents side by side</title>" in dom
     assert re.search(r'<html[^>]* data-charts="done"', dom)
     assert "data-error" not in re.sub(r"<script\b.*?</script>", "", dom, flags=re.DOTALL)
 
 
-def test_a_link_opens_what_it_leads_to(plausible: Scores, tmp_path: Path) -> None:
+def test_a_link_opens_what_it_leads_to(plausible: Scores, tmp_path: Path, browser: Browser) -> None:
     page = write(plausible, tmp_path / "page.html")
     frame = tmp_path / "frame.html"
     frame.write_text(
@@ -188,7 +190,7 @@ def test_a_link_opens_what_it_leads_to(plausible: Scores, tmp_path: Path) -> Non
         "document.body.dataset.others = page.querySelectorAll('details.scenario[open]').length; };</script>",
         encoding="utf-8",
     )
-    dom, console = opened(frame, tmp_path / "profile", scheme=LIGHT)
+    dom, console = browser.opened(frame, scheme=LIGHT, done="document.body.dataset.others")
     assert console == []
     assert 'data-open="true"' in dom
     assert 'data-others="1"' in dom

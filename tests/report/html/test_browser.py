@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.browser import CHARTS, DARK, LIGHT, Browser
 
 from assay.report.html.figures import Figures
 from assay.report.html.page import document
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HOSTILE = "</script><script>document.title='taken'</script> \u2028 <img src=x onerror=\"document.title='taken'\">"
-LIGHT, DARK = 1, 0
 
-if CHROMIUM is None and os.environ.get("ASSAY_REQUIRE_BROWSER"):
-    pytest.fail("ASSAY_REQUIRE_BROWSER is set and there is no chromium", pytrace=False)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+pytestmark = pytest.mark.browser
 
 Arguments = Callable[..., dict[str, dict[str, Any]]]
-
-
-def opened(path: Path, folder: Path, *, width: int = 1280, scheme: int = LIGHT) -> tuple[str, list[str]]:
-    """The page's elements after its scripts have run, and what the console said."""
-    finished = subprocess.run(
-        [
-            str(CHROMIUM),
-            *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-            *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
-            *("--allow-file-access-from-files", "--hide-scrollbars"),
-            *("--enable-logging=stderr", f"--user-data-dir={folder}", f"--window-size={width},900"),
-            f"--blink-settings=preferredColorScheme={scheme}",
-            *("--virtual-time-budget=30000", "--dump-dom", path.as_uri()),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=True,
-    )
-    return finished.stdout, [line for line in finished.stderr.splitlines() if "CONSOLE" in line]
 
 
 def written(path: Path, arguments: Arguments, *models: str, broken: bool = False) -> tuple[Path, Figures]:
@@ -59,10 +33,10 @@ def written(path: Path, arguments: Arguments, *models: str, broken: bool = False
     ("models", "scheme"), [(("one",), DARK), (("one", "two"), LIGHT), ((HOSTILE, "a much longer name " * 4), LIGHT)]
 )
 def test_every_chart_is_drawn_and_the_console_is_silent(
-    models: tuple[str, ...], scheme: int, tmp_path: Path, arguments: Arguments
+    models: tuple[str, ...], scheme: str, tmp_path: Path, arguments: Arguments, browser: Browser
 ) -> None:
     path, figures = written(tmp_path / "report.html", arguments, *models)
-    dom, console = opened(path, tmp_path / "profile", scheme=scheme)
+    dom, console = browser.opened(path, scheme=scheme, done=CHARTS)
     assert console == []
     assert re.search(r'<html[^>]* data-charts="done"', dom)
     assert "data-error" not in re.sub(r"<script\b.*?</script>", "", dom, flags=re.DOTALL)
@@ -76,31 +50,31 @@ def test_every_chart_is_drawn_and_the_console_is_silent(
     assert dom.count('role="graphics-document"') == sum(map(len, figures.charts.values()))
 
 
-def test_the_policy_stops_what_a_caller_forgot_to_escape(tmp_path: Path) -> None:
+def test_the_policy_stops_what_a_caller_forgot_to_escape(tmp_path: Path, browser: Browser) -> None:
     path = tmp_path / "report.html"
     path.write_text(document(title="untouched", lead="", body=HOSTILE), encoding="utf-8")
-    dom, _ = opened(path, tmp_path / "profile")
+    dom, _ = browser.opened(path)
     assert "<title>untouched</title>" in dom
 
 
-def test_the_charts_follow_the_scheme(tmp_path: Path, arguments: Arguments) -> None:
+def test_the_charts_follow_the_scheme(tmp_path: Path, arguments: Arguments, browser: Browser) -> None:
     path, _ = written(tmp_path / "report.html", arguments)
     backgrounds = [
-        re.findall(r'<svg [^>]*background-color: ([^;"]*)', opened(path, tmp_path / str(scheme), scheme=scheme)[0])
+        re.findall(r'<svg [^>]*background-color: ([^;"]*)', browser.opened(path, scheme=scheme, done=CHARTS)[0])
         for scheme in (LIGHT, DARK)
     ]
     assert set(backgrounds[0]) == {"rgb(255, 255, 255)"}
     assert set(backgrounds[1]) == {"rgb(20, 23, 27)"}
 
 
-def test_a_chart_that_cannot_be_drawn_says_so(tmp_path: Path, arguments: Arguments) -> None:
+def test_a_chart_that_cannot_be_drawn_says_so(tmp_path: Path, arguments: Arguments, browser: Browser) -> None:
     path, _ = written(tmp_path / "report.html", arguments, broken=True)
-    dom, _ = opened(path, tmp_path / "profile")
+    dom, _ = browser.opened(path, done=CHARTS)
     assert re.search(r'data-chart="comparability"[^>]* data-error="[^"]+"', dom)
     assert "This chart could not be drawn" in dom
 
 
-def test_nothing_is_wider_than_a_phone(tmp_path: Path, arguments: Arguments) -> None:
+def test_nothing_is_wider_than_a_phone(tmp_path: Path, arguments: Arguments, browser: Browser) -> None:
     path, _ = written(tmp_path / "report.html", arguments, "one", "a-name-without-a-break-" * 5)
     # A window of a headless browser cannot be as narrow as a phone; a frame can.
     frame = tmp_path / "phone.html"
@@ -111,6 +85,6 @@ def test_nothing_is_wider_than_a_phone(tmp_path: Path, arguments: Arguments) -> 
         "document.body.dataset.width = inside.scrollWidth; };</script>",
         encoding="utf-8",
     )
-    dom, console = opened(frame, tmp_path / "profile")
+    dom, console = browser.opened(frame, done="document.body.dataset.width")
     assert console == []
     assert 'data-width="390"' in dom

@@ -1,0 +1,161 @@
+"""One real browser for many pages: Chromium without a window, spoken to through its DevTools pipe.
+
+Starting it takes seconds and opening a page takes a fraction of one. Each page is opened in a browsing context of its
+own (no storage, cache or window in common with another page), and is closed once it has been read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import selectors
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+LIGHT, DARK = "light", "dark"
+CHARTS = "document.documentElement.dataset.charts === 'done'"
+"""Holds once a report has drawn its charts."""
+_SECONDS = 180.0
+
+
+@dataclass
+class Browser:
+    """A running browser. Commands and their answers are JSON, each ended by a zero byte."""
+
+    commands: int
+    answers: int
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _unread: bytes = b""
+    _events: list[dict[str, Any]] = field(default_factory=list)
+
+    def opened(
+        self, path: Path, *, width: int = 1280, scheme: str = LIGHT, done: str = "true"
+    ) -> tuple[str, list[str]]:
+        """The page's elements once it is loaded and the expression `done` holds, and what the console said."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        page = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        try:
+            self._events.clear()
+            for domain in ("Page", "Runtime", "Log"):
+                self.call(f"{domain}.enable", page)
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            self.call("Emulation.setEmulatedMedia", page, features=features)
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            self.call("Emulation.setDeviceMetricsOverride", page, **size)
+            self.call("Page.navigate", page, url=path.as_uri())
+            self._wait_for_event("Page.loadEventFired", page)
+            self._wait_until(done, page)
+            dom = self.evaluate("document.documentElement.outerHTML", page)
+            return str(dom), [said for event in self._events if (said := _console(event, page))]
+        finally:
+            self.call("Target.disposeBrowserContext", browserContextId=context)
+
+    def evaluate(self, expression: str, page: str) -> Any:
+        """The value of a JavaScript expression in the page."""
+        found = self.call("Runtime.evaluate", page, expression=expression, returnByValue=True)
+        if "exceptionDetails" in found:
+            raise AssertionError(found["exceptionDetails"])
+        return found["result"].get("value")
+
+    def call(self, method: str, session: str | None = None, /, **parameters: Any) -> dict[str, Any]:
+        """Send a command and wait for its answer; events that come between are kept."""
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": parameters}
+        if session is not None:
+            message["sessionId"] = session
+        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._read()
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                result: dict[str, Any] = answer["result"]
+                return result
+            if "method" in answer:
+                self._events.append(answer)
+
+    def _wait_for_event(self, method: str, session: str) -> None:
+        while not any(event["method"] == method and event.get("sessionId") == session for event in self._events):
+            self._events.append(self._read())
+
+    def _wait_until(self, expression: str, page: str) -> None:
+        deadline = time.monotonic() + _SECONDS
+        while not self.evaluate(f"!!({expression})", page):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the page did not come to: {expression}")
+            time.sleep(0.02)
+
+    def _read(self) -> dict[str, Any]:
+        deadline = time.monotonic() + _SECONDS
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(self.answers, selectors.EVENT_READ)
+            while b"\0" not in self._unread:
+                if not waiting.select(deadline - time.monotonic()):
+                    raise TimeoutError("the browser does not answer")
+                piece = os.read(self.answers, 2**20)
+                if not piece:
+                    raise RuntimeError("the browser ended")
+                self._unread += piece
+        message, _, self._unread = self._unread.partition(b"\0")
+        answer: dict[str, Any] = json.loads(message)
+        return answer
+
+
+@contextmanager
+def running() -> Iterator[Browser]:
+    """Start the browser, and end it afterwards."""
+    commands_read, commands_write = os.pipe()
+    answers_read, answers_write = os.pipe()
+    with tempfile.TemporaryDirectory(prefix="assay-browser-", ignore_cleanup_errors=True) as folder:
+        words = [
+            str(CHROMIUM),
+            *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+            *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
+            *("--allow-file-access-from-files", "--hide-scrollbars", "--remote-debugging-pipe"),
+            *(f"--user-data-dir={folder}", "about:blank"),
+        ]
+        quiet = [(os.POSIX_SPAWN_OPEN, out, os.devnull, os.O_WRONLY, 0) for out in (1, 2)]
+        # The browser reads commands from descriptor 3 and writes answers to 4.
+        pipes = [(os.POSIX_SPAWN_DUP2, commands_read, 3), (os.POSIX_SPAWN_DUP2, answers_write, 4)]
+        process = os.posix_spawn(words[0], words, os.environ, file_actions=[*quiet, *pipes])
+        os.close(commands_read)
+        os.close(answers_write)
+        try:
+            yield Browser(commands_write, answers_read)
+        finally:
+            # It ends as soon as nobody can command it.
+            os.close(commands_write)
+            os.close(answers_read)
+            _wait(process)
+
+
+def _wait(process: int) -> None:
+    deadline = time.monotonic() + 10
+    while os.waitpid(process, os.WNOHANG) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(process, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def _console(event: dict[str, Any], page: str) -> str:
+    """What an event adds to the console of a page; empty if nothing."""
+    if event.get("sessionId") != page:
+        return ""
+    given = event.get("params", {})
+    if event["method"] == "Runtime.consoleAPICalled":
+        return " ".join(str(one.get("value", one.get("description"))) for one in given["args"]) or given["type"]
+    if event["method"] == "Runtime.exceptionThrown":
+        return str(given["exceptionDetails"].get("text"))
+    if event["method"] == "Log.entryAdded":
+        return str(given["entry"]["text"]) or str(given["entry"]["level"])
+    return ""
