@@ -297,18 +297,18 @@ def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -
 
 def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Path) -> None:
     store, held = tmp_path / "named.db", tmp_path / "held"
-    # An agent that is held up after two answers, so that the first run is sure to be going on still.
+    # An agent that is held up after five answers, the warm-up among them, so that the first run is sure to be going on still.
     (tmp_path / "my_bot.py").write_text(
         "import pathlib, time\n"
         "asked = []\n"
         "def answer(message):\n"
         "    asked.append(message)\n"
-        f"    while len(asked) > 2 and pathlib.Path({str(held)!r}).exists(): time.sleep(0.02)\n"
+        f"    while len(asked) > 5 and pathlib.Path({str(held)!r}).exists(): time.sleep(0.02)\n"
         "    return 'I cannot say.'\n",
         encoding="utf-8",
     )
     held.touch()
-    words = ("chat", "run", "--no-experience", "--agents", "mine=my_bot:answer", "--limit", "5", "--name", "mine")
+    words = ("chat", "run", "--no-experience", "--agents", "mine=my_bot:answer", "--limit", "12", "--name", "mine")
     with started(store, *words, cwd=tmp_path) as process:
         _wait_for_turns(store, 1)
         second = assay(store, "chat", "run", "--resume", "mine", check=False)
