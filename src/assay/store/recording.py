@@ -358,7 +358,7 @@ def environment() -> dict[str, str]:
 def _revision() -> str | None:
     """The commit of the current folder; None outside a checkout.
 
-    The folder may be an unpacked dataset whose `.git/config` makes many commands of git run a program (`core.fsmonitor`,
+    The folder may be an unpacked dataset whose `.git/config` makes many git commands run a program (`core.fsmonitor`,
     filters, hooks, a promisor remote). `rev-parse` of a name reads one reference and runs nothing.
     """
     try:
