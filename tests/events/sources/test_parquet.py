@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -275,6 +277,22 @@ def test_an_arrow_stream_cut_between_batches_is_noted(whole: ReadWhole, tmp_path
     stream = whole(path)
     assert len(stream) == 3
     assert stream.notes == {parquet.NO_END: 1}
+
+
+def test_no_damaged_byte_ends_the_process_or_leads_to_another_error(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("damaged_tables.py")
+    done = subprocess.run([sys.executable, script, tmp_path, "1", "1500"], capture_output=True, text=True)
+    assert done.returncode == 0, f"exit code {done.returncode} (negative: a signal)\n{done.stderr[-3000:]}"
+    fine, refused = map(int, done.stdout.split())
+    assert fine + refused == 1500
+    assert min(fine, refused) > 300
+
+
+def test_a_text_that_is_not_utf8_is_one_invalid_event(whole: ReadWhole, tmp_path: Path) -> None:
+    offsets = pa.py_buffer(np.array([0, len(KEY), len(KEY) + 1], np.int32).tobytes())
+    texts = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(KEY.encode() + b"\xff")])
+    for suffix in (".parquet", ".arrow"):
+        assert whole(write(pa.table({"text": texts}), tmp_path / f"x{suffix}")).to_events() == [KEY_EVENT, None]
 
 
 @pytest.mark.parametrize(

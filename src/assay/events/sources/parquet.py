@@ -47,7 +47,7 @@ NO_END = "Arrow streams without an end mark, perhaps cut short"
 _END_MARK = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 # Bytes read ahead of each column; without it, a whole column chunk is loaded at once.
 _BUFFER = 1 << 20
-_KINDS = {"keyboard": Kind.KEYBOARD, "mouse": Kind.MOUSE, "screen": Kind.SCREEN}
+_KINDS = {b"keyboard": Kind.KEYBOARD, b"mouse": Kind.MOUSE, b"screen": Kind.SCREEN}
 _INT64 = np.iinfo(np.int64)
 _NUMBERS = ("dx", "dy", "flags", "data")
 
@@ -75,7 +75,8 @@ class ArrowTables:
             stack.callback(pa.default_memory_pool().release_unused)
             with _told(address):
                 table = _open(address, stack)
-            plan = _plan(table, address, reading)
+                present = table.schema.names
+            plan = _plan(table, present, address, reading)
             yield from _batches(table, plan, address, reading)
 
 
@@ -95,7 +96,9 @@ def _batches(table: _Table, plan: _Plan, address: str, reading: Reading) -> Iter
         # The batches of an Arrow file are as long as they were written.
         for at in range(0, batch.num_rows, rows):
             piece = batch.slice(at, rows)
-            yield plan.stream(piece, row)
+            with _told(address, row):
+                stream = plan.stream(piece, row)
+            yield stream
             row += piece.num_rows
         if reading.progress:
             reading.progress(table.position(row - 1, total), total)
@@ -119,7 +122,7 @@ def _told(address: str, row: int | None = None) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError, MemoryError) as error:
+    except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeDecodeError) as error:
         where = address if row is None else f"{address}, at row {row}"
         first_line = (str(error) or type(error).__name__).splitlines()[0]
         raise SourceError(
@@ -174,18 +177,22 @@ class _Parquet:
         self.schema = self._file.schema_arrow
 
     def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        found: Iterator[pa.RecordBatch] = self._file.iter_batches(batch_size=rows, columns=names)
-        return found
+        return map(_checked, self._file.iter_batches(batch_size=rows, columns=names))
 
     def bytes_a_row(self, names: list[str]) -> int | None:
+        # What the metadata tell of a single column is not asked for: pyarrow ends the process where they are damaged.
         metadata = self._file.metadata
-        sizes = (
-            column.total_uncompressed_size
-            for group in range(metadata.num_row_groups)
-            for at in range(metadata.num_columns)
-            if (column := metadata.row_group(group).column(at)).path_in_schema.split(".")[0] in names
-        )
-        return sum(sizes) // metadata.num_rows if metadata.num_rows else None
+        groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+        sizes = [group.total_byte_size / group.num_rows for group in groups if group.num_rows > 0]
+        if not sizes:
+            return None
+        rows = min(PREFIX_ROWS, max(1, BATCH_BYTES // max(int(sizes[0]), 1)))
+        first = next((batch for batch in self.batches(names, rows) if batch.num_rows), None)
+        if first is None:
+            return None
+        # Where later rows are longer than the first ones, so are probably the columns that are needed.
+        growth = sum(sizes) / len(sizes) / max(sizes[0], 1)
+        return int(first.nbytes / first.num_rows * max(growth, 1))
 
     def position(self, rows: int, total: int | None) -> int:
         return rows * (total or 0) // max(int(self._file.metadata.num_rows), 1)
@@ -218,11 +225,11 @@ class _Ipc:
     def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         reader = self._reader(names)
         if self._is_stream:
-            yield from reader
+            yield from map(_checked, reader)
             return
         for at in range(reader.num_record_batches):
             self._share = (at + 1) / reader.num_record_batches
-            yield reader.get_batch(at)
+            yield _checked(reader.get_batch(at))
 
     def bytes_a_row(self, names: list[str]) -> int | None:
         first = next((batch for batch in self.batches(names, 1) if batch.num_rows), None)
@@ -230,6 +237,27 @@ class _Ipc:
 
     def position(self, rows: int, total: int | None) -> int:
         return int(self._file.tell() if self._is_stream else self._share * (total or 0))
+
+
+def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, if it holds together: Arrow trusts offsets and indices, and one that lies would end the process.
+
+    That a text is UTF-8 is not asked for: one that is not is one invalid event, not a spoiled file.
+    """
+    batch.validate()
+    for column in batch.columns:
+        _as_bytes(column).validate(full=True)
+    return batch
+
+
+def _as_bytes(column: pa.Array) -> pa.Array:
+    """A column of text as the bytes it is made of, without a copy; any other column as it is."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return pa.DictionaryArray.from_arrays(column.indices, _as_bytes(column.dictionary), safe=False)
+    kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    return column.view(kinds[column.type]) if column.type in kinds else column
 
 
 def _ends_with_mark(address: str) -> bool:
@@ -244,9 +272,8 @@ def _ends_with_mark(address: str) -> bool:
 # --- from rows to events ----------------------------------------------------------------------------------------------
 
 
-def _plan(table: _Table, address: str, reading: Reading) -> _Plan:
-    """What the rows of a file mean, judged by its columns and its first rows."""
-    present = table.schema.names
+def _plan(table: _Table, present: list[str], address: str, reading: Reading) -> _Plan:
+    """What the rows of a file mean, judged by the columns present and its first rows."""
     form = form_of(present, reading)
     check_present(address, present, reading)
     if form is None:
@@ -447,7 +474,8 @@ class _Plan:
         import pyarrow as pa
 
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        kinds = [_KINDS.get(str(name), Kind.UNKNOWN) for name in encoded.dictionary.to_pylist()] + [Kind.UNKNOWN]
+        names = _as_bytes(encoded.dictionary).to_pylist()
+        kinds = [_KINDS.get(name, Kind.UNKNOWN) for name in names] + [Kind.UNKNOWN]
         table = np.array(kinds, np.int8)
         indices = encoded.indices.fill_null(len(table) - 1).to_numpy()
         return np.asarray(table[indices])
@@ -512,8 +540,8 @@ def _buffers(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
     if offsets is None or not len(texts):
         return np.zeros(0, np.uint8), np.zeros(len(texts) + 1, np.int64)
-    every = np.frombuffer(offsets, np.int64 if is_large else np.int32)
-    own = every[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    every = np.frombuffer(offsets, np.int64 if is_large else np.int32, texts.offset + len(texts) + 1)
+    own = every[texts.offset :].astype(np.int64)
     return (np.frombuffer(raw, np.uint8) if raw is not None else np.zeros(0, np.uint8)), own
 
 
