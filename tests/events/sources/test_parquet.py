@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ColumnError, SourceError
 from assay.events.codecs import codec
-from assay.events.sources import Reading, parquet, read
+from assay.events.sources import Reading, _tables, read
 from assay.events.sources._rows import EPISODE_ROWS, FIELDS, NO_VALUE, TOO_LONG
 from assay.events.stream import Episode, EventStream, Problem, concatenate
 
@@ -105,8 +105,8 @@ def test_a_slice_of_an_array_has_the_texts_of_the_slice(
     begin = data.draw(st.integers(0, len(rows)))
     length = data.draw(st.integers(0, len(rows) - begin))
     texts: list[str | None] = [row["text"] for row in rows]
-    array = parquet._flat(as_type(texts, kind).slice(begin, length))
-    raw, offsets = parquet._buffers(array)
+    array = _tables._flat(as_type(texts, kind).slice(begin, length))
+    raw, offsets = _tables._buffers(array)
     cut = [raw[a:b].tobytes().decode() for a, b in pairwise(offsets.tolist())]
     assert cut == texts[begin : begin + length]
     assert offsets.dtype == np.int64
@@ -276,7 +276,7 @@ def test_an_arrow_stream_cut_between_batches_is_noted(whole: ReadWhole, tmp_path
     path.write_bytes(path.read_bytes()[:-8])
     stream = whole(path)
     assert len(stream) == 3
-    assert stream.notes == {parquet.NO_END: 1}
+    assert stream.notes == {_tables.NO_END: 1}
 
 
 def test_no_damaged_byte_ends_the_process_or_leads_to_another_error(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_the_content_counts_not_the_name(whole: ReadWhole, tmp_path: Path) -> No
 
 
 def test_long_rows_are_read_a_few_at_a_time(reading: Reading, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "BATCH_BYTES", 10 * len(KEY) * 100)
+    monkeypatch.setattr(_tables, "BATCH_BYTES", 10 * len(KEY) * 100)
     texts = [f"{KEY * 100}{at}" for at in range(50)]
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"text": texts}), path, use_dictionary=False)

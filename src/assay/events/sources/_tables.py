@@ -1,0 +1,325 @@
+"""Tables of events as Arrow batches: what their rows mean, and their events, a batch at a time.
+
+Token text goes from Arrow's own buffers into the decoder, without a Python string for each row. Where a table comes
+from, a file or memory, is for others to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import ColumnError, SourceError
+from assay.events.sources import Reading
+from assay.events.sources._rows import (
+    BATCH_BYTES,
+    EPISODE_ROWS,
+    FIELDS,
+    NO_VALUE,
+    PREFIX_ROWS,
+    START,
+    TOO_LONG,
+    Form,
+    Shape,
+    check_present,
+    column_of,
+    form_of,
+    limit_of,
+    missing_columns,
+    row_name,
+    shape_of,
+    spoil,
+)
+from assay.events.sources._values import Values, as_bytes
+from assay.events.stream import Episode, EventStream, concatenate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NO_END = "Arrow streams without an end mark, perhaps cut short"
+
+
+class Table(Protocol):
+    """Columns of rows, wherever they are."""
+
+    schema: pa.Schema
+    unfinished: bool
+    """The end of the file is not marked as its end."""
+
+    def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]: ...
+
+    def bytes_a_row(self, names: list[str]) -> int | None: ...
+
+    def position(self, rows: int, total: int | None) -> int: ...
+
+
+@runtime_checkable
+class _DecodesSlices(Protocol):
+    """A codec that takes text in the form that Arrow keeps it in."""
+
+    def decode_slices(self, raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> EventStream: ...
+
+
+def read_table(
+    table: Table, present: list[str], address: str, total: int | None, reading: Reading
+) -> Iterator[EventStream]:
+    """The events of a table with these columns, in order. `total` is its size in bytes, where that is known."""
+    plan = _plan(table, present, address, reading)
+    row = 1
+    with told(address):
+        rows = min(reading.batch_rows, _rows_that_fit(table, plan.names))
+    batches = table.batches(plan.names, rows)
+    while True:
+        with told(address, row):
+            batch = next(batches, None)
+        if batch is None:
+            break
+        # The batches of an Arrow file are as long as they were written.
+        for at in range(0, batch.num_rows, rows):
+            piece = batch.slice(at, rows)
+            with told(address, row):
+                stream = plan.stream(piece, row)
+            yield stream
+            row += piece.num_rows
+        if reading.progress:
+            reading.progress(table.position(row - 1, total), total)
+    if table.unfinished or row == 1:
+        last = plan.nothing()
+        if table.unfinished:
+            last.notes[NO_END] += 1
+        yield last
+
+
+def _rows_that_fit(table: Table, names: list[str]) -> int:
+    """Rows that can be held at a time, so that memory stays bounded where rows are long."""
+    each = table.bytes_a_row(names)
+    return max(1, BATCH_BYTES // max(each or 1, 1))
+
+
+@contextmanager
+def told(address: str, row: int | None = None) -> Iterator[None]:
+    """Errors of Arrow as errors that say where they were met."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeDecodeError) as error:
+        where = address if row is None else f"{address}, at row {row}"
+        first_line = (str(error) or type(error).__name__).splitlines()[0]
+        raise SourceError(
+            f"the file is damaged, cut short, or not what its name says: {first_line}",
+            where=where,
+            hint="Make or fetch the file again",
+        ) from error
+
+
+def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, if it holds together: Arrow trusts offsets and indices, and one that lies would end the process.
+
+    That a text is UTF-8 is not asked for: one that is not is one invalid event, not a spoiled file.
+    """
+    batch.validate()
+    for column in batch.columns:
+        as_bytes(column).validate(full=True)
+    return batch
+
+
+# --- what rows mean --------------------------------------------------------------------------------------------------
+
+
+def _plan(table: Table, present: list[str], address: str, reading: Reading) -> _Plan:
+    """What the rows of a file mean, judged by the columns present and its first rows."""
+    form = form_of(present, reading)
+    check_present(address, present, reading)
+    if form is None:
+        raise missing_columns(address, present, reading)
+    wanted = {"text": ("text",), "event": ("event",), "columns": FIELDS}[form]
+    columns = {ours: name for ours in (*wanted, "episode", "stratum") if (name := column_of(ours, present, reading))}
+    repeated = [name for name in columns.values() if present.count(name) > 1]
+    if repeated:
+        raise ColumnError(f"there is more than one column '{repeated[0]}'", where=address, hint="Rename one of them")
+    plan = _Plan(form, "event", columns, address, reading)
+    if form != "text":
+        return plan
+    plan.check_text(table.schema)
+    if reading.rows != "auto":
+        return replace(plan, shape=reading.rows)
+    with told(address):
+        starts = _first_starts(table, columns["text"])
+    return replace(plan, shape=shape_of(starts, reading))
+
+
+def _first_starts(table: Table, name: str) -> list[int]:
+    """The number of <EVENT_START>s in each of the file's first texts that are not empty; fewer if they are long."""
+    starts: list[int] = []
+    left = min(PREFIX_ROWS, _rows_that_fit(table, [name]))
+    for batch in table.batches([name], left):
+        starts += _starts(batch.column(0).slice(0, left))
+        left -= min(left, batch.num_rows)
+        if not left:
+            break
+    return starts
+
+
+def _starts(texts: pa.Array) -> list[int]:
+    """The number of <EVENT_START>s in each text that is not empty."""
+    import pyarrow.compute as pc
+
+    flat = _flat(texts)
+    counts = pc.count_substring(flat, START).to_numpy(zero_copy_only=False)
+    filled = pc.fill_null(pc.greater(pc.binary_length(flat), 0), False).to_numpy(zero_copy_only=False)
+    return [int(count) for count in counts[filled]]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How the rows of one file become events; decided once, so that positions mean the same throughout."""
+
+    form: Form
+    shape: Shape
+    columns: dict[str, str]
+    """Our names of the columns that are needed, to the file's names."""
+    address: str
+    reading: Reading
+
+    @property
+    def names(self) -> list[str]:
+        """The file's names of the columns that are needed, each once."""
+        return list(dict.fromkeys(self.columns.values()))
+
+    @property
+    def _values(self) -> Values:
+        return Values(self._wrong_type)
+
+    def check_text(self, schema: pa.Schema) -> None:
+        """Refuse a text column that holds something else."""
+        import pyarrow as pa
+
+        kind = schema.field(self.columns["text"]).type
+        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+        tests = ("is_string", "is_large_string", "is_binary", "is_large_binary", "is_string_view", "is_binary_view")
+        if not any(getattr(pa.types, test)(inner) for test in (*tests, "is_null")):
+            raise self._wrong_type("text", kind, "text")
+
+    def _wrong_type(self, ours: str, kind: pa.DataType, needed: str) -> ColumnError:
+        return ColumnError(
+            f"the column '{self.columns.get(ours, ours)}' holds {kind}, not {needed}",
+            where=self.address,
+            hint=f"Name another with --column {ours}=NAME",
+        )
+
+    def nothing(self) -> EventStream:
+        """A stream of no events."""
+        return self.reading.codec.decode_each([]) if self.form == "text" else EventStream.allocate(0)
+
+    def stream(self, batch: pa.RecordBatch, row: int) -> EventStream:
+        """The events of a batch of which the first is the file's row number `row`."""
+        if self.shape == "episode":
+            return self._episodes(batch, row)
+        if self.form == "text":
+            stream = self._texts(batch.column(self.columns["text"]))
+        elif self.form == "event":
+            stream = self._values.structs(batch.column(self.columns["event"]))
+        else:
+            fields = {ours: batch.column(name) for ours, name in self.columns.items() if ours in FIELDS}
+            stream = self._values.fields(
+                fields, batch.num_rows, fields["kind"].is_null().to_numpy(zero_copy_only=False)
+            )
+        index, episodes = self._labels(batch)
+        return stream if index is None else replace(stream, episode=index, episodes=episodes)
+
+    def _texts(self, column: pa.Array) -> EventStream:
+        """One event per text; a null is a row without text."""
+        flat = _flat(column)
+        raw, offsets = _buffers(flat)
+        absent = flat.is_null().to_numpy(zero_copy_only=False)
+        long = ~absent & (np.diff(offsets) > limit_of("event", self.reading))
+        if isinstance(self.reading.codec, _DecodesSlices):
+            stream = self.reading.codec.decode_slices(raw, offsets)
+        else:
+            texts = [_slice(raw, offsets, at) if fine else b"" for at, fine in enumerate((~absent & ~long).tolist())]
+            stream = self.reading.codec.decode_each(texts)
+        for where, note in ((absent, NO_VALUE), (long, TOO_LONG)):
+            if where.any():
+                spoil(stream, where)
+                stream.notes[note] += int(where.sum())
+        return stream
+
+    def _episodes(self, batch: pa.RecordBatch, row: int) -> EventStream:
+        """All events of each text; a row without text is one invalid event."""
+        flat = _flat(batch.column(self.columns["text"]))
+        raw, offsets = _buffers(flat)
+        index, episodes = self._labels(batch)
+        parts = []
+        for at, absent in enumerate(flat.is_null().to_pylist()):
+            long = offsets[at + 1] - offsets[at] > limit_of("episode", self.reading)
+            if absent or long:
+                part = self.reading.codec.decode_each([""])
+                spoil(part, [0])
+                part.notes[NO_VALUE if absent else TOO_LONG] += 1
+            else:
+                part = self.reading.codec.decode(_slice(raw, offsets, at))
+            known = Episode() if index is None else episodes[index[at]]
+            parts.append(part.of_episode(replace(known, name=known.name or row_name(row + at, self.reading))))
+        stream = concatenate(parts)
+        stream.notes[EPISODE_ROWS] += batch.num_rows
+        return stream
+
+    def _labels(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32] | None, tuple[Episode, ...]]:
+        """For each row, the index of its episode among those of the batch; None where no column names any."""
+        if not {"episode", "stratum"} & set(self.columns):
+            return None, (Episode(),)
+        names, name_of = self._encoded(batch, "episode")
+        strata, stratum_of = self._encoded(batch, "stratum")
+        pairs, index = np.unique(name_of * len(strata) + stratum_of, return_inverse=True)
+        episodes = tuple(Episode(names[pair // len(strata)], strata[pair % len(strata)]) for pair in pairs.tolist())
+        return index.astype(np.int32), episodes or (Episode(),)
+
+    def _encoded(self, batch: pa.RecordBatch, ours: str) -> tuple[list[str], NDArray[np.int64]]:
+        """The distinct names in a column, and for each row which one it has; a null is the empty name."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if ours not in self.columns:
+            return [""], np.zeros(batch.num_rows, np.int64)
+        column = batch.column(self.columns[ours])
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        try:
+            encoded = pc.fill_null(column.cast(pa.large_string()), "").dictionary_encode()
+        except pa.ArrowException as error:
+            raise self._wrong_type(ours, column.type, "names") from error
+        return encoded.dictionary.to_pylist() or [""], encoded.indices.to_numpy().astype(np.int64)
+
+
+def _flat(column: pa.Array) -> pa.Array:
+    """The texts in the form that has offsets: dictionaries are looked up, views copied."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return _flat(column.dictionary_decode())
+    if pa.types.is_null(column.type) or pa.types.is_binary_view(column.type):
+        return column.cast(pa.large_binary())
+    return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+
+
+def _buffers(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes of all texts, shape (bytes,), and where each begins, shape (n + 1,). A slice begins in the middle."""
+    import pyarrow as pa
+
+    _, offsets, raw = texts.buffers()
+    is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
+    if offsets is None or not len(texts):
+        return np.zeros(0, np.uint8), np.zeros(len(texts) + 1, np.int64)
+    every = np.frombuffer(offsets, np.int64 if is_large else np.int32, texts.offset + len(texts) + 1)
+    own = every[texts.offset :].astype(np.int64)
+    return (np.frombuffer(raw, np.uint8) if raw is not None else np.zeros(0, np.uint8)), own
+
+
+def _slice(raw: NDArray[np.uint8], offsets: NDArray[np.int64], at: int) -> bytes:
+    return raw[offsets[at] : offsets[at + 1]].tobytes()
