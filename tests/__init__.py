@@ -1,0 +1,1 @@
+"""A package, so that `tests` means this folder even where an installed distribution brings a `tests` of its own."""
