@@ -122,8 +122,8 @@ def _number(digits: Sequence[bytes], bases: Sequence[int], strict: bool) -> int 
 
 
 def _flags(digits: Sequence[bytes], strict: bool) -> int | None:
-    # Digits as large as 2**28 are no digits of anything.
-    return None if any(int(digit) >= 2**28 for digit in digits) else _number(digits, (16, 16, 16), strict)
+    value = _number(digits, (16, 16, 16), strict)
+    return None if value is None or value > 0xFFF else value
 
 
 def _modular(value: int | None, span: int) -> int | None:

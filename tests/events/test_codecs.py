@@ -83,11 +83,11 @@ def events_within(encoder: Codec) -> st.SearchStrategy[list[Event]]:
     if isinstance(encoder, TokenCodec):
         times = st.integers(0, encoder.wrap_ns // encoder.unit_ns - 1).map(lambda unit: unit * encoder.unit_ns)
         deltas, notches = st.integers(*encoder.delta_limits), st.integers(*encoder.scroll_limits)
-        flags = st.integers(0, 0xFFF)
         scrolls = notches.map(lambda notch: notch * 120)
     else:
         times = st.integers(0, 2**63 - 1)
-        deltas = flags = scrolls = st.integers(-32768, 32767)
+        deltas = scrolls = st.integers(-32768, 32767)
+    flags = st.integers(0, 0xFFF)
     keys = st.fixed_dictionaries(
         {"kind": st.just("keyboard"), "ts": times, "vk": st.integers(0, 255), "press": st.booleans()}
     )
@@ -356,6 +356,29 @@ def test_a_lenient_delta_is_turned_over_once_only() -> None:
     # 1·2000 + 25·100 + 0 + 0 = 4500, which is 2000 or more: 4500 − 4000 = 500.
     text = "<EVENT_START><MOUSE><0><0><0><1><0><25><0><0><0><0><0><0><0><0><EVENT_END>"
     assert codec("hierarchical").decode(text).dx.tolist() == [500]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("hierarchical", MOVE.replace("<0><0><0><EVENT_END>", "<{}><0><0><EVENT_END>")),
+        (
+            "factorized",
+            "<EVENT_START><MOUSE><0><0><0><SIGN_PLUS><0><0><2><3><SIGN_MINUS><0><0><0><6>"
+            "<MB_{}><MB_0><MB_0><EVENT_END>",
+        ),
+    ],
+)
+def test_button_flags_beyond_their_range_are_refused_in_both_ways_of_decoding(
+    encoding: str, text: str, strict: bool
+) -> None:
+    decoder = codec(encoding, strict=strict)
+    assert decoder.decode(text.format(15)).flags.tolist() == [0xF00]
+    for digit in (16, 300, 2**28 - 1):
+        problem = Problem.BEYOND_BASE if strict else Problem.OUT_OF_RANGE
+        assert decoder.decode(text.format(digit)).problem.tolist() == [problem]
+        assert decoder.decode_each([text.format(digit)]).problem.tolist() == [problem]
 
 
 def test_large_button_digits() -> None:

@@ -22,12 +22,13 @@ Event = dict[str, Any]
 
 int32s = st.integers(-(2**31), 2**31 - 1)
 times = st.integers(0, 2**63 - 1)
+flags = st.integers(0, 0xFFF)
 good_events = st.one_of(
     st.fixed_dictionaries(
         {"kind": st.just("keyboard"), "ts": times, "vk": st.integers(0, 255), "press": st.booleans()}
     ),
     st.fixed_dictionaries(
-        {"kind": st.just("mouse"), "ts": times, "dx": int32s, "dy": int32s, "flags": int32s, "data": int32s}
+        {"kind": st.just("mouse"), "ts": times, "dx": int32s, "dy": int32s, "flags": flags, "data": int32s}
     ),
     st.fixed_dictionaries({"kind": st.just("screen"), "ts": times}),
 )
@@ -79,6 +80,9 @@ def test_no_row_is_too_strange(row: Event) -> None:
         (MOUSE | {"dx": 2**31}, Problem.OUT_OF_RANGE),
         (MOUSE | {"dy": 0.5}, Problem.BAD_ROW),
         (MOUSE | {"flags": None}, Problem.BAD_ROW),
+        (MOUSE | {"dx": None}, Problem.BAD_ROW),
+        (MOUSE | {"flags": 0x1000}, Problem.OUT_OF_RANGE),
+        (MOUSE | {"flags": -1}, Problem.OUT_OF_RANGE),
     ],
 )
 def test_what_is_no_event_says_why(row: Event | None, problem: Problem) -> None:

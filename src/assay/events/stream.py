@@ -37,6 +37,9 @@ class Kind(IntEnum):
         return {Kind.KEYBOARD: "keyboard", Kind.MOUSE: "mouse/raw", Kind.SCREEN: "screen"}.get(self, "unknown")
 
 
+MAX_FLAGS = 0xFFF
+"""Every button flag and wheel flag together (SPEC 1.1)."""
+
 CATEGORIES = ("keyboard", "mouse_op", "mouse_nop", "screen")
 """What reports slice by: a mouse event with button flags is an operation, one without is a movement."""
 
@@ -69,7 +72,7 @@ _SENTENCES = {
     Problem.UNKNOWN_TYPE: "no known event type where the type should stand",
     Problem.WRONG_TOKEN: "a token that cannot stand in its place",
     Problem.WRONG_LENGTH: "too few or too many data tokens",
-    Problem.OUT_OF_RANGE: "a value out of its range (key code above 255, or a number beyond 32 bits)",
+    Problem.OUT_OF_RANGE: "a value out of its range (key above 255, button flags above 0xFFF, number beyond 32 bits)",
     Problem.BEYOND_BASE: "a digit beyond its base (strict decoding)",
     Problem.BAD_ROW: "a row or message that is not an event",
     Problem.BAD_TIME: "a time that is missing, negative, or not a number",
@@ -266,7 +269,8 @@ def _fault(row: Mapping[str, Any], kind: Kind) -> Problem:
         numbers = [row.get(name, 0) for name in ("dx", "dy", "flags", "data")]
         if not all(map(_is_integer, numbers)):
             return Problem.BAD_ROW
-        return Problem.NONE if all(number in _INT32 for number in numbers) else Problem.OUT_OF_RANGE
+        fits = all(number in _INT32 for number in numbers) and 0 <= row.get("flags", 0) <= MAX_FLAGS
+        return Problem.NONE if fits else Problem.OUT_OF_RANGE
     return Problem.NONE
 
 

@@ -50,6 +50,7 @@ _OK, _UNFRAMED, _CUT_SHORT, _UNKNOWN_TYPE, _WRONG_TOKEN, _WRONG_LENGTH, _OUT_OF_
 _KEPT = 64
 _MAX_DIGITS = 9
 _INT32_MAX = 2**31 - 1
+_MAX_FLAGS = 0xFFF
 
 # How an event's scan ended: at its <EVENT_END>, at another <EVENT_START>, or at the end of the text.
 _ENDED, _RESTARTED, _EXHAUSTED = 0, 1, 2
@@ -454,7 +455,7 @@ def _parse_mouse(codes, body, size, grammar, signed, strict):
             data = _modular(data, _get(grammar, _SCROLL_SPAN))
         data *= 120
         problem = problem if problem != _OK else other
-    if problem == _OK and max(max(abs(dx), abs(dy)), max(flags, abs(data))) > _INT32_MAX:
+    if problem == _OK and (flags > _MAX_FLAGS or max(max(abs(dx), abs(dy)), abs(data)) > _INT32_MAX):
         problem = _OUT_OF_RANGE
     return dx, dy, flags, data, problem
 

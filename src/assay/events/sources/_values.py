@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ColumnError
-from assay.events.stream import EventStream, Kind, Problem
+from assay.events.stream import MAX_FLAGS, EventStream, Kind, Problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +50,7 @@ class Values:
         keyboard, mouse = kind == Kind.KEYBOARD, kind == Kind.MOUSE
         whole = np.all([known for _, known in numbers.values()], axis=0)
         fits = np.all([value == value.astype(np.int32) for value, _ in numbers.values()], axis=0)
+        fits &= (numbers["flags"][0] >= 0) & (numbers["flags"][0] <= MAX_FLAGS)
         faults = [
             (absent, Problem.BAD_ROW),
             (kind == Kind.UNKNOWN, Problem.UNKNOWN_TYPE),
