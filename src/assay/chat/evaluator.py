@@ -17,8 +17,9 @@ from assay.chat.metrics._characteristics import check
 from assay.chat.reading.lexicon import compile_lexicon
 from assay.chat.reading.places import words_of
 from assay.chat.reading.text import Reader
-from assay.chat.scoring.context import Case, Exchange, read_preferences
+from assay.chat.scoring.context import Exchange, ScoringContext
 from assay.chat.scoring.metric import METRICS, Entry, Metric
+from assay.chat.scoring.preferences import read_preferences
 from assay.chat.scoring.trajectory import Call, failure_in
 from assay.errors import UsageError
 
@@ -96,28 +97,38 @@ class ChatbotEvaluator:
         `weather_data_used` is the ground truth in the domain's own shape, whatever the domain.
         `tool_calls` have name, arguments, result, error and duration; `expected_calls` a name and arguments.
         """
-        case = self.case(
-            user_query, response, framework_name, weather_data_used, conversation_history, user_preferences,
-            response_time, tool_call_count, tool_calls, expected_calls, characteristics,
-        )  # fmt: skip
-        return {metric.name: metric.score(case) for metric in self.metrics}
+        context = self.context(
+            user_query,
+            response,
+            framework_name,
+            truth=weather_data_used,
+            history=conversation_history,
+            preferences=user_preferences,
+            response_time=response_time,
+            tool_call_count=tool_call_count,
+            tool_calls=tool_calls,
+            expected_calls=expected_calls,
+            characteristics=characteristics,
+        )
+        return {metric.name: metric.score(context) for metric in self.metrics}
 
-    def case(
+    def context(
         self,
         user_query: str,
         response: str,
         framework_name: str,
-        truth: Any,
-        history: Sequence[Mapping[str, Any]] | None,
-        preferences: Mapping[str, Any] | None,
-        response_time: float | None,
-        tool_call_count: int | None,
-        tool_calls: Sequence[Call | Mapping[str, Any]] | None,
-        expected_calls: Sequence[Call | Mapping[str, Any]] | None,
-        characteristics: Mapping[str, Any] | None,
-    ) -> Case:
-        """The answer with all that is known around it, read and checked."""
-        return Case(
+        *,
+        truth: Any = None,
+        history: Sequence[Mapping[str, Any]] | None = None,
+        preferences: Mapping[str, Any] | None = None,
+        response_time: float | None = None,
+        tool_call_count: int | None = None,
+        tool_calls: Sequence[Call | Mapping[str, Any]] | None = None,
+        expected_calls: Sequence[Call | Mapping[str, Any]] | None = None,
+        characteristics: Mapping[str, Any] | None = None,
+    ) -> ScoringContext:
+        """What metrics see of an answer: its texts read, its data checked."""
+        return ScoringContext(
             query=self.reader.read(_text(user_query, "user_query")),
             response=self.reader.read(_text(response, "response")),
             framework=_text(framework_name, "framework_name"),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.errors import UsageError
 
@@ -81,36 +81,36 @@ class Judge:
             remark=self._disagreement,
         )
 
-    def _unusable(self, case: Case) -> str | None:
-        samples = self._samples(case)
+    def _unusable(self, context: ScoringContext) -> str | None:
+        samples = self._samples(context)
         if len(samples.scores) * 2 <= self.samples:
             return f"{self.samples - len(samples.scores)} of {self.samples} judgements failed ({samples.problem})"
         return None
 
-    def _findings(self, case: Case) -> list[Finding]:
-        samples = self._samples(case)
+    def _findings(self, context: ScoringContext) -> list[Finding]:
+        samples = self._samples(context)
         low, high = self.scale
         return [
             Finding(points=(value - low) / (high - low) / len(samples.scores), note=f"{value} of {high}, {reason}")
             for value, reason in samples.scores
         ]
 
-    def _disagreement(self, case: Case) -> str:
-        values = [value for value, _ in self._samples(case).scores]
+    def _disagreement(self, context: ScoringContext) -> str:
+        values = [value for value, _ in self._samples(context).scores]
         spread = statistics.pstdev(values)
         agree = "all agree" if spread == 0 else f"from {min(values)} to {max(values)}, standard deviation {spread:.2f}"
         failed = self.samples - len(values)
         return f"{len(values)} judgements: {agree}." + (f" {failed} failed." if failed else "")
 
-    def _samples(self, case: Case) -> _Samples:
-        known = case.derived.get(self.version)
+    def _samples(self, context: ScoringContext) -> _Samples:
+        known = context.derived.get(self.version)
         if isinstance(known, _Samples):
             return known
         scores, problem = [], ""
         text = self.prompt.format(
-            query=case.query.text[:_LONGEST],
-            response=case.response.text[:_LONGEST],
-            truth=json.dumps(case.truth.source, ensure_ascii=False, default=str)[:_LONGEST],
+            query=context.query.text[:_LONGEST],
+            response=context.response.text[:_LONGEST],
+            truth=json.dumps(context.truth.source, ensure_ascii=False, default=str)[:_LONGEST],
             low=self.scale[0],
             high=self.scale[1],
         )
@@ -120,7 +120,7 @@ class Judge:
             except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
                 problem = str(error)[:200] or type(error).__name__
         samples = _Samples(scores, problem)
-        case.derived[self.version] = samples
+        context.derived[self.version] = samples
         return samples
 
     def _ask(self, text: str, seed: int) -> str:

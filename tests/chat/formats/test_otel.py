@@ -336,7 +336,7 @@ def test_a_turn_that_nobody_reads_is_not_kept(tracing: Tracing) -> None:
 
 
 def test_spans_beyond_measure_are_counted_not_kept(tracing: Tracing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.chat.formats.otel._MOST_SPANS", 3)
+    monkeypatch.setattr("assay.chat.running.tracing._MOST_SPANS", 3)
     with tracing.turn("adk", "s") as turn:
         for _ in range(4):
             work("f")

@@ -532,8 +532,7 @@ def test_every_city_is_known_to_the_reader_of_answers() -> None:
     evaluator = ChatbotEvaluator(names=WEATHER.names, metrics=["accuracy"])
 
     def is_known(city: str) -> bool:
-        case = evaluator.case(f"weather in {city}", "", "", None, None, None, None, None, None, None, None)
-        return bool(case.query_places)
+        return bool(evaluator.context(f"weather in {city}", "", "").query_places)
 
     assert {city for city in cities() if not is_known(city)} == set()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.errors import UsageError
 
 CLAIMED: Mapping[str, Mapping[str, Any]] = {
@@ -46,19 +46,21 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
 COUNTS = ("files", "tool_files")
 
 
-def characteristics(case: Case) -> Mapping[str, Any]:
+def characteristics(context: ScoringContext) -> Mapping[str, Any]:
     """What is known: the measured characteristics, else the claimed ones, else nothing."""
-    return case.characteristics if case.characteristics is not None else CLAIMED.get(case.framework, {})
+    return context.characteristics if context.characteristics is not None else CLAIMED.get(context.framework, {})
 
 
-def source(case: Case) -> str:
+def source(context: ScoringContext) -> str:
     """How the characteristics are known, for the details of an entry."""
-    claimed = CLAIMED.get(case.framework)
-    if case.characteristics is None:
+    claimed, measured = CLAIMED.get(context.framework), context.characteristics
+    if measured is None:
         return "As claimed for the framework, not measured." if claimed else ""
     if claimed is None:
         return "Measured."
-    names = [name for name in claimed if name in case.characteristics and claimed[name] != case.characteristics[name]]
+    names = [
+        name for name in claimed if name in context.characteristics and claimed[name] != context.characteristics[name]
+    ]
     differing = ", ".join(f"{name} {claimed[name]}" for name in names)
     return f"Measured; claimed were {differing}." if differing else "Measured, as claimed."
 
@@ -66,8 +68,8 @@ def source(case: Case) -> str:
 def unknown(*names: str) -> Any:
     """A predicate: why the metric that needs `names` is not measured."""
 
-    def reason(case: Case) -> str | None:
-        missing = [name for name in names if characteristics(case).get(name) is None]
+    def reason(context: ScoringContext) -> str | None:
+        missing = [name for name in names if characteristics(context).get(name) is None]
         return f"{', '.join(missing)} of the assistant is not known" if missing else None
 
     return reason

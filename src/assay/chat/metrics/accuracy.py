@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from assay.chat.domains import Fact
 from assay.chat.reading.places import words_of
 from assay.chat.reading.quantities import Quantity
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.days import WEEKDAYS, day_name
 from assay.chat.scoring.metric import Finding, Metric, Rule, Span
+from assay.chat.scoring.truth import facts_for, states_in, states_named, true_states
 
 # Differences are of decimal fractions: 25.1 − 23.1 must not come out as more than 2.
 _EPSILON = 1e-9
 _FORECAST = ("high", "low")
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
-def _no_truth(case: Case) -> str | None:
-    return None if case.truth else "there is no ground truth to compare with"
+def _no_truth(context: ScoringContext) -> str | None:
+    return None if context.truth else "there is no ground truth to compare with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +31,30 @@ class _Gap:
     size: float
 
 
-def _worst(case: Case, role: str) -> list[_Gap]:
+def _worst(context: ScoringContext, role: str) -> list[_Gap]:
     """For each kind of quantity the figure of this role that lies farthest from what it should be.
 
     The role 'now' stands for all but highs and lows.
     """
-    known = case.derived.get(f"accuracy {role}")
+    known = context.derived.get(f"accuracy {role}")
     if isinstance(known, list):
         return known
     gaps: dict[str, list[_Gap]] = {}
-    for quantity in case.figures:
+    for quantity in context.figures:
         own = quantity.role if quantity.role in _FORECAST else "now"
-        if own != role or not case.kind(quantity.kind).checked:
+        if own != role or not context.kind(quantity.kind).checked:
             continue
-        gap = _gap(quantity, case.facts_for(quantity))
+        gap = _gap(quantity, facts_for(context, quantity))
         if gap is not None:
             gaps.setdefault(quantity.kind, []).append(gap)
-    found = [max(_main(case, of_kind), key=lambda gap: gap.size) for of_kind in gaps.values()]
-    case.derived[f"accuracy {role}"] = found
+    found = [max(_main(context, of_kind), key=lambda gap: gap.size) for of_kind in gaps.values()]
+    context.derived[f"accuracy {role}"] = found
     return found
 
 
-def _main(case: Case, gaps: list[_Gap]) -> list[_Gap]:
+def _main(context: ScoringContext, gaps: list[_Gap]) -> list[_Gap]:
     """Without what is said of a part of the day ("15 °C, and 9 °C tonight"); if all is, the one that fits best."""
-    whole = [gap for gap in gaps if not case.is_part_of_day(gap.quantity.first)]
+    whole = [gap for gap in gaps if not context.is_part_of_day(gap.quantity.first)]
     return whole or [min(gaps, key=lambda gap: gap.size)]
 
 
@@ -68,13 +69,13 @@ def _gap(quantity: Quantity, facts: Sequence[Fact]) -> _Gap | None:
     return _Gap(quantity, fact, quantity.distance(fact.value))
 
 
-def _off(role: str, *, wrong: bool) -> Callable[[Case], list[Finding]]:
+def _off(role: str, *, wrong: bool) -> Callable[[ScoringContext], list[Finding]]:
     """A predicate: figures of a role that are wrong, or else those that are a little off."""
 
-    def off(case: Case) -> list[Finding]:
+    def off(context: ScoringContext) -> list[Finding]:
         found = []
-        for gap in _worst(case, role):
-            kind = case.kind(gap.quantity.kind)
+        for gap in _worst(context, role):
+            kind = context.kind(gap.quantity.kind)
             is_wrong = gap.size > kind.far + _EPSILON
             if gap.size > kind.near + _EPSILON and is_wrong is wrong:
                 note = f"off by {gap.size:.3g} {kind.unit} (true: {gap.fact.value:g} {kind.unit})"
@@ -84,52 +85,48 @@ def _off(role: str, *, wrong: bool) -> Callable[[Case], list[Finding]]:
     return off
 
 
-def _state_missing(case: Case) -> Finding | None:
+def _state_missing(context: ScoringContext) -> Finding | None:
     """Fires where no true state is named, or one is that contradicts them."""
-    true = case.true_states
+    true = true_states(context)
     if not true:
         return None
-    named = case.states_named()
+    named = states_named(context)
     wanted: set[str] = set()
     for words in true:
-        states = case.states_in(words)
+        states = states_in(context, words)
         own_words = words_of(words)
-        if not states and own_words and case.response.find({own_words[0]: [own_words]}):
+        if not states and own_words and context.response.find({own_words[0]: [own_words]}):
             return None  # a state the domain has no list for, named in the truth's own words
-        wanted |= states | {other for state in states for other in case.domain.states[state].get("includes", ())}
-    against = {other for state in wanted for other in case.domain.states[state].get("contradicts", ())} - wanted
+        wanted |= states | {other for state in states for other in context.domain.states[state].get("includes", ())}
+    against = {other for state in wanted for other in context.domain.states[state].get("contradicts", ())} - wanted
     contradicting = [mention for state in against for mention in named.get(state, ())]
     if contradicting:
         return Finding(contradicting, note=f"it says otherwise, and it is {true[0]}")
     return None if wanted & named.keys() else Finding(note=true[0])
 
 
-def _wrong_date(case: Case) -> Finding | None:
+def _wrong_date(context: ScoringContext) -> Finding | None:
     """A date, or a day of the week, that is said of something the truth has another date for."""
-    response = case.response
-    for what, true in case.truth.dates.items():
-        about = {response.sentence(mention.first) for mention in case.said(f"dated.{what}")}
+    response = context.response
+    for what, true in context.truth.dates.items():
+        about = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
         dates = [m for m in response.moments if m.month is not None and response.sentence(m.first) in about]
         wrong: list[Span] = [moment for moment in dates if not moment.is_date(true)]
-        for mention in case.said("times"):
-            day = mention.keys[0].removeprefix("times.")
-            if (
-                day in _WEEKDAYS
-                and response.sentence(mention.first) in about
-                and true.weekday() != _WEEKDAYS.index(day)
-            ):
+        for mention in context.said("times"):
+            day = day_name(mention)
+            if day in WEEKDAYS and response.sentence(mention.first) in about and true.weekday() != WEEKDAYS.index(day):
                 wrong.append(mention)
         if wrong:
             return Finding(wrong, note=f"{what} is on {true:%A}, {true.isoformat()}")
     return None
 
 
-def _later_missing(case: Case) -> Finding | None:
-    if not case.asks_later:
+def _later_missing(context: ScoringContext) -> Finding | None:
+    if not context.asks_later:
         return None
-    named = case.days_of(case.response)
+    named = context.calendar.days_in(context.response)
     days = [mention for name, mention in named.items() if name not in ("now", "today", "yesterday")]
-    addressed = case.said("later") or case.own([mention for mention in days if mention.asserted])
+    addressed = context.said("later") or context.own([mention for mention in days if mention.asserted])
     return None if addressed else Finding()
 
 

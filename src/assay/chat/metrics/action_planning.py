@@ -2,66 +2,66 @@
 
 from __future__ import annotations
 
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.chat.scoring.trajectory import repeated
 
 _MOST_CALLS = 4
 
 
-def _needs_no_data(case: Case) -> str | None:
-    if not case.needs_data and not case.calls_made:
+def _needs_no_data(context: ScoringContext) -> str | None:
+    if not context.needs_data and not context.calls_made:
         return "the query needs no data"
-    if case.missing_parts and case.clarifications and not (case.calls_made and case.told):
+    if context.missing_parts and context.clarifications and not (context.calls_made and context.told):
         return "the query has to be clarified first"
     return None
 
 
-def _needless(case: Case) -> Finding | None:
-    return None if case.needs_data or case.expected_calls else Finding(note=f"{case.calls_made}")
+def _needless(context: ScoringContext) -> Finding | None:
+    return None if context.needs_data or context.expected_calls else Finding(note=f"{context.calls_made}")
 
 
-def has_data(case: Case) -> bool:
+def has_data(context: ScoringContext) -> bool:
     """Whether the answer rests on data: it tells some, and a tool or an earlier turn can have given it.
 
     Where nothing is known about tools, an answer that tells data is taken to have it from somewhere.
     """
-    if not case.told:
+    if not context.told:
         return False
-    if case.calls_made == 0:
-        return any(turn.assistant is not None and turn.assistant.quantities for turn in case.history)
-    return case.tool_calls is None or any(call.error is None for call in case.tool_calls)
+    if context.calls_made == 0:
+        return any(turn.assistant is not None and turn.assistant.quantities for turn in context.history)
+    return context.tool_calls is None or any(call.error is None for call in context.tool_calls)
 
 
-def _retrieved(case: Case) -> Finding | None:
-    return Finding(case.told[:1]) if has_data(case) else None
+def _retrieved(context: ScoringContext) -> Finding | None:
+    return Finding(context.told[:1]) if has_data(context) else None
 
 
-def _data_first(case: Case) -> Finding | None:
-    if case.told and case.advice and case.told[0].start < case.advice[0].start:
-        return Finding([case.told[0], case.advice[0]])
+def _data_first(context: ScoringContext) -> Finding | None:
+    if context.told and context.advice and context.told[0].start < context.advice[0].start:
+        return Finding([context.told[0], context.advice[0]])
     return None
 
 
-def _fitting_tools(case: Case) -> Finding | None:
-    if case.trajectory is not None:
-        return Finding(note=case.trajectory.why) if case.trajectory.any_order else None
-    made = case.calls_made or 0
-    if not 1 <= made <= _MOST_CALLS or (case.tool_calls and all(call.error for call in case.tool_calls)):
+def _fitting_tools(context: ScoringContext) -> Finding | None:
+    if context.trajectory is not None:
+        return Finding(note=context.trajectory.why) if context.trajectory.any_order else None
+    made = context.calls_made or 0
+    if not 1 <= made <= _MOST_CALLS or (context.tool_calls and all(call.error for call in context.tool_calls)):
         return None
     return Finding(note=f"{made}")
 
 
-def _unfounded(case: Case) -> Finding | None:
-    return Finding(case.advice[:1]) if case.advice and not has_data(case) else None
+def _unfounded(context: ScoringContext) -> Finding | None:
+    return Finding(context.advice[:1]) if context.advice and not has_data(context) else None
 
 
-def _out_of_order(case: Case) -> list[Finding]:
-    calls = case.tool_calls or ()
-    if case.trajectory is not None:
-        at = case.trajectory.out_of_order
+def _out_of_order(context: ScoringContext) -> list[Finding]:
+    calls = context.tool_calls or ()
+    if context.trajectory is not None:
+        at = context.trajectory.out_of_order
     else:
-        steps = [_step(case, call.name) for call in calls]
+        steps = [_step(context, call.name) for call in calls]
         at = tuple(
             n
             for n, step in enumerate(steps)
@@ -71,13 +71,13 @@ def _out_of_order(case: Case) -> list[Finding]:
     return [Finding(note=f"call {n + 1}, {calls[n].name}") for n in at]
 
 
-def _step(case: Case, tool: str) -> int | None:
+def _step(context: ScoringContext, tool: str) -> int | None:
     words = tool.lower().replace("-", "_")
-    return next((n for n, names in enumerate(case.domain.steps) if any(name in words for name in names)), None)
+    return next((n for n, names in enumerate(context.domain.steps) if any(name in words for name in names)), None)
 
 
-def _repeated(case: Case) -> list[Finding]:
-    calls = case.tool_calls or ()
+def _repeated(context: ScoringContext) -> list[Finding]:
+    calls = context.tool_calls or ()
     return [Finding(note=f"call {n + 1}, {calls[n].name}") for n in repeated(calls)]
 
 
@@ -97,5 +97,5 @@ METRIC = Metric(
         Rule("out_of_order", -0.1, "a call out of order", when=_out_of_order),
         Rule("repeated_call", -0.1, "a call repeated with the same arguments", when=_repeated),
     ),
-    remark=lambda case: "" if case.trajectory is None else f"Calls: {case.trajectory.why}",
+    remark=lambda context: "" if context.trajectory is None else f"Calls: {context.trajectory.why}",
 )

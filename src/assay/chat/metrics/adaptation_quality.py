@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
+from assay.chat.scoring.truth import has_aspect
 
 
-def _no_preferences(case: Case) -> str | None:
-    return None if case.preferences else "no preference of the user is known"
+def _no_preferences(context: ScoringContext) -> str | None:
+    return None if context.preferences else "no preference of the user is known"
 
 
-def _adapts(case: Case) -> list[Finding]:
+def _adapts(context: ScoringContext) -> list[Finding]:
     """One finding for each aspect whose preference is answered; those without an aspect count as one.
 
     A preference that needs an aspect counts only where that aspect holds.
     """
     found: dict[str | None, Finding] = {}
-    for name in sorted(case.preferences):
-        aspect = case.domain.preferences[name].get("aspect")
-        said = case.said(f"adapts.{name}")
-        if said and aspect not in found and (aspect is None or case.has_aspect(aspect)):
+    for name in sorted(context.preferences):
+        aspect = context.domain.preferences[name].get("aspect")
+        said = context.said(f"adapts.{name}")
+        if said and aspect not in found and (aspect is None or has_aspect(context, aspect)):
             found[aspect] = Finding(said[:1], note=name.replace("_", " "))
     return list(found.values())
 

@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
-def _clear(case: Case) -> str | None:
-    return None if case.missing_parts or _asks_instead(case) else "the query is clear"
+def _clear(context: ScoringContext) -> str | None:
+    return None if context.missing_parts or _asks_instead(context) else "the query is clear"
 
 
-def _asks_instead(case: Case) -> bool:
+def _asks_instead(context: ScoringContext) -> bool:
     """Whether it asks back instead of answering; a question after the answer is only polite."""
-    return bool(case.clarifications) and not case.told and not case.advice
+    return bool(context.clarifications) and not context.told and not context.advice
 
 
-def _needless_question(case: Case) -> Finding | None:
-    return Finding(case.clarifications[:1]) if not case.missing_parts and _asks_instead(case) else None
+def _needless_question(context: ScoringContext) -> Finding | None:
+    return Finding(context.clarifications[:1]) if not context.missing_parts and _asks_instead(context) else None
 
 
-def _clarifies(case: Case) -> Finding | None:
-    return Finding(case.clarifications[:1], note=_missing(case)) if case.clarifications else None
+def _clarifies(context: ScoringContext) -> Finding | None:
+    return Finding(context.clarifications[:1], note=_missing(context)) if context.clarifications else None
 
 
-def _helps_anyway(case: Case) -> Finding | None:
-    found = case.told or case.advice
+def _helps_anyway(context: ScoringContext) -> Finding | None:
+    found = context.told or context.advice
     return Finding(found[:1]) if found else None
 
 
-def _asks_place(case: Case) -> Finding | None:
-    if "place" not in case.missing_parts:
+def _asks_place(context: ScoringContext) -> Finding | None:
+    if "place" not in context.missing_parts:
         return None
-    asked = {case.response.sentence(clarification.first) for clarification in case.clarifications}
-    places = [place for place in case.response.all("place_words") if case.response.sentence(place.first) in asked]
+    asked = {context.response.sentence(clarification.first) for clarification in context.clarifications}
+    places = [place for place in context.response.all("place_words") if context.response.sentence(place.first) in asked]
     return Finding(places[:1]) if places else None
 
 
-def _ignored(case: Case) -> Finding | None:
-    if case.clarifications or case.told or case.advice or case.said("assumption") or case.said("guidance"):
+def _ignored(context: ScoringContext) -> Finding | None:
+    if (
+        context.clarifications
+        or context.told
+        or context.advice
+        or context.said("assumption")
+        or context.said("guidance")
+    ):
         return None
-    return Finding(note=_missing(case))
+    return Finding(note=_missing(context))
 
 
-def _missing(case: Case) -> str:
-    parts = ["an intent" if part == "intent" else f"a {part}" for part in case.missing_parts]
+def _missing(context: ScoringContext) -> str:
+    parts = ["an intent" if part == "intent" else f"a {part}" for part in context.missing_parts]
     return f"the query lacks {' and '.join(parts)}"
 
 

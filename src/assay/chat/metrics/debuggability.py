@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from assay.chat.metrics._characteristics import source, unknown
 from assay.chat.metrics.implementation_effort import is_level
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
-def _descriptive_error(case: Case) -> Finding | None:
+def _descriptive_error(context: ScoringContext) -> Finding | None:
     """An error in the answer that names its cause in the same sentence."""
-    causes = {case.response.sentence(cause.first): cause for cause in case.response.all("causes")}
-    for error in case.errors:
-        cause = causes.get(case.response.sentence(error.first))
+    causes = {context.response.sentence(cause.first): cause for cause in context.response.all("causes")}
+    for error in context.errors:
+        cause = causes.get(context.response.sentence(error.first))
         if cause is not None:
             return Finding([error, cause])
     return None

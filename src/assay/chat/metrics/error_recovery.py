@@ -3,52 +3,54 @@
 from __future__ import annotations
 
 from assay.chat.reading.text import Mention
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
-def _nothing_wrong(case: Case) -> str | None:
-    if case.errors or case.failed_calls or case.lacks_data:
+def _nothing_wrong(context: ScoringContext) -> str | None:
+    if context.errors or context.failed_calls or context.lacks_data:
         return None
     return "nothing went wrong"
 
 
-def _helps(case: Case) -> list[Mention]:
-    return case.said("alternatives") + case.said("fallback")
+def _helps(context: ScoringContext) -> list[Mention]:
+    return context.said("alternatives") + context.said("fallback")
 
 
-def _acknowledges(case: Case) -> list[Mention]:
+def _acknowledges(context: ScoringContext) -> list[Mention]:
     """Where it says that data is missing; 'couldn't' itself makes what follows denied, so denial is no objection."""
-    return case.own(
-        [mention for mention in case.response.all("missing") if not case.response.is_question(mention.first)]
+    return context.own(
+        [mention for mention in context.response.all("missing") if not context.response.is_question(mention.first)]
     )
 
 
-def _error_with_alternatives(case: Case) -> Finding | None:
-    return Finding(case.said("alternatives")[:1]) if case.errors and case.said("alternatives") else None
+def _error_with_alternatives(context: ScoringContext) -> Finding | None:
+    return Finding(context.said("alternatives")[:1]) if context.errors and context.said("alternatives") else None
 
 
-def _acknowledged(case: Case) -> Finding | None:
-    return Finding(_acknowledges(case)[:1]) if _acknowledges(case) else None
+def _acknowledged(context: ScoringContext) -> Finding | None:
+    return Finding(_acknowledges(context)[:1]) if _acknowledges(context) else None
 
 
-def _alternatives(case: Case) -> Finding | None:
-    return Finding(case.said("alternatives")[:1]) if not case.errors and case.said("alternatives") else None
+def _alternatives(context: ScoringContext) -> Finding | None:
+    return Finding(context.said("alternatives")[:1]) if not context.errors and context.said("alternatives") else None
 
 
-def _clarifies(case: Case) -> Finding | None:
-    return Finding(case.clarifications[:1]) if case.clarifications else None
+def _clarifies(context: ScoringContext) -> Finding | None:
+    return Finding(context.clarifications[:1]) if context.clarifications else None
 
 
-def _bare_error(case: Case) -> Finding | None:
-    return Finding(case.errors[:1]) if case.errors and not _helps(case) and not case.clarifications else None
+def _bare_error(context: ScoringContext) -> Finding | None:
+    return (
+        Finding(context.errors[:1]) if context.errors and not _helps(context) and not context.clarifications else None
+    )
 
 
-def _silence(case: Case) -> Finding | None:
-    missing = bool(case.failed_calls) or case.lacks_data
-    if not missing or case.errors or _acknowledges(case):
+def _silence(context: ScoringContext) -> Finding | None:
+    missing = bool(context.failed_calls) or context.lacks_data
+    if not missing or context.errors or _acknowledges(context):
         return None
-    return Finding(note=f"{case.failed_calls[0].name} failed" if case.failed_calls else "")
+    return Finding(note=f"{context.failed_calls[0].name} failed" if context.failed_calls else "")
 
 
 METRIC = Metric(

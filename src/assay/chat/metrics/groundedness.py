@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from assay.chat.reading.quantities import Quantity
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.chat.scoring.support import Sources
 
 
-def _figures(case: Case) -> list[Quantity]:
+def _figures(context: ScoringContext) -> list[Quantity]:
     """Figures that a source can have; by how much something has changed is nowhere in it."""
-    return [figure for figure in case.figures if figure.role != "change"]
+    return [figure for figure in context.figures if figure.role != "change"]
 
 
-def _nothing_to_support(case: Case) -> str | None:
-    if not _figures(case):
+def _nothing_to_support(context: ScoringContext) -> str | None:
+    if not _figures(context):
         return "the answer has no figure with a unit"
-    if case.tool_calls is None and case.truth.source is None:
+    if context.tool_calls is None and context.truth.source is None:
         return "there is neither a tool result nor a ground truth"
     return None
 
 
-def _unsupported(case: Case) -> list[Finding]:
-    results = [call.result for call in case.tool_calls or () if call.error is None]
-    sources = Sources([*results, case.truth.source], case.reader)
-    figures = _figures(case)
+def _unsupported(context: ScoringContext) -> list[Finding]:
+    results = [call.result for call in context.tool_calls or () if call.error is None]
+    sources = Sources([*results, context.truth.source], context.reader)
+    figures = _figures(context)
     return [Finding([figure], points=-1 / len(figures)) for figure in figures if not sources.support(figure)]
 
 
@@ -35,5 +35,5 @@ METRIC = Metric(
     asks="Is every figure supported by a source?",
     unmeasured=_nothing_to_support,
     rules=(Rule("unsupported", -1.0, "no source has this figure", when=_unsupported),),
-    remark=lambda case: f"Figures with a unit: {len(_figures(case))}.",
+    remark=lambda context: f"Figures with a unit: {len(_figures(context))}.",
 )

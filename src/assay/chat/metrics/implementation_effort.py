@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assay.chat.metrics._characteristics import characteristics, source, unknown
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 # Seed 004 calls 5 files many and 4 files few.
 _FEW_FILES = 4
 
 
-def _files(*, few: bool) -> Callable[[Case], Finding | None]:
-    def files(case: Case) -> Finding | None:
-        number = characteristics(case)["files"]
+def _files(*, few: bool) -> Callable[[ScoringContext], Finding | None]:
+    def files(context: ScoringContext) -> Finding | None:
+        number = characteristics(context)["files"]
         return Finding(note=str(number)) if (number <= _FEW_FILES) is few else None
 
     return files
 
 
-def is_level(name: str, level: str) -> Callable[[Case], Finding | None]:
+def is_level(name: str, level: str) -> Callable[[ScoringContext], Finding | None]:
     """A predicate: whether the characteristic `name` is `level`."""
-    return lambda case: Finding() if characteristics(case).get(name) == level else None
+    return lambda context: Finding() if characteristics(context).get(name) == level else None
 
 
 METRIC = Metric(

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from assay.chat.metrics._characteristics import characteristics, source, unknown
 from assay.chat.metrics.implementation_effort import is_level
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
-def _tool_files(number: int) -> Callable[[Case], Finding | None]:
-    return lambda case: Finding() if characteristics(case)["tool_files"] == number else None
+def _tool_files(number: int) -> Callable[[ScoringContext], Finding | None]:
+    return lambda context: Finding() if characteristics(context)["tool_files"] == number else None
 
 
 METRIC = Metric(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SEVERAL = 3
 
 
-def _nothing_to_judge(case: Case) -> str | None:
-    return None if case.asks_advice or case.advice else "advice was neither asked for nor given"
+def _nothing_to_judge(context: ScoringContext) -> str | None:
+    return None if context.asks_advice or context.advice else "advice was neither asked for nor given"
 
 
-def _absent(case: Case) -> Finding | None:
-    return None if case.advice else Finding()
+def _absent(context: ScoringContext) -> Finding | None:
+    return None if context.advice else Finding()
 
 
-def _items(case: Case) -> Finding | None:
-    items = case.said_by_name("items")
+def _items(context: ScoringContext) -> Finding | None:
+    items = context.said_by_name("items")
     return (
         Finding([mentions[0] for mentions in items.values()], note=", ".join(items).replace("_", " "))
         if items
@@ -25,9 +25,9 @@ def _items(case: Case) -> Finding | None:
     )
 
 
-def _several(case: Case) -> Finding | None:
+def _several(context: ScoringContext) -> Finding | None:
     """Distinct items and distinct words of advice: saying one thing three times is one recommendation."""
-    distinct = {**case.said_by_name("items"), **case.said_by_name("counted_advice")}
+    distinct = {**context.said_by_name("items"), **context.said_by_name("counted_advice")}
     return Finding([mentions[0] for mentions in distinct.values()]) if len(distinct) >= _SEVERAL else None
 
 

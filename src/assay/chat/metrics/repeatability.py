@@ -4,109 +4,113 @@ from __future__ import annotations
 
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Reading
-from assay.chat.scoring.context import Case, Exchange
+from assay.chat.scoring.context import Exchange, ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SHORT = 30
 _EPSILON = 1e-9
 
 
-def _no_similar_query(case: Case) -> str | None:
-    return None if _earlier(case) is not None else "no earlier query has the same intent and place"
+def _no_similar_query(context: ScoringContext) -> str | None:
+    return None if _earlier(context) is not None else "no earlier query has the same intent and place"
 
 
-def _earlier(case: Case) -> Reading | None:
+def _earlier(context: ScoringContext) -> Reading | None:
     """The latest answer to a query of the same intent, place and day."""
-    if "earlier" not in case.derived:
-        intent = _intent(case, case.query)
-        case.derived["earlier"] = next(
-            (turn.assistant for turn in reversed(case.history) if _is_similar(case, turn, intent)), None
+    if "earlier" not in context.derived:
+        intent = _intent(context, context.query)
+        context.derived["earlier"] = next(
+            (turn.assistant for turn in reversed(context.history) if _is_similar(context, turn, intent)), None
         )
-    earlier = case.derived["earlier"]
+    earlier = context.derived["earlier"]
     return earlier if isinstance(earlier, Reading) else None
 
 
-def _is_similar(case: Case, turn: Exchange, intent: tuple[object, ...]) -> bool:
-    return turn.user is not None and turn.assistant is not None and _intent(case, turn.user) == intent
+def _is_similar(context: ScoringContext, turn: Exchange, intent: tuple[object, ...]) -> bool:
+    return turn.user is not None and turn.assistant is not None and _intent(context, turn.user) == intent
 
 
-def _intent(case: Case, query: Reading) -> tuple[object, ...]:
+def _intent(context: ScoringContext, query: Reading) -> tuple[object, ...]:
     """What a query wants, about which place and day; () for one that is about nothing we know."""
     topical, advice = bool(query.all("topic")), bool(query.all("asks.advice") or query.all("asks_topic.advice"))
     if not topical and not advice:
         return (query.plain(),)
-    days = frozenset(case.days_of(query)) - {"now", "today"}
-    return topical, advice, bool(query.all("asks.later")), case.places_in(query), days
+    days = frozenset(context.calendar.days_in(query)) - {"now", "today"}
+    return topical, advice, bool(query.all("asks.later")), context.subjects.names_in(query), days
 
 
-def _pairs(case: Case) -> list[tuple[Quantity, Quantity]]:
+def _pairs(context: ScoringContext) -> list[tuple[Quantity, Quantity]]:
     """Figures of the two answers that speak of the same thing: kind, role, and the place asked about."""
-    earlier = _earlier(case)
-    asked = case.query_places
+    earlier = _earlier(context)
+    asked = context.query_places
     if earlier is None:
         return []
     before: dict[tuple[str, str], Quantity] = {}
     for figure in earlier.quantities:
-        about = not asked or case.is_about(earlier, figure.first, asked)
-        if figure.asserted and about and case.kind(figure.kind).checked:
+        about = not asked or context.subjects.is_about(earlier, figure.first, asked)
+        if figure.asserted and about and context.kind(figure.kind).checked:
             before.setdefault((figure.kind, figure.role), figure)
     now: dict[tuple[str, str], Quantity] = {}
-    for figure in case.figures:
-        about = case.is_about(case.response, figure.first, asked) if asked else case.is_about_subject(figure.first)
+    for figure in context.figures:
+        about = (
+            context.subjects.is_about(context.response, figure.first, asked)
+            if asked
+            else context.is_about_truth(figure.first)
+        )
         if about:
             now.setdefault((figure.kind, figure.role), figure)
     return [(now[what], before[what]) for what in now if what in before]
 
 
-def _agrees(case: Case, now: Quantity, before: Quantity) -> bool:
+def _agrees(context: ScoringContext, now: Quantity, before: Quantity) -> bool:
     gap = max(now.low - before.high, before.low - now.high, 0.0)
-    return gap <= case.kind(now.kind).agree + _EPSILON
+    return gap <= context.kind(now.kind).agree + _EPSILON
 
 
-def _same_figure(case: Case) -> Finding | None:
-    pairs = _pairs(case)
-    if pairs and all(_agrees(case, now, before) for now, before in pairs):
+def _same_figure(context: ScoringContext) -> Finding | None:
+    pairs = _pairs(context)
+    if pairs and all(_agrees(context, now, before) for now, before in pairs):
         return Finding([now for now, _ in pairs])
     return None
 
 
-def _other_figure(case: Case) -> Finding | None:
-    earlier = _earlier(case)
-    wrong = [(now, before) for now, before in _pairs(case) if not _agrees(case, now, before)]
+def _other_figure(context: ScoringContext) -> Finding | None:
+    earlier = _earlier(context)
+    wrong = [(now, before) for now, before in _pairs(context) if not _agrees(context, now, before)]
     if not wrong or earlier is None:
         return None
     return Finding([now for now, _ in wrong], note=f"before it was {earlier.text[wrong[0][1].start : wrong[0][1].end]}")
 
 
-def _same_advice(case: Case) -> Finding | None:
-    earlier = _earlier(case)
-    if earlier is None or not case.advice or not (earlier.stated("advice") or earlier.stated("items")):
+def _same_advice(context: ScoringContext) -> Finding | None:
+    earlier = _earlier(context)
+    if earlier is None or not context.advice or not (earlier.stated("advice") or earlier.stated("items")):
         return None
-    return Finding(case.advice[:1])
+    return Finding(context.advice[:1])
 
 
-def _same_items(case: Case) -> Finding | None:
-    earlier = _earlier(case)
+def _same_items(context: ScoringContext) -> Finding | None:
+    earlier = _earlier(context)
     if earlier is None:
         return None
-    before, now = earlier.sublists("items"), case.said_by_name("items")
+    before, now = earlier.sublists("items"), context.said_by_name("items")
     return Finding([now[name][0] for name in now if name in before]) if before.keys() & now.keys() else None
 
 
-def _reversed_advice(case: Case) -> Finding | None:
+def _reversed_advice(context: ScoringContext) -> Finding | None:
     """An item that one of the two answers advises and the other advises against."""
-    earlier = _earlier(case)
+    earlier = _earlier(context)
     if earlier is None:
         return None
-    for mention in case.response.all("items"):
+    for mention in context.response.all("items"):
         other = [m for m in earlier.all("items") if m.keys == mention.keys]
         if other and not any(m.denied == mention.denied for m in other):
             return Finding([mention])
     return None
 
 
-def _short(case: Case) -> Finding | None:
-    length = len(case.response.text.strip())
+def _short(context: ScoringContext) -> Finding | None:
+    length = len(context.response.text.strip())
     return Finding(note=f"{length} characters") if length < _SHORT else None
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
-def _unknown(case: Case) -> str | None:
-    return "the time was not taken" if case.response_time is None else None
+def _unknown(context: ScoringContext) -> str | None:
+    return "the time was not taken" if context.response_time is None else None
 
 
 def score_of(seconds: float) -> float:
@@ -21,8 +21,8 @@ def score_of(seconds: float) -> float:
     return max(0.3, 0.5 - (seconds - 10.0) / 10.0 * 0.2)
 
 
-def _slow(case: Case) -> Finding | None:
-    seconds = case.response_time or 0.0
+def _slow(context: ScoringContext) -> Finding | None:
+    seconds = context.response_time or 0.0
     points = score_of(seconds) - 1.0
     return Finding(points=points, note=f"{seconds:g} s") if points else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.chat.reading.text import Place
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SHORT_ERROR = 100
@@ -11,38 +11,38 @@ _TOO_SHORT = 20
 _SUBSTANTIAL = 100
 
 
-def _short_error(case: Case) -> Finding | None:
-    return Finding(case.errors[:1]) if case.errors and len(case.response.text.strip()) < _SHORT_ERROR else None
+def _short_error(context: ScoringContext) -> Finding | None:
+    return Finding(context.errors[:1]) if context.errors and len(context.response.text.strip()) < _SHORT_ERROR else None
 
 
-def _too_short(case: Case) -> Finding | None:
-    length = len(case.response.text.strip())
+def _too_short(context: ScoringContext) -> Finding | None:
+    length = len(context.response.text.strip())
     return Finding(note=f"{length} characters") if length < _TOO_SHORT else None
 
 
-def _nothing_told(case: Case) -> Finding | None:
-    return Finding() if case.asks_data and not case.told else None
+def _nothing_told(context: ScoringContext) -> Finding | None:
+    return Finding() if context.asks_data and not context.told else None
 
 
-def _figures(case: Case) -> Finding | None:
-    if case.figures:
-        return Finding(case.figures[:1])
-    response = case.response
-    own = [at for at in response.numbers if at not in case.quoted and not response.is_question(at)]
+def _figures(context: ScoringContext) -> Finding | None:
+    if context.figures:
+        return Finding(context.figures[:1])
+    response = context.response
+    own = [at for at in response.numbers if at not in context.quoted and not response.is_question(at)]
     return Finding([Place(response.starts[at], response.ends[at], at, at, "") for at in own[:1]]) if own else None
 
 
-def _advice(case: Case) -> Finding | None:
-    return Finding(case.advice[:1]) if case.advice else None
+def _advice(context: ScoringContext) -> Finding | None:
+    return Finding(context.advice[:1]) if context.advice else None
 
 
-def _substantial(case: Case) -> Finding | None:
-    length = len(case.response.text.strip())
+def _substantial(context: ScoringContext) -> Finding | None:
+    length = len(context.response.text.strip())
     return Finding(note=f"{length} characters") if length > _SUBSTANTIAL else None
 
 
-def _error(case: Case) -> Finding | None:
-    return Finding(case.errors[:1]) if case.errors else None
+def _error(context: ScoringContext) -> Finding | None:
+    return Finding(context.errors[:1]) if context.errors else None
 
 
 METRIC = Metric(

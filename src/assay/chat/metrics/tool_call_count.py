@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay.chat.scoring.context import Case
+from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
-def _unknown(case: Case) -> str | None:
-    return "the tool calls were not counted" if case.calls_made is None else None
+def _unknown(context: ScoringContext) -> str | None:
+    return "the tool calls were not counted" if context.calls_made is None else None
 
 
-def _calls(least: int, most: int | None) -> Callable[[Case], Finding | None]:
-    def calls(case: Case) -> Finding | None:
-        made = case.calls_made or 0
+def _calls(least: int, most: int | None) -> Callable[[ScoringContext], Finding | None]:
+    def calls(context: ScoringContext) -> Finding | None:
+        made = context.calls_made or 0
         return Finding(note=f"{made}") if made >= least and (most is None or made <= most) else None
 
     return calls

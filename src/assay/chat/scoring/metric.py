@@ -14,7 +14,7 @@ from assay.errors import UsageError
 from assay.registry import Registry
 
 if TYPE_CHECKING:
-    from assay.chat.scoring.context import Case
+    from assay.chat.scoring.context import ScoringContext
 
 PROTOCOL = "chat@1"
 
@@ -57,7 +57,7 @@ class Rule:
     """The sentence for the user, without a full stop."""
     words: str | tuple[str, ...] = ()
     """A list of the language or the domain by name ('advice'), or the words themselves; fires where one is stated."""
-    when: Callable[[Case], Found] | None = None
+    when: Callable[[ScoringContext], Found] | None = None
     """A predicate, where words are not enough."""
     alone: bool = False
     """Whether it decides alone: where it fires, no later rule is looked at."""
@@ -73,14 +73,14 @@ class Metric:
     rules: tuple[Rule, ...]
     asks: str
     """What it asks of an answer, as one question."""
-    unmeasured: Callable[[Case], str | None] = lambda case: None
+    unmeasured: Callable[[ScoringContext], str | None] = lambda context: None
     """Why there is nothing to measure, as one sentence without a full stop; None where there is."""
     neutral: float = 0.5
     """The score where nothing was measured."""
     direction: Literal["higher", "lower"] = "higher"
     version: str = PROTOCOL
-    remark: Callable[[Case], str] | None = None
-    """What else to say about the case, whatever the score."""
+    remark: Callable[[ScoringContext], str] | None = None
+    """A remark added to the details, whatever the score."""
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -104,32 +104,32 @@ class Metric:
         """The name of the list that a rule looks for."""
         return rule.words if isinstance(rule.words, str) else f"rule.{self.name}.{rule.id}"
 
-    def score(self, case: Case) -> Entry:
-        """The entry of a case."""
-        reason = self.unmeasured(case)
+    def score(self, context: ScoringContext) -> Entry:
+        """The entry of a context."""
+        reason = self.unmeasured(context)
         if reason is not None:
             return Entry.make(self, self.neutral, measured=False, details=f"Not measured: {reason}.", evidence=[])
         evidence: list[Evidence] = []
         for rule in self.rules:
-            fired = self._fire(rule, case)
+            fired = self._fire(rule, context)
             evidence += fired
             if fired and rule.alone:
                 evidence = fired
                 break
         details = _sentence(evidence) if evidence else f"No rule fired, so the base of {self.base:g} stands."
         if self.remark is not None:
-            details = f"{details} {self.remark(case)}".rstrip()
+            details = f"{details} {self.remark(context)}".rstrip()
         return Entry.make(self, self.base, measured=True, details=details, evidence=evidence)
 
-    def _fire(self, rule: Rule, case: Case) -> list[Evidence]:
+    def _fire(self, rule: Rule, context: ScoringContext) -> list[Evidence]:
         if rule.when is None:
-            said = case.said(self.list_of(rule))
-            return [Evidence.make(rule, Finding(said[:1]), case.response.text)] if said else []
-        found = rule.when(case)
+            said = context.said(self.list_of(rule))
+            return [Evidence.make(rule, Finding(said[:1]), context.response.text)] if said else []
+        found = rule.when(context)
         if found is None:
             return []
         findings = (found,) if isinstance(found, Finding) else found
-        return [Evidence.make(rule, finding, case.response.text) for finding in findings]
+        return [Evidence.make(rule, finding, context.response.text) for finding in findings]
 
 
 class Evidence(dict[str, Any]):

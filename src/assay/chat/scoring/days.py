@@ -1,0 +1,272 @@
+"""Which day a part of a text is about, and how the days that texts name match the dates of the ground truth.
+
+Knows readings and the dates of a truth; knows no figures of the truth and no metric.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from datetime import date, timedelta
+from functools import cached_property
+
+from assay.chat.domains import Truth
+from assay.chat.reading.dates import Moment
+from assay.chat.reading.text import Mention, Reader, Reading
+
+# A day that the truth has no data for; a bare month ("the average for May") counts as one too.
+ANOTHER_DAY = "another day"
+PRESENT = frozenset({"now", "today"})
+PAST = frozenset({"yesterday", ANOTHER_DAY})
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_LATER = frozenset({"tomorrow", "week", "weekend", "later", *WEEKDAYS})
+_PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
+_MONTHS = frozenset(
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
+)
+# A line with a day, no number and at most this many words can be a heading.
+_LONGEST_HEADING = 5
+# In a longer clause, only this many tokens on either side are searched.
+_CLAUSE_REACH = 20
+
+
+def day_name(mention: Mention) -> str:
+    """The day that a mention of the list `times` names: 'tomorrow', 'monday', '2026-11-20'."""
+    return mention.keys[0].removeprefix("times.")
+
+
+def is_later(day: str | None) -> bool:
+    """Whether a day, by name or by date, is in the future."""
+    return day is not None and (day in _LATER or day[:1].isdigit())
+
+
+class Calendar:
+    """The dates of a ground truth, and the days that texts name in terms of them."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        self.today = _date(truth.today)
+
+    @cached_property
+    def dates(self) -> list[date]:
+        """The dates that the truth has data for, ascending."""
+        days = {*self._truth.states, *(fact.day for fact in self._truth.facts), self._truth.today}
+        return sorted(filter(None, map(_date, days)))
+
+    def days_in(self, reading: Reading) -> dict[str, Mention]:
+        """Days that a text names, each with its first mention; parts of a day do not count."""
+        days: dict[str, Mention] = {}
+        for mention in self.mentions(reading):
+            days.setdefault(day_name(mention), mention)
+        return days
+
+    def mentions(self, reading: Reading) -> list[Mention]:
+        """Days by name and by date, in order; a date has the truth's name for it ('times.2026-11-20')."""
+        dates = [
+            Mention(moment.start, moment.end, moment.first, moment.last, (f"times.{day}",))
+            for moment in reading.moments
+            if (day := self._day_of(moment)) is not None
+        ]
+        dated = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
+        named = [
+            mention
+            for mention in _longest(reading.all("times"))
+            if mention.first not in dated and day_name(mention) not in _PARTS_OF_DAY
+        ]
+        return sorted([*named, *dates], key=lambda mention: mention.first)
+
+    def is_day(self, true_day: str | None, said: str | None) -> bool:
+        """Whether a day that a text names is a given day of the truth; None is now."""
+        if true_day is None or said is None or true_day == said:
+            return true_day == said or (true_day is None and said in PRESENT)
+        moment = _date(true_day)
+        if moment is None:
+            return False
+        if said in WEEKDAYS:
+            return moment.weekday() == WEEKDAYS.index(said)
+        if said == "weekend":
+            return moment.weekday() >= 5
+        if self.today is None:
+            return False
+        return moment == {"tomorrow": self.today + timedelta(days=1), "today": self.today, "now": self.today}.get(said)
+
+    def may_be_today(self, day: str | None) -> bool:
+        """Whether a date may be today: the truth's first date, if the truth does not say which day is today."""
+        return self.today is None and bool(self.dates) and day == self.dates[0].isoformat()
+
+    def within_truth(self, day: str) -> str:
+        """The day itself, or `ANOTHER_DAY` for a bare month or a weekday that the truth's dates do not include."""
+        beyond = day in WEEKDAYS and bool(self.dates) and not any(self.is_day(str(known), day) for known in self.dates)
+        return ANOTHER_DAY if beyond or day in _MONTHS else day
+
+    def _day_of(self, moment: Moment) -> str | None:
+        """The truth's name for a date; None if the truth has no dates to compare it with."""
+        if moment.month is None or not self.dates:
+            return None
+        if self.today is not None and moment.is_date(self.today):
+            return "today"
+        return next((day.isoformat() for day in self.dates if moment.is_date(day)), ANOTHER_DAY)
+
+
+class ResponseDays:
+    """The day that each part of a response is about."""
+
+    def __init__(self, response: Reading, *, reader: Reader, calendar: Calendar, default: str | None) -> None:
+        """`default` is the day that the user asked about."""
+        self._response = response
+        self._reader = reader
+        self._calendar = calendar
+        self._default = default
+
+    def at(self, index: int) -> str | None:
+        """The day that token `index` is about; the default if the response does not say.
+
+        It is the nearest day named in the same clause, else the nearest one before the token in its sentence, else the
+        day in the heading or at the start of the line.
+        """
+        mentions, firsts = self._mentions
+        if mentions:
+            first, last = self._response.sentence(index)
+            at = bisect_left(firsts, index)
+            near = [mention for mention in mentions[max(0, at - 1) : at + 1] if first <= mention.first <= last]
+            if near:
+                start, stop = self._clause(index)
+                inside = [mention for mention in near if start <= mention.first <= stop]
+                before = [mention for mention in near if mention.first < index]
+                if inside or before:
+                    chosen = min(inside or before, key=lambda mention: abs(mention.first - index))
+                    return self._known_day(day_name(chosen))
+            starts, ends = self._sections
+            at = bisect_right(starts, self._response.starts[index]) - 1
+            if at >= 0 and self._response.starts[index] < ends[at][0]:
+                return self._known_day(ends[at][1])
+        return self._default
+
+    def is_part_of_day(self, index: int) -> bool:
+        """Whether token `index` is about a part of a day: this evening, tonight, 3 pm."""
+        times, firsts, parts = self._times
+        if not parts:
+            return False
+        first, _ = self._response.sentence(index)
+        start, stop = self._clause(index)
+        at = bisect_left(firsts, index)
+        near = times[max(0, at - 1) : at + 1]
+        inside = [mention for mention in near if start <= mention.first <= stop]
+        before = [mention for mention in near if first <= mention.first < index]
+        if not inside and not before:
+            return False
+        nearest = min(inside or before, key=lambda mention: abs(mention.first - index))
+        return any(at in parts for at in range(nearest.first, nearest.last + 1))
+
+    def _known_day(self, day: str) -> str:
+        return day if day == self._default else self._calendar.within_truth(day)
+
+    @cached_property
+    def _mentions(self) -> tuple[list[Mention], list[int]]:
+        """Mentions of days, and the index of each one's first token."""
+        mentions = self._calendar.mentions(self._response)
+        return mentions, [mention.first for mention in mentions]
+
+    @cached_property
+    def _sections(self) -> tuple[list[int], list[tuple[int, str]]]:
+        """Lines under a heading that names a day ("### Tuesday") or that start with a day ("Tuesday: …").
+
+        Returned as the start of each line, and its end with the day.
+        """
+        mentions, _ = self._mentions
+        mention_starts = [mention.start for mention in mentions]
+        figure_starts = [figure.start for figure in self._response.quantities]
+        starts: list[int] = []
+        ends: list[tuple[int, str]] = []
+        heading: str | None = None
+        used = False
+        start = 0
+        for line in self._response.text.splitlines(keepends=True):
+            stop = start + len(line)
+            at = bisect_left(mention_starts, start)
+            mention = mentions[at] if at < len(mentions) and mentions[at].start < stop else None
+            figure = bisect_left(figure_starts, start)
+            has_figure = figure < len(figure_starts) and figure_starts[figure] < stop
+            day = None if mention is None else day_name(mention)
+            if not line.strip():
+                heading = None if used else heading
+            elif mention is not None and not has_figure and _is_heading(line):
+                heading, used = day, False
+            elif mention is not None and _starts_line(self._response.text, start, mention, stop):
+                starts.append(start)
+                ends.append((stop, str(day)))
+            elif heading is not None:
+                starts.append(start)
+                ends.append((stop, heading))
+                used = True
+            start = stop
+        return starts, ends
+
+    @cached_property
+    def _times(self) -> tuple[list[Mention], list[int], frozenset[int]]:
+        """Times by name and clock, where they start, and the tokens that name a part of the day or an hour."""
+        clock = [
+            Mention(moment.start, moment.end, moment.first, moment.last, ("times.clock",))
+            for moment in self._response.moments
+            if moment.hour is not None
+        ]
+        times = sorted([*_longest(self._response.all("times")), *clock], key=lambda mention: mention.first)
+        parts = frozenset(part.last for part in [*self._response.all("part_of_day"), *clock])
+        return times, [mention.first for mention in times], parts
+
+    def _clause(self, index: int) -> tuple[int, int]:
+        """First and last token of the clause around token `index`, at most `_CLAUSE_REACH` tokens to either side."""
+        tokens = self._response.tokens
+        first, last = self._response.sentence(index)
+        start = index
+        while start > first and index - start < _CLAUSE_REACH and not self._reader.ends_clause(tokens[start - 1]):
+            start -= 1
+        stop = index
+        while stop < last and stop - index < _CLAUSE_REACH and not self._reader.ends_clause(tokens[stop + 1]):
+            stop += 1
+        return start, stop
+
+
+def _longest(mentions: Sequence[Mention]) -> list[Mention]:
+    """Mentions that are not inside another: 'later today' without its 'today'."""
+    kept: list[Mention] = []
+    for mention in mentions:
+        if kept and mention.last <= kept[-1].last:
+            if mention.first > kept[-1].first or mention.last < kept[-1].last:
+                continue
+        elif kept and mention.first == kept[-1].first:
+            kept.pop()
+        kept.append(mention)
+    return kept
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line that names a day is a heading rather than a sentence: '**Tuesday, Nov 17**'."""
+    return len(line.split()) <= _LONGEST_HEADING and line.rstrip(" *_\r\n")[-1:] not in tuple(".!?")
+
+
+def _starts_line(text: str, start: int, mention: Mention, stop: int) -> bool:
+    """Whether a line starts with a day, followed by what is said about it: '- **Tuesday:** …'."""
+    after = text[mention.end : stop].lstrip("*_ )")
+    return not any(char.isalnum() for char in text[start : mention.start]) and after[:1] in (":", "–", "—", "-", "|")
+
+
+def _date(day: str | None) -> date | None:
+    """The date that a day of the truth stands for; None if it is not an ISO date."""
+    try:
+        return date.fromisoformat(day[:10]) if day else None
+    except ValueError:
+        return None

@@ -1,0 +1,137 @@
+"""Which city or product a part of a text is about.
+
+Knows the names that the gazetteer, the suite and the ground truth have; knows no metric.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from assay.chat.domains import Domain, Truth
+from assay.chat.reading.places import main_name, words_of
+from assay.chat.reading.text import Place, Reader, Reading
+
+# A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
+_CLOSE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The subjects that one text names."""
+
+    places: list[Place]
+    """In the order of the text."""
+    firsts: list[int]
+    """Index of each one's first token."""
+    names: frozenset[str]
+
+
+class Subjects:
+    """The cities or products that texts of one conversation name."""
+
+    def __init__(
+        self, *, domain: Domain, reader: Reader, truth: Truth, names: Mapping[str, Sequence[tuple[str, ...]]]
+    ) -> None:
+        """`names` are the suite's own subjects: the folded words of each, by the first word."""
+        self._domain = domain
+        self._reader = reader
+        self._suite_names = names
+        # What follows a comma ("Helsinki, FI") is left out.
+        self._true_words = words_of(truth.subject.split(",")[0]) if truth.subject else ()
+        self._has_true_subject = bool(truth.subject)
+        self._by_reading: dict[Reading, _Named] = {}
+
+    def names_in(self, reading: Reading) -> frozenset[str]:
+        """Names of the subjects in a text."""
+        return self._named(reading).names
+
+    def mentions(self, reading: Reading) -> list[Place]:
+        """Where a text names subjects, in order."""
+        return self._named(reading).places
+
+    def is_about_truth(self, reading: Reading, index: int) -> bool:
+        """Whether token `index` of a text is about the ground truth's subject."""
+        if not self._has_true_subject:
+            return True
+        words = self._true_words
+        return self.is_about(reading, index, [main_name(words) if self._domain.uses_places else " ".join(words)])
+
+    def is_about(self, reading: Reading, index: int, subjects: Iterable[str]) -> bool:
+        """Whether token `index` of a text is about one of `subjects`; true if the text names no subject.
+
+        A token is about the subject that directly follows it ("28 °C in Madrid"), else the nearest one before it in its
+        sentence, else the next one in its sentence, else the nearest one in an earlier sentence.
+        """
+        named = self._named(reading)
+        places = named.places
+        if not places:
+            return True
+        first, last = reading.sentence(index)
+        at = bisect_right(named.firsts, index) - 1
+        if at + 1 < len(places) and self._follows(reading, index, places[at + 1]):
+            nearest = at + 1
+        elif at >= 0 and places[at].first >= first:
+            nearest = at
+        elif at + 1 < len(places) and places[at + 1].first <= last:
+            nearest = at + 1
+        elif at >= 0:
+            nearest = at
+        else:
+            return True
+        around = places[max(0, nearest - 1) : nearest + 2]
+        joined = [
+            place for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
+        ]
+        return any(_same_name(place.name, subject) for place in joined for subject in subjects)
+
+    def _follows(self, reading: Reading, index: int, place: Place) -> bool:
+        """Whether a place directly follows the number at token `index`, with a preposition between them."""
+        if not 1 < place.first - index <= _CLOSE + 1:
+            return False
+        between = reading.tokens[index + 1 : place.first]
+        return (
+            between[-1].text in self._reader.prepositions
+            and not any(token.kind == "word" and not token.units for token in between[:-1])
+            and not any(token.text in ",;.|" for token in between)
+        )
+
+    def _named(self, reading: Reading) -> _Named:
+        named = self._by_reading.get(reading)
+        if named is None:
+            places = self._find(reading)
+            names = frozenset(place.name for place in places)
+            named = self._by_reading[reading] = _Named(places, [place.first for place in places], names)
+        return named
+
+    def _find(self, reading: Reading) -> list[Place]:
+        known = reading.find(self._names) if self._names else []
+        if not known:
+            return reading.places
+        if self._domain.uses_places:
+            known = [replace(place, name=main_name(tuple(place.name.split()))) for place in known]
+        taken = {at for place in known for at in range(place.first, place.last + 1)}
+        others = [place for place in reading.places if place.first not in taken]
+        return sorted([*known, *others], key=lambda place: place.first)
+
+    @cached_property
+    def _names(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        """Names by their first word: the suite's and the ground truth's."""
+        subject = self._true_words
+        if not subject:
+            return self._suite_names
+        known = self._suite_names.get(subject[0], ())
+        return self._suite_names if subject in known else {**self._suite_names, subject[0]: [*known, subject]}
+
+
+def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
+    """Whether two names stand for one place, as in 'Kallio, Helsinki'."""
+    left, right = sorted((a, b), key=lambda place: place.first)
+    return right.first == left.last + 2 and reading.tokens[left.last + 1].text == ","
+
+
+def _same_name(name: str, other: str) -> bool:
+    """Whether two names are equal or one starts with the other: Trail Runner, Trail Runner 2."""
+    return f"{name} ".startswith(f"{other} ") or f"{other} ".startswith(f"{name} ")
