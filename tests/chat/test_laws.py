@@ -149,3 +149,11 @@ def test_every_metric_declares_itself() -> None:
         assert metric.asks.endswith("?")
         assert metric.rules
         assert all(rule.says and not rule.says.endswith(".") and rule.points for rule in metric.rules)
+
+
+def test_contradicting_states_are_cited_in_the_order_of_the_text() -> None:
+    truth = {"current": {"city": "Helsinki", "main_condition": "Clear"}}
+    answer = "In Helsinki there is drizzle, then snow, then rain."
+    entry = evaluator().evaluate_response("Weather in Helsinki?", answer, "other", truth)["accuracy"]
+    cited = next(line for line in entry.evidence if line["id"] == "state_missing")
+    assert [cited["words"], *(span["words"] for span in cited["also"])] == ["drizzle", "snow", "rain"]

@@ -99,7 +99,8 @@ def _state_missing(context: ScoringContext) -> Finding | None:
             return None  # a state the domain has no list for, named in the truth's own words
         wanted |= states | {other for state in states for other in context.domain.states[state].get("includes", ())}
     against = {other for state in wanted for other in context.domain.states[state].get("contradicts", ())} - wanted
-    contradicting = [mention for state in against for mention in named.get(state, ())]
+    found = [mention for state in against for mention in named.get(state, ())]
+    contradicting = sorted(found, key=lambda mention: mention.first)  # a set has no order of its own
     if contradicting:
         return Finding(contradicting, note=f"it says otherwise, and it is {true[0]}")
     return None if wanted & named.keys() else Finding(note=true[0])
