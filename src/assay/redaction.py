@@ -1,51 +1,39 @@
-"""What must never be kept: passwords in addresses, keys and tokens in options, in variables, and by their look.
+"""Removes keys, passwords and tokens from everything that assay keeps or shows: commands, addresses, settings, errors.
 
-When in doubt it hides: a command with one `***` too many can be repeated by its owner, a leaked key cannot be recalled.
+When in doubt it hides: a text with one `***` too many can still be read, a leaked key cannot be recalled. Ordinary
+sentences stay as they are, because what agents say is scored and quoted.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
 import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
+from urllib.parse import quote, quote_plus, unquote
 
 HIDDEN = "***"
 
-# Words that make the value of an option, a variable or a query parameter secret: some wherever they stand in a name
-# (PGPASSWORD), some only as a word of their own (a key, but no keyboard).
-_SECRET = re.compile(
-    r"passw(?:or)?d|passphrase|secret|token(?!i[sz])|credential|api-?key"
-    r"|(?<![a-z])(?:keys?|pwd|pass|auth|authorization|bearer|signature|sig)(?![a-z])",
-    re.IGNORECASE,
-)
-# Options that only sound like it: the token that stands for an image in an encoding, and numbers of tokens.
-_HARMLESS = {"image-token", "max-tokens", "min-tokens"}
 
-_OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
-_VARIABLE = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
-_VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-_ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
-_PARAMETER = re.compile(r"(?P<lead>[?&;#\s](?P<name>[\w.-]+)\s*=\s*)(?P<value>[^&;#\s]+)")
-_HEADER = re.compile(r"\b(?P<lead>(?:bearer|basic|token|authorization:)\s+)(?P<value>\S+)", re.IGNORECASE)
-# Keys that can be told by their look: of model providers, code forges, clouds and chat services, and signed tokens.
-_KEY = re.compile(
-    r"\b(?:sk-[\w-]{12,}|(?:gh[pousr]|hf|glpat|npm|pypi)[_-][\w-]{12,}|github_pat_\w{12,}|A(?:KIA|SIA)[0-9A-Z]{12,}"
-    r"|AIza[\w-]{20,}|xox[abpr]-[\w-]{8,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
-)
-_SHORTEST_IN_PROSE = 12  # a server on this machine takes any word for a key, and that word may be in every answer
-_SHORTEST = 6  # a shorter value of a secret variable, such as "true", would hide harmless text everywhere
+def redacted(text: str) -> str:
+    """A text of any kind (a message, an answer, an address, a log) without what is secret in it."""
+    return _redacted(text, _LAYERS)
 
 
-def is_secret(name: str) -> bool:
-    """Whether the value under this name is to be hidden."""
-    return name.lower().replace("_", "-") not in _HARMLESS and _SECRET.search(_words(name)) is not None
-
-
-def _words(name: str) -> str:
-    """The name with its words apart: apiKey as api-Key."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_|\d+", "-", name)
+def redacted_value(value: Any) -> Any:
+    """Data of any JSON shape: every text in it, and everything under a secret name."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, Mapping):
+        return {redacted(str(key)): _under(str(key), inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [redacted_value(inner) for inner in value]
+    return value
 
 
 def redacted_command(words: Sequence[str]) -> str:
@@ -63,50 +51,84 @@ def redacted_command(words: Sequence[str]) -> str:
             hide_next = option["value"] is None
             kept.append(word if hide_next else f"{word.partition('=')[0]}={HIDDEN}")
         elif option and option["value"] is not None:
-            kept.append(f"{word.partition('=')[0]}={redacted(option['value'])}")
+            kept.append(f"{word.partition('=')[0]}={_argument(option['value'])}")
         else:
-            kept.append(redacted(word))
+            kept.append(_argument(word))
     # shlex would quote the stars, which no shell can take for names of files here.
     return " ".join(shlex.quote(word).replace(f"'{HIDDEN}'", HIDDEN) for word in kept)
 
 
-def redacted(text: str) -> str:
-    """One piece of text without what is secret in it: an argument, an address, a message."""
-    for value in _known_secrets():
-        text = text.replace(value, HIDDEN)
-    variable = _VARIABLE.fullmatch(text)
-    if variable and is_secret(variable["name"]):
-        return f"{variable['name']}={HIDDEN}"
-    text = _ADDRESS.sub(_without_user, text)
-    text = _PARAMETER.sub(_without_value, text)
-    text = _HEADER.sub(rf"\g<lead>{HIDDEN}", text)
-    return _KEY.sub(HIDDEN, text)
+def hide(*secrets: str) -> None:
+    """Hide these values from now on: for keys that came by another way than a variable with a telling name."""
+    _HIDDEN_VALUES.update(secrets)
 
 
-def without_keys(value: Any) -> Any:
-    """What an agent said or left behind, in any JSON shape, without keys: those of this process's variables and those
-    that can be told by their look. Unlike `redacted` it leaves all other text alone: answers are quoted, not repeated.
-    """
-    if isinstance(value, str):
-        for secret in _known_secrets(_SHORTEST_IN_PROSE):
-            value = value.replace(secret, HIDDEN)
-        return _KEY.sub(HIDDEN, value)
-    if isinstance(value, Mapping):
-        return {without_keys(str(key)): without_keys(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_keys(inner) for inner in value]
-    return value
+def is_secret(name: str) -> bool:
+    """Whether a value under this name may be a secret."""
+    return _strength(name) > 0
 
 
-def redacted_value(value: Any) -> Any:
-    """The same for settings: every text in it, and everything under a secret name."""
-    if isinstance(value, str):
-        return redacted(value)
-    if isinstance(value, Mapping):
-        return {redacted(str(key)): _under(str(key), inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [redacted_value(inner) for inner in value]
-    return value
+# --- names ----------------------------------------------------------------------------------------------------------
+
+# Under these names everything is hidden, wherever in a name they stand (PGPASSWORD, aws_secret_access_key).
+_STRONG = re.compile(
+    r"passw(?:or)?d|passphrase|secret|credential|authorization|cookie|bearer|appid|sessionid"
+    r"|(?:api|access|account|private|shared|signing|encryption|subscription|master|app|auth|license|service)-?key"
+    r"|(?:access|refresh|auth|id|session|security|bot|api|private|personal-access)-?token"
+    r"|(?<![a-z])(?:pwd|jwt|pat|x-[a-z-]*key)(?![a-z])",
+    re.IGNORECASE,
+)
+# Under these, as a word of their own (a key, but not a keyboard), what does not look like ordinary words.
+_WEAK = re.compile(r"(?<![a-z])(?:keys?|tokens?|pass|auth|signature|sig|sid)(?![a-z])|token(?!i[sz])", re.IGNORECASE)
+# Names that only sound like it: numbers of tokens, the token that stands for an image, `KeyError`.
+_HARMLESS = re.compile(
+    r"(?:image|eos|bos|pad|unk|stop)-tokens?"
+    r"|.*-(?:errors?|exception|types?|counts?|limits?|usage|expiry|lengths?|budgets?|buckets?|rates?|env)"
+    r"|(?:max|min|prompt|completion|input|output|total|cached|reasoning|num|n)-(?:[a-z]+-)*tokens",
+    re.IGNORECASE,
+)
+# A variable of the environment: the last word of its name is enough.
+_VARIABLE_OF_A_SECRET = re.compile(r"[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|PASS|PWD|AUTH|SIG|SIGNATURE)")
+
+
+@lru_cache(maxsize=4096)
+def _strength(name: str) -> int:
+    """2 if all values under this name are secret, 1 if those are that do not look like words, else 0."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_.\s]+|\d+", "-", name).strip("-")
+    if _HARMLESS.fullmatch(words):
+        return 0
+    if _STRONG.search(words) or _VARIABLE_OF_A_SECRET.fullmatch(name):
+        return 2
+    return 1 if _WEAK.search(words) else 0
+
+
+# Pieces that ordinary names and sentences are made of: words, small numbers, `2m`, `v1`.
+_PIECE = re.compile(r"[A-Za-z]?[a-z]{0,19}|[A-Z]{1,12}|\d{1,6}|\d{1,3}[A-Za-z]{1,3}|[A-Za-z]{1,2}\d{1,2}")
+_BETWEEN = re.compile(r"[\s\-_./:,;!?()\[\]{}<>*+'\"]+|(?<=[a-z])(?=[A-Z])")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
+_MOST_HUMPS = 4
+
+
+def _is_ordinary(value: str) -> bool:
+    """Whether a value is made of words and small numbers, as keys hardly ever are."""
+    if _TIME.fullmatch(value):
+        return True
+    pieces = [piece for piece in _BETWEEN.split(value) if piece]
+    humps = len(re.findall(r"[a-z][A-Z]", value))
+    return humps <= _MOST_HUMPS and all(_PIECE.fullmatch(piece) for piece in pieces)
+
+
+_EMPTY = re.compile(r"(?:null|none|true|false|undefined|missing|required|\[(?:redacted|secure|filtered)\])?", re.I)
+
+
+def _hides(name: str, value: str) -> bool:
+    strength = _strength(name)
+    return strength > 0 and not _EMPTY.fullmatch(value) and (strength == 2 or not _is_ordinary(value))
+
+
+# --- data -----------------------------------------------------------------------------------------------------------
+
+_VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 
 
 def _under(key: str, value: Any) -> Any:
@@ -115,25 +137,269 @@ def _under(key: str, value: Any) -> Any:
         if isinstance(value, Mapping):
             return {name: _under("of_env", inner) for name, inner in value.items()}
         return value if isinstance(value, str) and _VARIABLE_NAME.fullmatch(value) else HIDDEN
-    return HIDDEN if is_secret(key) and isinstance(value, str) else redacted_value(value)
+    if isinstance(value, str):
+        return _header_value(key, value) if _hides(key, value) else redacted(value)
+    if isinstance(value, bytes):
+        return HIDDEN if _hides(key, value.decode("utf-8", "replace")) else value
+    if _strength(key) < 2:
+        return redacted_value(value)
+    if isinstance(value, Mapping):
+        return {redacted(str(name)): _under(key, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_under(key, inner) for inner in value]
+    return value if value is None or isinstance(value, bool) else HIDDEN
 
 
-def _known_secrets(shortest: int = _SHORTEST) -> list[str]:
-    """The values of secret variables of this process, longest first: wherever they turn up, they are hidden."""
-    found = {value for name, value in os.environ.items() if len(value) >= shortest and is_secret(name)}
-    return sorted((value for value in found if not value.startswith(("/", "."))), key=len, reverse=True)
+def _header_value(name: str, value: str) -> str:
+    """Three stars, and for an authorization its scheme."""
+    scheme = _SCHEME.match(value) if "auth" in name.lower() else None
+    return f"{scheme[0]}{HIDDEN}" if scheme else HIDDEN
 
 
-def _without_user(found: re.Match[str]) -> str:
-    scheme, authority, rest = found["scheme"], found["authority"], found["rest"]
-    port = authority.rpartition(":")[2]
-    if "@" in authority:
-        authority = f"{HIDDEN}@{authority.rpartition('@')[2]}"
-    elif ":" in authority and not port.isdigit() and "]" not in port and "@" in rest:
-        # A password with an unescaped slash in it: what looks like host and path is user and password.
-        authority, rest = f"{HIDDEN}@{rest.rpartition('@')[2]}", ""
-    return scheme + authority + _ADDRESS.sub(_without_user, rest)
+# --- commands -------------------------------------------------------------------------------------------------------
+
+_OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
+_VARIABLE = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
+
+
+def _argument(word: str) -> str:
+    """One word of a command. Unlike in a text, quotes and brackets in it are part of the address or of the value."""
+    variable = _VARIABLE.fullmatch(word)
+    if variable and is_secret(variable["name"]):
+        return f"{variable['name']}={HIDDEN}"
+    for secret in _known_secrets(_SHORTEST):
+        word = word.replace(secret, HIDDEN)
+    return redacted(_without_users(word))
+
+
+# --- texts ----------------------------------------------------------------------------------------------------------
+
+_LAYERS = 3  # of percent-encoding that are looked into
+# A text with none of these, as most answers are, holds nothing to hide. Looking for plain words is fast.
+_SIGNS_OF_SECRETS = (
+    "pass", "secret", "token", "key", "auth", "bearer", "basic", "credential", "cookie", "appid", "jwt", "pwd",
+    "sig", "session", "sid=", "sid:", 'sid"', "sid'", "pat=", "pat:", 'pat"', "://", "%3", "%2", "----", "-u",
+    "--user", "bot",
+)  # fmt: skip
+_SIGNS_OF_KEYS = (
+    "sk-", "k_live_", "k_test_", "whsec_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_",
+    "gsk_", "r8_", "fw_", "lin_api_", "dop_v1_", "shpat_", "ntn_", "npm_", "lsv2_", "pypi-", "xai-", "pplx-",
+    "tvly-", "nvapi-", "AKIA", "ASIA", "AIza", "ya29.", "GOCSPX-", "xox", "xapp-", "SG.", "hvs.", "dapi", "eyJ",
+)  # fmt: skip
+
+
+def _redacted(text: str, layers: int) -> str:
+    for secret in _known_secrets(_SHORTEST_IN_TEXT):
+        text = text.replace(secret, HIDDEN)
+    lowered = text.lower()
+    if any(sign in lowered for sign in _SIGNS_OF_SECRETS):
+        text = _PEM.sub(HIDDEN, text)
+        for pattern, replacement in _RULES:
+            text = pattern.sub(replacement, text)
+        if layers:
+            text = _RUN.sub(lambda found: _decoded(found[0], layers - 1), text)
+    return _KEY.sub(HIDDEN, text) if any(sign in text for sign in _SIGNS_OF_KEYS) else text
+
+
+def _decoded(run: str, layers: int) -> str:
+    """A percent-encoded run of characters, and what is hidden in it once it is decoded."""
+    if "%" not in run or (plain := unquote(run)) == run:
+        return run
+    kept = _redacted(plain, layers)
+    return run if kept == plain else quote(kept, safe="/:?&=*@;,")
+
+
+# Keys that can be told by their look: of model providers, code forges, clouds and chat services, and signed tokens.
+_KEY = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"sk-[\w-]{12,}"  # OpenAI, Anthropic, OpenRouter, DeepSeek
+    r"|(?:[srp]k_(?:live|test)|whsec)_[A-Za-z0-9]{12,}"  # Stripe
+    r"|gh[pousr]_[A-Za-z0-9]{12,}|github_pat_\w{12,}|glpat-[\w-]{12,}"
+    r"|(?:hf|gsk|r8|fw|lin_api|dop_v1|shpat|ntn|npm)_[A-Za-z0-9]{12,}|lsv2_[a-z]{2}_\w{12,}|pypi-[\w-]{16,}"
+    r"|(?:xai|pplx|tvly-dev|tvly|nvapi)-\w{16,}"
+    r"|A(?:KIA|SIA)[0-9A-Z]{12,}|AIza[\w-]{20,}|ya29\.[\w-]{12,}|GOCSPX-[\w-]{12,}"
+    r"|xox[abeoprs]-[\w-]{8,}|xapp-[\w-]{8,}|SG\.[\w-]{12,}\.[\w-]{12,}|hvs\.[\w-]{12,}|dapi[0-9a-f]{32}"
+    r"|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"  # JSON Web Token
+    r")"
+)
+# Whole, or cut off before its end; its line ends may have become spaces or be escaped.
+_PEM = re.compile(
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z0-9 ]*-----"
+    r"(?:(?:(?!-----BEGIN).)*?-----END [A-Z0-9 ]+-----|(?:\\[rn]|[\sA-Za-z0-9+/=,:-])*)",
+    re.DOTALL,
+)
+
+# Between a name and its value: the name's closing quote (of JSON, of Python, escaped), and a sign.
+_QUOTE = r"\\*[\"']"
+_SIGN = rf"(?:(?:{_QUOTE}\]?)?\s*(?:=>|:=|==?|:)\s*|{_QUOTE}\s*,\s*(?=[bruf]?{_QUOTE}))"
+_SCHEMES = "bearer|basic|token|api-?key|key|negotiate|ntlm|splunk|bot"
+_LONG_SCHEMES = "digest|aws4-hmac-sha256|hmac|oauth|hawk"  # several parameters follow
+_SPACE = r"(?:%20|[\s+])+"
+_SCHEME = re.compile(rf"(?:{_SCHEMES}|{_LONG_SCHEMES}){_SPACE}", re.IGNORECASE)
+
+_AUTHORIZATION = re.compile(
+    rf"(?<![A-Za-z])(?P<lead>(?:proxy-|x-)?authorization{_SIGN}(?:[bruf]?{_QUOTE})?)"
+    rf"(?P<value>(?:{_SCHEMES}){_SPACE}[^\s\"',;)\]}}]+|(?:{_LONG_SCHEMES}){_SPACE}[^\r\n]*|[^\s\"',;)\]}}]+)",
+    re.IGNORECASE,
+)
+_COOKIE = re.compile(
+    rf"(?<![\w-])(?P<lead>(?:set-)?cookie{_SIGN}[bruf]?(?:(?P<quote>{_QUOTE})|(?=[\w.-]+=)))"
+    r"(?(quote)(?:(?!(?P=quote)).)*|[^\r\n\"']*)",
+    re.IGNORECASE,
+)
+
+
+def _without_authorization(found: re.Match[str]) -> str:
+    return found["lead"] + _header_value("authorization", found["value"])
+
+
+# `name = value`, `name: value`, `"name": "value"`, `('name', 'value')` in all their spellings. Only names that may be
+# secret are matched, so that what stands inside other values is looked at too.
+_WORDS = "pass|secret|token|key|auth|credential|cookie|bearer|appid|jwt|pwd|sig|sid|pat|session"
+_NAME = rf"(?<![\w.-])(?P<name>(?=[\w.-]{{0,64}}(?:{_WORDS}))[A-Za-z_][\w.-]*)"
+_ASSIGNMENT = re.compile(
+    rf"{_NAME}(?P<link>{_SIGN})"
+    rf"(?:(?P<lead>[bruf]?(?P<quote>{_QUOTE}))(?P<text>(?:(?!(?P=quote))(?:\\.|[^\\]))*)|(?P<bare>[^\s;\"'<>]+))",
+    re.DOTALL | re.IGNORECASE,
+)
+_TRAILING = re.compile(r"[,.)}\]]*\Z")
+_END_OF_VALUE = re.compile(r"[ \t]*(?:[\r\n,;)}\]]|\Z)")
 
 
 def _without_value(found: re.Match[str]) -> str:
+    name, value, tail = found["name"], found["text"], ""
+    if value is None:
+        tail = _TRAILING.search(found["bare"])[0]  # type: ignore[index]  # it matches every text
+        value = found["bare"][: len(found["bare"]) - len(tail)]
+        if (
+            ":" in found["link"]
+            and _is_ordinary(value)
+            and not (tail or _END_OF_VALUE.match(found.string, found.end()))
+        ):
+            return found[0]  # a sentence goes on behind a colon, a value ends
+    if not _hides(name, value):
+        return found[0]
+    return f"{name}{found['link']}{found['lead'] or ''}{_header_value(name, value)}{tail}"
+
+
+_PARAMETER = re.compile(r"(?P<lead>(?:[?&#]|&amp;|\\u0026)(?P<name>[\w.-]+)=)(?P<value>[^&#\s\"'<>\\]+)", re.IGNORECASE)
+
+
+def _without_parameter(found: re.Match[str]) -> str:
     return found["lead"] + (HIDDEN if is_secret(found["name"]) else found["value"])
+
+
+_ELEMENT = re.compile(r"(?P<lead><(?P<name>[\w.:-]+)>)(?P<value>[^<]+)(?=</(?P=name)>)")
+_FLAG = re.compile(r"(?<!\S)(?P<lead>--?(?P<name>[A-Za-z][\w-]*)\s+)(?P<value>[^\s-]\S*)")
+_USER = re.compile(r"(?<!\S)(?P<lead>(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'=]+:)[^\s\"']+")
+_WEBHOOK = re.compile(r"(?P<lead>hooks\.slack\.com/services/|discord(?:app)?\.com/api/webhooks/)[\w/-]+", re.IGNORECASE)
+
+_TELEGRAM = re.compile(r"(?<!\d)\d{8,10}:[A-Za-z0-9_-]{35}(?![\w-])")
+
+
+def _without_named(found: re.Match[str]) -> str:
+    return found["lead"] + (HIDDEN if _hides(found["name"], found["value"].strip()) else found["value"])
+
+
+_BEARER = re.compile(r"\b(?P<lead>bearer(?:%20|[\s+])+)(?P<value>[\w.~+/=-]{6,})", re.IGNORECASE)
+_BASIC = re.compile(r"\b(?P<lead>basic(?:%20|[\s+])+)(?P<value>[A-Za-z0-9+/_-]{4,}={0,2})", re.IGNORECASE)
+# "Incorrect API key provided: …", "the token is …": behind such words only what is long and no ordinary text.
+_SAID = re.compile(
+    r"\b(?P<lead>(?:api[ _-]?key|key|token|secret|password|passphrase|credentials?)"
+    r"(?:\s+(?:provided|given|used|value|is|was|of|to|set))*\s*[:=]?\s*[\"'`(]?)(?P<value>[\w.~+/=-]{12,})",
+    re.IGNORECASE,
+)
+
+
+def _without_bearer(found: re.Match[str]) -> str:
+    value = found["value"].rstrip(".")
+    is_word = _is_ordinary(value) and not re.search(r"\d", value)
+    return found[0] if is_word else found["lead"] + HIDDEN + found["value"][len(value) :]
+
+
+def _without_opaque(found: re.Match[str]) -> str:
+    value = found["value"].rstrip(".")
+    return found[0] if _is_ordinary(value) else found["lead"] + HIDDEN + found["value"][len(value) :]
+
+
+def _without_basic(found: re.Match[str]) -> str:
+    """What follows 'basic' is a user and a password only if it says so once it is decoded."""
+    value = found["value"]
+    try:
+        plain = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return found[0]
+    return found["lead"] + HIDDEN if b":" in plain and plain.isascii() else found[0]
+
+
+# --- addresses ------------------------------------------------------------------------------------------------------
+
+# In a text an address ends with a space or a quote; one that does not stand in quotes may have some in its password.
+_RUN = re.compile(r"[^\s\"'<>`\\]+")
+_UNQUOTED = re.compile(r"(?:(?<=[\s=])|^)[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/@:]*:\S*@\S*")
+_END_OF_AUTHORITY = re.compile(r"[/?#]|\Z")
+
+
+def _without_users(run: str) -> str:
+    """Addresses without users and passwords; those may hold any character, unescaped ones that end a host included."""
+    kept, done, last = [], 0, run.rfind("@")
+    while (sign := run.find("://", done)) >= 0 and last > sign:
+        begin = sign + 3
+        end = _END_OF_AUTHORITY.search(run, begin).start()  # type: ignore[union-attr]  # it matches the end at least
+        at = run.rfind("@", begin, end)
+        host, colon, port = run[begin : end if at < 0 else at].rpartition(":")
+        if at < 0 and colon and "]" not in port and not (port.isdigit() and _is_host(run, sign, host)):
+            at = last  # what looks like host and path is user and password
+        elif at >= 0 and colon:
+            at = last  # a password may go on behind what looks like its end
+        kept.append(run[done:begin] + (f"{HIDDEN}@" if at >= 0 else ""))
+        done = at + 1 if at >= 0 else begin
+    return "".join(kept) + run[done:]
+
+
+def _is_host(run: str, sign: int, name: str) -> bool:
+    is_web = run[max(0, sign - 5) : sign].lower().endswith(("http", "https", "ws", "wss"))
+    return is_web and ("." in name or name == "localhost")
+
+
+_RULES: tuple[tuple[re.Pattern[str], Any], ...] = (
+    (_AUTHORIZATION, _without_authorization),
+    (_COOKIE, rf"\g<lead>{HIDDEN}"),
+    (_WEBHOOK, rf"\g<lead>{HIDDEN}"),
+    (_TELEGRAM, HIDDEN),
+    (_RUN, lambda found: _without_users(found[0])),
+    (_UNQUOTED, lambda found: _without_users(found[0])),
+    (_PARAMETER, _without_parameter),
+    (_ASSIGNMENT, _without_value),
+    (_ELEMENT, _without_named),
+    (_FLAG, _without_named),
+    (_USER, rf"\g<lead>{HIDDEN}"),
+    (_BEARER, _without_bearer),
+    (_BASIC, _without_basic),
+    (_SAID, _without_opaque),
+)
+
+
+# --- this process's own secrets -------------------------------------------------------------------------------------
+
+_HIDDEN_VALUES: set[str] = set()
+_SHORTEST = 6  # a shorter value of a secret variable, such as "true", would hide harmless text everywhere
+_SHORTEST_IN_TEXT = 12  # a server on this machine takes any word for a key, and that word may be in every answer
+_SHORTEST_OPAQUE = 8  # unless it looks like no word
+
+
+def _known_secrets(shortest: int) -> list[str]:
+    """The values of secret variables of this process, longest first, also as addresses and JSON spell them."""
+    of_environment = [os.environ[name] for name in os.environ if is_secret(name)]
+    return list(_spellings((*of_environment, *_HIDDEN_VALUES), shortest))
+
+
+@lru_cache(maxsize=16)
+def _spellings(values: tuple[str, ...], shortest: int) -> tuple[str, ...]:
+    found: set[str] = set()
+    for value in values:
+        least = min(shortest, shortest if _is_ordinary(value) else _SHORTEST_OPAQUE)
+        if len(value) < least or value.startswith(("/", ".")):
+            continue
+        found |= {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], repr(value)[1:-1]}
+    return tuple(sorted(found, key=len, reverse=True))

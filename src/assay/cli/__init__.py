@@ -15,6 +15,7 @@ import typer
 from assay import __version__
 from assay.cli import chat, compare, demo, events, runs
 from assay.errors import AssayError
+from assay.redaction import redacted
 
 app = typer.Typer(
     name="assay",
@@ -67,6 +68,6 @@ def main() -> None:
 def _refuse(sentence: str) -> NoReturn:
     """One sentence and exit code 2; 1 is for verdicts. With --debug, the traceback too."""
     if os.environ.get("ASSAY_DEBUG"):
-        traceback.print_exc()
-    print(f"assay: {sentence}", file=sys.stderr)
+        print(redacted(traceback.format_exc()), file=sys.stderr)
+    print(f"assay: {redacted(sentence)}", file=sys.stderr)
     sys.exit(2)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay import __version__
 from assay.errors import UsageError
-from assay.redaction import redacted, redacted_command, redacted_value, without_keys
+from assay.redaction import redacted, redacted_command, redacted_value
 from assay.store.references import new_id
 from assay.types import Case, Distribution, Run, State
 
@@ -127,12 +127,12 @@ def trial_run(
     """A run of agents that is to begin: its settings, from which it can be resumed, and nothing scored yet."""
     used = list(metrics)
     chosen = trial.settings()
-    if chosen != _keepable(chosen):
+    if chosen != redacted_value(chosen):
         raise UsageError(
             "something in the settings of this run looks like a key, so the run could not be kept and resumed",
             hint="Give keys by environment variables: key_env names one, and addresses hold none",
         )
-    measured = without_keys({agent: one.to_json() for agent, one in experience.items()})
+    measured = redacted_value({agent: one.to_json() for agent, one in experience.items()})
     scored_by = {metric.name: {"group": metric.group, "version": metric.version} for metric in used}
     run = _run(
         "chat",
@@ -145,19 +145,10 @@ def trial_run(
         name=name,
         tags=tags,
     )
-    beside = {"experience": measured, "notes": trial.notes}
+    beside = {"experience": measured, "notes": redacted_value(trial.notes)}
     settings = {"seed": trial.seed, "interval": "scenario", "metrics": scored_by, **chosen, **beside}
     # As they are: a run is resumed from them, and what looks like a key was refused above.
     return replace(run, settings=settings)
-
-
-def _keepable(value: Any) -> Any:
-    """Settings without keys and without users and passwords in addresses; all other words stay as they are."""
-    if isinstance(value, Mapping):
-        return {key: _keepable(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_keepable(inner) for inner in value]
-    return without_keys(redacted(value) if isinstance(value, str) and "://" in value else value)
 
 
 def tallies_of(answers: Iterable[AnyAnswer]) -> dict[str, dict[Case, dict[str, State]]]:
@@ -238,7 +229,7 @@ def _run(
     return Run(
         id=new_id(),
         kind=kind,
-        name=name,
+        name=redacted(name),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=redacted_command(command),
         settings=redacted_value(settings),
@@ -247,7 +238,7 @@ def _run(
         inputs=redacted_value(inputs),
         environment=environment(),
         tallies=tallies,
-        tags=tuple(tags),
+        tags=tuple(redacted(tag) for tag in tags),
     )
 
 

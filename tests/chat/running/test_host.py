@@ -31,12 +31,12 @@ NOWHERE = Surroundings(model="none", model_url="http://127.0.0.1:9/v1", weather_
 @pytest.fixture(autouse=True)
 def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker finds the agents of these tests from any folder."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "tests" / "chat"), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setattr(hosts_module, "_GRACE", 0.5)
 
 
 def spec(function: str) -> AgentSpec:
-    return AgentSpec(name=function, function=f"tests.chat.misbehaving:{function}")
+    return AgentSpec(name=function, function=f"misbehaving:{function}")
 
 
 def job(*messages: str, timeout: float = 5.0) -> Job:
@@ -107,7 +107,7 @@ def test_two_megabytes_of_answer_arrive() -> None:
 
 @pytest.mark.parametrize(
     ("function", "words"),
-    [("tests.chat.misbehaving:nobody", "nobody"), ("no_such_module:answer", "no_such_module")],
+    [("misbehaving:nobody", "nobody"), ("no_such_module:answer", "no_such_module")],
 )
 def test_an_agent_that_cannot_be_built_is_refused(function: str, words: str) -> None:
     async def main() -> None:
@@ -178,7 +178,7 @@ def test_a_worker_that_is_busy_ends_when_its_runner_is_killed(tmp_path: Path) ->
         "from assay.chat.running.host import ProcessHost\n"
         "from tests.chat.running.test_host import NOWHERE, job\n"
         "async def main():\n"
-        "    host = ProcessHost(AgentSpec(name='a', function='tests.chat.misbehaving:spins'), NOWHERE)\n"
+        "    host = ProcessHost(AgentSpec(name='a', function='misbehaving:spins'), NOWHERE)\n"
         "    await host.open()\n"
         "    print(host._worker._process.pid, flush=True)\n"
         "    async for _ in host.play(job('now', timeout=600)): pass\n"
@@ -199,7 +199,7 @@ def test_an_agent_kind_that_is_pointed_at_says_what_it_uses() -> None:
     async def main() -> list[bool]:
         told = []
         for attribute in ("KIND", "exits"):
-            host = ProcessHost(AgentSpec(name="a", function=f"tests.chat.misbehaving:{attribute}"), NOWHERE)
+            host = ProcessHost(AgentSpec(name="a", function=f"misbehaving:{attribute}"), NOWHERE)
             await host.open()
             told.append(host.uses_setup)
             await host.close()

@@ -26,6 +26,7 @@ from assay.chat.transcript import ToolCall, load_json
 from assay.chat.world.situation import inject
 from assay.chat.yamlfile import refusal
 from assay.errors import SourceError, UsageError, missing_extra
+from assay.redaction import hide
 
 if TYPE_CHECKING:
     import httpx
@@ -169,6 +170,7 @@ class Endpoint(BaseModel):
             if not os.environ.get(name):
                 raise UsageError(f"the environment variable {name} is not set", hint=f"{self.shown} needs it")
         found = {header: os.environ[name] for header, name in names.items()}
+        hide(*found.values())
         if self.key_env:
             found["Authorization"] = f"Bearer {os.environ[self.key_env]}"
         return found

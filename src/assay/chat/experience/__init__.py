@@ -14,6 +14,7 @@ from assay.chat.agents import AGENTS, AgentKind
 from assay.chat.experience import levels
 from assay.chat.metrics._characteristics import CLAIMED
 from assay.errors import AssayError
+from assay.redaction import redacted, redacted_value
 
 if TYPE_CHECKING:
     from assay.chat.experience.fault import Addresses
@@ -133,7 +134,7 @@ def measure(
         try:
             measured.update(of())
         except AssayError as error:
-            absent[part] = str(error)
+            absent[part] = redacted(str(error))
 
     source = _read_source(kind, absent)
     if source is not None:
@@ -145,7 +146,7 @@ def measure(
     characteristics = _characteristics(measured)
     return Experience(
         agent=name or kind.name,
-        measured=measured,
+        measured=redacted_value(measured),
         characteristics=characteristics,
         claimed=CLAIMED.get(_CLAIMS.get(kind.extra, "")),
         method={name: how for name, how in METHOD.items() if name in measured or name in characteristics},
@@ -162,7 +163,7 @@ def _read_source(kind: AgentKind, absent: dict[str, str]) -> Source | None:
     try:
         return read_source(kind.source)
     except AssayError as error:
-        absent["source"] = str(error)
+        absent["source"] = redacted(str(error))
         return None
 
 

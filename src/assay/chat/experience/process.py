@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
+from assay.redaction import redacted
 
 # Without these an interpreter does not start or does not find its packages. Everything else is left out: a key or a
 # switch in somebody's environment must not change what is measured.
@@ -53,7 +54,7 @@ def run(program: str, given: str, *, timeout: float) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             raise ProcessError(f"it took more than {timeout:g} seconds") from None
         if not answer.exists():
-            last = done.stderr.strip().rpartition("\n")[2][:_KEPT_CHARACTERS]
+            last = redacted(done.stderr).strip().rpartition("\n")[2][:_KEPT_CHARACTERS]
             raise ProcessError(last or f"it ended with status {done.returncode} and no answer")
         found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
         return found

@@ -17,7 +17,7 @@ from assay.chat.scoring.record import Record
 from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import flags
 from assay.chat.world.situation import Situation
-from assay.redaction import without_keys
+from assay.redaction import redacted, redacted_value
 
 if TYPE_CHECKING:
     from assay.chat.formats.otel import TurnTrace
@@ -127,7 +127,7 @@ async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Prefere
         # Without the sentences it was learned from: "no longer hates the cold" tells its opposite to who reads words.
         known = flags(preferences.read(job.user))
         blameless = error is not None and is_blameless(error, situation)
-        yield Played(at, without_keys(heard.text), record, known, blameless)
+        yield Played(at, redacted(heard.text), record, known, blameless)
         if error is not None:
             return
 
@@ -173,7 +173,7 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
         status="scored" if error is None else "failed",
         reason="" if error is None else describe(error),
         fault=None if situation.fault is None else str(situation.fault),
-        tool_calls=[ToolCall.model_validate(without_keys(call.model_dump())) for call in tool_calls],
+        tool_calls=[ToolCall.model_validate(redacted_value(call.model_dump())) for call in tool_calls],
         model_calls=trace.model_calls,
         input_tokens=trace.input_tokens,
         output_tokens=trace.output_tokens,
@@ -189,7 +189,7 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
 
 def describe(error: BaseException) -> str:
     """An error as one line: its class and its words."""
-    words = without_keys(" ".join(str(error).split()))
+    words = " ".join(redacted(str(error)).split())
     return f"{type(error).__name__}: {words}"[:_LONGEST_REASON] if words else type(error).__name__
 
 

@@ -18,7 +18,7 @@ from assay.chat.agents import AgentKind
 from assay.chat.running.conversation import Job, Played, describe, play
 from assay.chat.running.worker import OpenAgent, Surroundings
 from assay.errors import AssayError, MissingExtraError
-from assay.redaction import without_keys
+from assay.redaction import redacted
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
@@ -29,6 +29,8 @@ _SECONDS_TO_OPEN = 120.0
 _GRACE = 5.0
 _SECONDS_TO_CLOSE = 5.0
 _KEPT_LINES = 20
+_LONGEST_LINE = 20_000
+_LONGEST_SHOWN = 500
 _LINE_LIMIT = 64 * 2**20
 
 
@@ -90,7 +92,7 @@ class LocalHost:
                     self._opened = await OpenAgent(self._kind, self._surroundings).__aenter__()
                 except Exception as error:
                     raise RefusedError(
-                        str(error) if isinstance(error, AssayError) else describe(error),
+                        redacted(str(error)) if isinstance(error, AssayError) else describe(error),
                         missing=isinstance(error, MissingExtraError),
                     ) from error
 
@@ -266,12 +268,14 @@ class _Worker:
         """Keep the last lines of what it prints: they tell why it ended."""
         assert self._process.stderr is not None
         while line := await self._process.stderr.readline():
-            self._said.append(line.decode("utf-8", "replace").rstrip()[:500])
+            self._said.append(line.decode("utf-8", "replace").rstrip()[:_LONGEST_LINE])
 
     def _how_it_ended(self, code: int) -> str:
         how = f"with exit code {code}"
         if code < 0:
             names = {number.value: number.name for number in signal.Signals}
             how = f"by {names.get(-code, f'signal {-code}')}"
-        last = next((line for line in reversed(self._said) if line.strip()), "")
-        return f"its process ended {how}" + (f"; it said last: {without_keys(last)}" if last else "")
+        # All lines together: a key may be broken over several.
+        said = redacted("\n".join(self._said)).splitlines()
+        last = next((line for line in reversed(said) if line.strip()), "")
+        return f"its process ended {how}" + (f"; it said last: {last[:_LONGEST_SHOWN]}" if last else "")

@@ -25,6 +25,7 @@ from assay.chat.suites import Scenario, ScenarioTurn, Suite
 from assay.chat.transcript import Transcript, Turn
 from assay.chat.world.situation import Situation, chance
 from assay.errors import AssayError
+from assay.redaction import redacted
 
 Truth = Callable[[str, int, datetime | None], Awaitable[Any]]
 """The true weather of a city, now and for some days, at a time (None for this moment)."""
@@ -350,7 +351,7 @@ class _Conversation:
             self._turns.append(await self._turn(asked, played))
             answer = self._scored(played, record)
         except Exception as error:  # a truth that cannot be looked up, or a metric of another package that breaks
-            told = str(error) if isinstance(error, AssayError) else describe(error)
+            told = redacted(str(error)) if isinstance(error, AssayError) else describe(error)
             failed = record.model_copy(update={"status": "failed", "reason": f"it could not be scored: {told}"})
             self._keep(self._unscored(played.turn, failed, played.text))
             self.end("skipped", f"turn {played.turn + 1} could not be scored")
@@ -362,7 +363,7 @@ class _Conversation:
         for at in range(len(self.answers), len(self._cell.scenario.turns)):
             record = Record(
                 status="skipped" if status == "skipped" else "failed",
-                reason=reason,
+                reason=redacted(reason),
                 kind=self._cell.scenario.kind,
                 fault=_text(self._cell.scenario.fault_of(at)),
                 attempts=self._attempt,

@@ -19,6 +19,7 @@ from typing import IO, Any
 from assay.chat.agents import AgentKind, Limits, Setup
 from assay.chat.running.conversation import Job, describe, play
 from assay.errors import AssayError, MissingExtraError
+from assay.redaction import hide, redacted
 
 _LOOK_EVERY = 1.0
 
@@ -104,7 +105,9 @@ async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
     first = json.loads(await lines.readline())
     try:
         kind = AgentSpec.from_json(first["agent"]).loaded()
-        opened = OpenAgent(kind, Surroundings.from_json(first["surroundings"]))
+        surroundings = Surroundings.from_json(first["surroundings"])
+        hide(surroundings.model_key, surroundings.weather_key)
+        opened = OpenAgent(kind, surroundings)
         await opened.__aenter__()
     except Exception as error:
         tell({"refused": _words(error), "missing": isinstance(error, MissingExtraError)})
@@ -134,7 +137,7 @@ async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
 
 
 def _words(error: Exception) -> str:
-    return str(error) if isinstance(error, AssayError) else describe(error)
+    return redacted(str(error)) if isinstance(error, AssayError) else describe(error)
 
 
 def _end_with(parent: int) -> None:

@@ -13,7 +13,8 @@ from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.scoring.metric import METRICS, PROTOCOL, Entry, Evidence, Metric
 from assay.chat.scoring.record import Record
-from assay.chat.transcript import Transcript, Turn
+from assay.chat.transcript import ToolCall, Transcript, Turn
+from assay.redaction import redacted, redacted_value
 from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
 from assay.types import Estimate, Run
 
@@ -191,7 +192,8 @@ def score(
     evaluators: dict[tuple[str, str, tuple[str, ...]], ChatbotEvaluator] = {}
     answers: list[Answer] = []
     used: tuple[Metric, ...] = ()
-    for number, transcript in enumerate(transcripts, 1):
+    for number, given in enumerate(transcripts, 1):
+        transcript = _without_keys(given)
         key = (transcript.domain, transcript.language, tuple(transcript.names))
         if key not in evaluators:
             evaluators[key] = ChatbotEvaluator(
@@ -206,6 +208,25 @@ def score(
         if progress is not None:
             progress(number)
     return Scores(tuple(answers), used, seed)
+
+
+def _without_keys(transcript: Transcript) -> Transcript:
+    """The same with what is secret removed, before it is scored: evidence quotes the text that is kept."""
+    turns = [
+        turn.model_copy(
+            update={
+                "user": None if turn.user is None else redacted(turn.user),
+                "assistant": None if turn.assistant is None else redacted(turn.assistant),
+                "tool_calls": None if turn.tool_calls is None else [_without_keys_in(call) for call in turn.tool_calls],
+            }
+        )
+        for turn in transcript.turns
+    ]
+    return transcript.model_copy(update={"turns": turns})
+
+
+def _without_keys_in(call: ToolCall) -> ToolCall:
+    return ToolCall.model_validate(redacted_value(call.model_dump()))
 
 
 def rebuilt(run: Run, answers: Iterable[AnyAnswer]) -> Scores:
