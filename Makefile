@@ -5,13 +5,18 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench docs clean
+TRAIN_TESTS := tests/events/training
+
+.PHONY: demo test test-train check bench docs clean
 
 demo: $(VENV)/.user           ## everything embedded: synthetic recordings, two models, tables and a report
 	$(BIN)/assay demo
 
 test: $(VENV)/.dev            ## the whole test suite
 	$(BIN)/python -m pytest
+
+test-train: $(VENV)/.train    ## the tests of training loops, with PyTorch (the CPU build, if pip is shown one)
+	ASSAY_REQUIRE_TRAIN=1 $(BIN)/python -m pytest $(TRAIN_TESTS)
 
 check: $(VENV)/.dev           ## style and types
 	$(BIN)/ruff check .
@@ -39,3 +44,7 @@ $(VENV)/.user: $(INPUTS) | $(VENV)/bin/python
 $(VENV)/.dev: $(INPUTS) | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.user
+
+$(VENV)/.train: $(INPUTS) | $(VENV)/.dev
+	$(PIP) --editable '.[dev,train]'
+	@touch $@ $(VENV)/.dev $(VENV)/.user

@@ -191,8 +191,14 @@ class TokenCodec:
         known = (array >= 0) & (array < len(table))
         codes[known] = table[array[known]]
         rows = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        columns = _blank_columns(int(rows[-1]) + 1)
-        n, ignored = kernels.decode_codes(codes[kept], rows, self._grammar, *columns)
+        return self.decode_codes(codes[kept], rows)
+
+    def decode_codes(self, codes: NDArray[np.int64], rows: NDArray[np.int64]) -> EventStream:
+        """All events of codes that stand for tokens (see `codes_of`); codes[rows[i]:rows[i+1]] is one sequence."""
+        if len(rows) < 1 or rows[0] < 0 or rows[-1] > len(codes) or (np.diff(rows) < 0).any():
+            raise UsageError("the rows do not lie inside the codes", hint="Give ascending offsets, one more than rows")
+        columns = _blank_columns(len(codes) + 1)
+        n, ignored = kernels.decode_codes(codes, rows, self._grammar, *columns)
         notes = Counter({IGNORED_TOKENS: int(ignored)}) if ignored else Counter()
         return self._stream([column[:n] for column in columns], notes)
 

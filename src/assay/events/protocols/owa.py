@@ -179,7 +179,9 @@ class _Figures:
 
     def _timestamp_r2(self) -> Estimate:
         errors, truths = self.tally.total("times", Joint), self.tally.total("truth_times", Moments)
-        residual = float((errors.column(2).astype(np.float64) ** 2 * errors.counts).sum())
+        # Over distinct errors: a sum of floats depends on its order, and rows differ in their positions too.
+        distinct = Distribution.of(errors.column(2), errors.counts)
+        residual = float((distinct.values**2 * distinct.counts).sum())
         return _r2(residual, truths.sum_of_squared_deviations, truths.n)
 
     def movement(self) -> dict[str, Estimate]:

@@ -1,0 +1,135 @@
+"""Token ids and labels of a teacher-forced model, scored batch by batch. It needs no framework: tensors or arrays."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from assay.errors import AssayWarning, UsageError
+from assay.events.codecs import Codec
+from assay.events.codecs.tokens import TokenCodec
+from assay.events.codecs.vocabulary import AnyTokenizer
+from assay.events.evaluation import EventReport
+from assay.events.stream import Episode, EventStream
+from assay.events.training.alignment import Alignment
+from assay.events.training.arrays import Names, inputs_of, labels_of, names_of, predictions_of
+from assay.events.training.incremental import Evaluation
+from assay.events.training.spans import Rows, SpanReader
+from assay.types import Ints
+
+
+class TokenEvaluation:
+    """What a model predicts for each labelled token, scored event by event.
+
+    Predictions are read where the labels say that an event stands, so a wrong token costs one event, and a batch gives
+    what its rows give one by one. Each row is scored on its own; rows of one episode add up to it.
+    """
+
+    def __init__(
+        self,
+        tokenizer: AnyTokenizer,
+        protocols: Sequence[str] = ("owa",),
+        *,
+        encoding: str | Codec = "hierarchical",
+        strict: bool = False,
+        shift: bool = True,
+        interval: str | None = None,
+        reps: int = 1000,
+        level: float = 0.95,
+        seed: int = 42,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`tokenizer`: transformers', `tokenizers.Tokenizer`, or a dictionary {id: token}.
+
+        `shift`: the prediction for label p stands at p − 1, as in a causal language model, and is put beside it here;
+        give False if predictions and labels stand side by side already. The rest is as in `assay.events.evaluate`.
+        """
+        self.evaluation = Evaluation(
+            protocols,
+            encoding=encoding,
+            strict=strict,
+            interval=interval,
+            reps=reps,
+            level=level,
+            seed=seed,
+            settings=settings,
+        )
+        codec = self.evaluation.scoring.encoder
+        if not isinstance(codec, TokenCodec):
+            raise UsageError(
+                f"the {codec.name} encoding has no tokens of its own, so token ids cannot be scored in it",
+                hint="Use hierarchical or factorized, or decode to text and use Evaluation",
+            )
+        self.reader = SpanReader(codec, codec.codes_of(tokenizer), shift)
+        self.alignment = Alignment()
+        """How well predictions fit the labels at, before and after their place, so far."""
+
+    def reset(self) -> None:
+        """Forget everything that was scored."""
+        self.evaluation.reset()
+        self.alignment = Alignment()
+
+    def update(
+        self,
+        predictions: Any,
+        labels: Any,
+        *,
+        inputs: Any = None,
+        episodes: Names | None = None,
+        strata: Names | None = None,
+    ) -> None:
+        """Score a batch: predicted ids (rows, positions) or logits (rows, positions, tokens), and labels.
+
+        Labels of −100 are not asked about. `inputs`, the ids that went into the model, help to tell input copying
+        from a double shift. `episodes` and `strata` name the recording and the group of each row.
+        """
+        self.update_rows(self.read(predictions, labels, inputs), episodes=episodes, strata=strata)
+
+    def read(self, predictions: Any, labels: Any, inputs: Any = None) -> Rows:
+        """The events of a batch, read and not yet scored."""
+        truth = labels_of(labels)
+        return self.reader.read(predictions_of(predictions), truth, inputs_of(inputs, truth))
+
+    def update_rows(self, rows: Rows, *, episodes: Names | None = None, strata: Names | None = None) -> None:
+        """Score a batch that has been read."""
+        self.score(named_rows(rows, episodes, strata))
+
+    def score(self, rows: Rows) -> None:
+        """Score a batch whose rows have their names already."""
+        self.evaluation.update_rows(rows.predicted, rows.truth, rows.lengths)
+        self.alignment += rows.alignment
+
+    def merge(self, other: TokenEvaluation) -> None:
+        """Take in what another evaluation has scored."""
+        self.evaluation.merge(other.evaluation)
+        self.alignment += other.alignment
+
+    def compute(self) -> EventReport:
+        """The report on everything so far. What is suspicious about the batches is warned of, and in its warnings."""
+        report = self.evaluation.compute()
+        found = self.alignment.warnings(shift=self.reader.shift)
+        for sentence in found:
+            warnings.warn(sentence, AssayWarning, stacklevel=2)
+        return replace(report, warnings=[*found, *report.warnings])
+
+
+def named_rows(rows: Rows, episodes: Names | None, strata: Names | None) -> Rows:
+    """The same rows, said to belong to these episodes and strata."""
+    n = len(rows.lengths)
+    names = [""] * n if episodes is None else names_of(episodes, n, "episodes")
+    groups = [""] * n if strata is None else names_of(strata, n, "strata")
+    known = tuple(Episode(name, group) for name, group in zip(names, groups, strict=True))
+    number = np.repeat(np.arange(n, dtype=np.int32), rows.lengths)
+    return replace(
+        rows,
+        predicted=_of_episodes(rows.predicted, known, number),
+        truth=_of_episodes(rows.truth, known, number),
+    )
+
+
+def _of_episodes(stream: EventStream, known: tuple[Episode, ...], number: Ints | Any) -> EventStream:
+    return replace(stream, episodes=known or (Episode(),), episode=number)
