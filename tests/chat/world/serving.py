@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assay.chat.world.serving import Loopback
+from assay.chat.world.serving import LoopbackServer
 from assay.chat.world.situation import Fault, Situation
 from assay.chat.world.weather import WeatherClient
 
@@ -64,7 +64,7 @@ def served(app: ASGIApp) -> Iterator[Served]:
         requests.append(scope)
         await app(scope, receive, send)
 
-    with Loopback(counting) as loopback:
+    with LoopbackServer(counting) as loopback:
         yield Served(loopback.url, requests)
 
 

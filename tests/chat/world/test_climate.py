@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from assay.chat import ChatbotEvaluator
 from assay.chat.reading.places import gazetteer, words_of
-from assay.chat.world.climate import _CONDITIONS, City, Climate, Hour, cities, find, sun_elevation, sun_times
+from assay.chat.world.climate import (
+    _CONDITIONS,
+    CityClimate,
+    Climate,
+    Hour,
+    cities,
+    find_city,
+    sun_elevation,
+    sun_times,
+)
 
 CLIMATE = Climate(42)
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,8 +33,8 @@ moments = st.datetimes(datetime(2000, 1, 1), datetime(2050, 1, 1), timezones=st.
 everywhere = st.sampled_from(cities())
 
 
-def city(name: str) -> City:
-    found = find(name)
+def city(name: str) -> CityClimate:
+    found = find_city(name)
     assert found is not None, name
     return found
 
@@ -62,7 +71,7 @@ def test_the_table_is_one_of_this_planet() -> None:
         assert -180 <= one.longitude <= 180
         assert all(-45 < value < 42 for value in one.temperatures), one
         assert 3 <= one.daily_range <= 20
-        assert all(0 <= share <= 0.9 for share in one.wet)
+        assert all(0 <= share <= 0.9 for share in one.wet_day_shares)
         # No clock is further from the sun than China's west and Argentina's.
         assert abs(one.offset / 60 - one.longitude / 15) < 3.5 or one.name == "Apia", one
         if abs(one.latitude) > 25:
@@ -99,19 +108,19 @@ def test_the_table_is_one_of_this_planet() -> None:
     ],
 )
 def test_a_city_is_found_however_it_is_written(written: str, name: str, country: str) -> None:
-    found = find(written)
+    found = find_city(written)
     assert found is not None
     assert (found.name, found.country) == (name, country)
 
 
 @pytest.mark.parametrize("written", ["", " ", ",", "Atlantis", "Paris, Texas", "Helsinki, SE", "Helsin", "\ud800", "'"])
 def test_what_is_no_city_is_not_found(written: str) -> None:
-    assert find(written) is None
+    assert find_city(written) is None
 
 
 def test_every_city_is_found_by_its_own_name() -> None:
     for one in cities():
-        assert find(f"{one.name},{one.country}") is one
+        assert find_city(f"{one.name},{one.country}") is one
 
 
 ZONES = {
@@ -152,7 +161,7 @@ def test_clocks_go_as_they_do(name: str) -> None:
 
 
 @given(everywhere, moments)
-def test_weather_does_not_contradict_itself(one: City, moment: datetime) -> None:
+def test_weather_does_not_contradict_itself(one: CityClimate, moment: datetime) -> None:
     check(CLIMATE.at(one, moment))
 
 
@@ -194,7 +203,7 @@ def check(hour: Hour) -> None:
 
 
 @given(everywhere, moments)
-def test_weather_changes_smoothly(one: City, moment: datetime) -> None:
+def test_weather_changes_smoothly(one: CityClimate, moment: datetime) -> None:
     before, after = CLIMATE.at(one, moment), CLIMATE.at(one, moment + timedelta(minutes=5))
     assert abs(before.temperature - after.temperature) < 0.6
     assert abs(before.wind_speed - after.wind_speed) < 1.0
@@ -202,7 +211,7 @@ def test_weather_changes_smoothly(one: City, moment: datetime) -> None:
 
 
 @given(everywhere, moments, st.integers())
-def test_the_same_seed_gives_the_same_weather(one: City, moment: datetime, seed: int) -> None:
+def test_the_same_seed_gives_the_same_weather(one: CityClimate, moment: datetime, seed: int) -> None:
     assert Climate(seed).at(one, moment) == Climate(seed).at(one, moment)
 
 
@@ -257,8 +266,10 @@ def test_the_share_of_wet_hours_is_that_of_the_table() -> None:
     # 0.62 of Bergen's January days are wet, and 0.45 of a wet day's hours: 0.28. Noise is as wide between its knots as
     # on them; were it narrower there, it would rain half as often.
     seeds = [Climate(seed) for seed in range(12)]
-    wet = [hour.rain + hour.snow > 0 for climate in seeds for hour in month("Bergen", JANUARY, climate, every=7)]
-    assert 0.24 < mean(wet) < 0.32
+    wet_day_shares = [
+        hour.rain + hour.snow > 0 for climate in seeds for hour in month("Bergen", JANUARY, climate, every=7)
+    ]
+    assert 0.24 < mean(wet_day_shares) < 0.32
 
 
 def test_afternoons_are_warmer_than_small_hours() -> None:
@@ -295,7 +306,7 @@ def test_in_tromso_the_sun_neither_sets_in_june_nor_rises_in_december() -> None:
     assert not any(hour.is_day for hour in hours(tromso, datetime(2026, 12, 21, tzinfo=UTC)))
 
 
-def hours(one: City, start: datetime) -> Iterator[Hour]:
+def hours(one: CityClimate, start: datetime) -> Iterator[Hour]:
     return (CLIMATE.at(one, start + timedelta(hours=hour)) for hour in range(24))
 
 

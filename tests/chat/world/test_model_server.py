@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.chat.world.serving import TLS
 from tests.chat.world.test_scripted import NOW, TOOLS, called, user
 
-from assay.chat.world.model_server import MODEL, OWNER, count, model_app, pieces
+from assay.chat.world.model_server import MODEL, OWNER, count_tokens, model_app, tokenize
 from assay.chat.world.scripted import Skill
-from assay.chat.world.serving import Loopback
+from assay.chat.world.serving import LoopbackServer
 from assay.chat.world.situation import Fault, Situation, inject
 
 QUESTION = [{"role": "system", "content": "Be helpful."}, user("What's the weather in Helsinki?")]
@@ -31,7 +31,7 @@ CLOCK = datetime(2026, 1, 15, 8, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with Loopback(model_app(42, Skill())) as running:
+    with LoopbackServer(model_app(42, Skill())) as running:
         yield running.url
 
 
@@ -77,18 +77,18 @@ def test_usage_counts_messages_tools_and_answer(client: openai.OpenAI) -> None:
     with_tools, without = complete(client, ANSWERED), complete(client, ANSWERED, tools=openai.omit)
     usage = with_tools.usage
     assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
-    assert usage.completion_tokens == count(with_tools.choices[0].message.content)
-    assert usage.prompt_tokens - without.usage.prompt_tokens == count(json.dumps(TOOLS))
+    assert usage.completion_tokens == count_tokens(with_tools.choices[0].message.content)
+    assert usage.prompt_tokens - without.usage.prompt_tokens == count_tokens(json.dumps(TOOLS))
     longer = complete(client, [*ANSWERED[:1], user("one two three"), *ANSWERED[1:]])
     # A message costs three tokens besides its words and its role.
-    assert longer.usage.prompt_tokens - usage.prompt_tokens == 3 + count("one two three") + count("user")
+    assert longer.usage.prompt_tokens - usage.prompt_tokens == 3 + count_tokens("one two three") + count_tokens("user")
 
 
 def test_the_same_request_gets_the_same_answer_down_to_its_id(client: openai.OpenAI, server: str) -> None:
     first, again = complete(client, ANSWERED), complete(client, ANSWERED)
     assert (first.id, first.system_fingerprint, first.choices) == (again.id, again.system_fingerprint, again.choices)
     assert first.id != complete(client).id
-    with Loopback(model_app(42, Skill.parse("0.9"))) as other:
+    with LoopbackServer(model_app(42, Skill.parse("0.9"))) as other:
         body = {"model": "any", "messages": ANSWERED}
         assert post(other.url, body).json()["system_fingerprint"] != first.system_fingerprint
 
@@ -324,12 +324,12 @@ def test_the_time_is_that_of_the_situation(server: str) -> None:
 
 @given(st.text())
 def test_pieces_are_the_text(text: str) -> None:
-    assert "".join(pieces(text)) == text
-    assert count(text) == len(pieces(text))
+    assert "".join(tokenize(text)) == text
+    assert count_tokens(text) == len(tokenize(text))
 
 
 def test_a_token_is_four_letters_or_a_mark() -> None:
-    assert pieces("It's 4 °C, right?") == ["It", "'", "s", " 4", " °", "C", ",", " righ", "t", "?"]
+    assert tokenize("It's 4 °C, right?") == ["It", "'", "s", " 4", " °", "C", ",", " righ", "t", "?"]
 
 
 _anything = st.recursive(

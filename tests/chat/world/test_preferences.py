@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assay.chat import ChatbotEvaluator
 from assay.chat.domains.weather import DOMAIN
 from assay.chat.scoring.preferences import read_preferences
-from assay.chat.world.preferences import INSIGHTS, Preferences, flags, understood
+from assay.chat.world.preferences import INSIGHTS, Preferences, flags, parse_preferences
 from assay.errors import SourceError, UsageError
 
 
@@ -57,7 +57,7 @@ from assay.errors import SourceError, UsageError
     ],
 )
 def test_a_sentence_says_what_it_says(sentence: str, known: dict[str, Any]) -> None:
-    assert understood(sentence) == known
+    assert parse_preferences(sentence) == known
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_is_learned_is_what_scoring_reads(sentence: str) -> None:
 
 def test_every_preference_of_the_domain_can_be_learned() -> None:
     said = "hates cold. hates rain. prefers indoor activities. loves hiking."
-    assert set(DOMAIN.preferences) <= set(understood(said))
+    assert set(DOMAIN.preferences) <= set(parse_preferences(said))
 
 
 def test_learning_adds_and_later_sentences_win() -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from assay.chat.world import climate
 from assay.chat.world.scripted import ScriptedModel
-from assay.chat.world.scripted.cities import cities_in
+from assay.chat.world.scripted.cities import find_cities
 from assay.chat.world.scripted.conversation import read_conversation, read_result
-from assay.chat.world.scripted.insights import read_insights, read_liking
-from assay.chat.world.scripted.understanding import read_request
-from assay.chat.world.scripted.weather_data import cause, read_condition
+from assay.chat.world.scripted.understanding import parse_message
+from assay.chat.world.scripted.user_facts import read_profile, read_user_facts
+from assay.chat.world.scripted.weather_data import failure_kind, read_condition
 from assay.chat.world.scripted.when import When, read_when
 from assay.chat.world.situation import Situation
 
@@ -124,13 +124,13 @@ def answer(model: ScriptedModel, *messages: dict[str, Any], tools: Sequence[dict
     ],
 )
 def test_cities_are_found_however_they_are_typed(text: str, cities: list[str]) -> None:
-    assert cities_in(text) == cities
+    assert find_cities(text) == cities
 
 
 def test_every_city_of_the_world_is_known_in_capitals_and_without() -> None:
     for city in climate.cities():
-        assert cities_in(f"What's the weather in {city.name}?") == [city.name]
-        assert len(cities_in(f"today, how warm is it in {city.name.lower()}?")) == 1, city.name
+        assert find_cities(f"What's the weather in {city.name}?") == [city.name]
+        assert len(find_cities(f"today, how warm is it in {city.name.lower()}?")) == 1, city.name
 
 
 # --- days -------------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_days_are_read(text: str, when: When) -> None:
     ],
 )
 def test_what_is_asked_for(text: str, asks: str | None, topic: str) -> None:
-    request = read_request(text)
+    request = parse_message(text)
     assert (request.asks, request.topic) == (asks, topic)
 
 
@@ -217,19 +217,19 @@ def test_what_is_asked_for(text: str, asks: str | None, topic: str) -> None:
     ],
 )
 def test_what_is_told_about_the_user(text: str, told: list[str]) -> None:
-    assert [insight.told for insight in read_insights(text)[0]] == told
+    assert [fact.third_person for fact in read_user_facts(text)[0]] == told
 
 
 def test_a_question_beside_a_preference_is_still_asked() -> None:
-    request = read_request("I hate the cold, what should I wear in Oslo?")
-    assert [insight.told for insight in request.insights] == ["hates the cold"]
+    request = parse_message("I hate the cold, what should I wear in Oslo?")
+    assert [insight.told for insight in request.facts] == ["hates the cold"]
     assert (request.asks, request.cities) == ("advice", ("Oslo",))
 
 
 def test_preferences_are_read_from_any_table_and_the_latest_holds() -> None:
     stored = {"status": "success", "preferences": {"dislikes_cold": True, "units": "imperial", "home_city": "Oslo"}}
-    liking = read_liking([stored], ["prefers Celsius", "lives in Turku"])
-    assert (liking.dislikes, liking.unit, liking.home) == (frozenset({"cold"}), "C", "Turku")
+    profile = read_profile([stored], ["prefers Celsius", "lives in Turku"])
+    assert (profile.dislikes, profile.unit, profile.home) == (frozenset({"cold"}), "C", "Turku")
 
 
 # --- messages of any framework ----------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def test_results_are_read_in_every_notation(model: ScriptedModel, content: str) 
 def test_failures_are_told_apart(content: object, kind: str) -> None:
     _, failure = read_result(content if isinstance(content, str) else json.dumps(content))
     assert failure is not None
-    assert cause(failure) == kind
+    assert failure_kind(failure) == kind
 
 
 def test_content_comes_as_text_as_parts_or_not_at_all() -> None:
@@ -511,11 +511,11 @@ def test_yes_and_no(model: ScriptedModel) -> None:
         ({**FORECAST, "forecast": []}, "without any day"),
     ],
 )
-def test_what_is_missing_is_said_with_its_cause(model: ScriptedModel, failure: object, cause: str) -> None:
+def test_what_is_missing_is_said_with_its_cause(model: ScriptedModel, failure: object, failure_kind: str) -> None:
     lookup = ("get_weather_forecast", {"city": "Oslo", "days": 1}, failure)
     text = answer(model, *looked_up(lookup, question="What's the weather in Oslo tomorrow?"))
     assert "forecast for Oslo" in text
-    assert cause in text
+    assert failure_kind in text
     assert "instead" in text
 
 

@@ -343,7 +343,7 @@ def test_a_skill_that_makes_no_sense_is_refused(text: str, says: str) -> None:
 def test_each_kind_keeps_its_rate_whatever_else_applies() -> None:
     skill = Skill(wrong_figure=0.2, ignored_context=0.1, forgotten_tool=0.3)
     for applicable in (set(ERRORS), {"forgotten_tool"}, {"wrong_figure", "forgotten_tool"}):
-        drawn = Counter(skill.errs(1, ("scenario", 0, turn), applicable) for turn in range(4000))
+        drawn = Counter(skill.draw_error(1, ("scenario", 0, turn), applicable) for turn in range(4000))
         for kind in ERRORS:
             expected = getattr(skill, kind) if kind in applicable else 0.0
             assert abs(drawn[kind] / 4000 - expected) < 0.03
@@ -352,18 +352,20 @@ def test_each_kind_keeps_its_rate_whatever_else_applies() -> None:
 
 def test_any_error_is_drawn_evenly_and_not_where_none_applies() -> None:
     skill = Skill(any_error=0.4)
-    drawn = Counter(skill.errs(1, ("scenario", 0, turn), ["wrong_figure", "forgotten_tool"]) for turn in range(4000))
+    drawn = Counter(
+        skill.draw_error(1, ("scenario", 0, turn), ["wrong_figure", "forgotten_tool"]) for turn in range(4000)
+    )
     assert drawn.keys() == {None, "wrong_figure", "forgotten_tool"}
     assert abs(drawn["wrong_figure"] / 4000 - 0.2) < 0.03
-    assert skill.errs(1, ("scenario", 0, 0), []) is None
+    assert skill.draw_error(1, ("scenario", 0, 0), []) is None
 
 
 def test_the_draw_belongs_to_the_turn() -> None:
     skill = Skill(any_error=0.5)
-    draws = [skill.errs(1, ("scenario", 0, turn), list(ERRORS)) for turn in range(50)]
-    assert draws == [skill.errs(1, ("scenario", 0, turn), list(ERRORS)) for turn in range(50)]
-    assert draws != [skill.errs(2, ("scenario", 0, turn), list(ERRORS)) for turn in range(50)]
-    assert draws != [skill.errs(1, ("scenario", 1, turn), list(ERRORS)) for turn in range(50)]
+    draws = [skill.draw_error(1, ("scenario", 0, turn), list(ERRORS)) for turn in range(50)]
+    assert draws == [skill.draw_error(1, ("scenario", 0, turn), list(ERRORS)) for turn in range(50)]
+    assert draws != [skill.draw_error(2, ("scenario", 0, turn), list(ERRORS)) for turn in range(50)]
+    assert draws != [skill.draw_error(1, ("scenario", 1, turn), list(ERRORS)) for turn in range(50)]
 
 
 def test_a_skill_says_what_it_is() -> None:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from tests.chat.world.serving import KEY, TLS, situation
 from tests.chat.world.serving import served as counted
 
-from assay.chat.world.serving import Loopback
+from assay.chat.world.serving import LoopbackServer
 from assay.chat.world.situation import inject
 from assay.chat.world.weather import WeatherClient, WeatherError
 from assay.chat.world.weather_server import weather_app
@@ -51,7 +51,7 @@ APP = Starlette(routes=[Route("/", hello), Route("/sleepy", sleepy), Route("/dri
 
 def test_it_serves_on_loopback_and_then_no_more() -> None:
     before = threading.active_count()
-    with Loopback(APP) as running:
+    with LoopbackServer(APP) as running:
         url = running.url
         assert url.startswith("http://127.0.0.1:")
         assert httpx.get(url, trust_env=False, verify=TLS).text == "hello"
@@ -61,8 +61,8 @@ def test_it_serves_on_loopback_and_then_no_more() -> None:
 
 
 def test_several_serve_at_once_and_one_serves_again() -> None:
-    first = Loopback(APP)
-    with first, Loopback(APP) as second:
+    first = LoopbackServer(APP)
+    with first, LoopbackServer(APP) as second:
         assert first.url != second.url
         with pytest.raises(UsageError, match="runs already"):
             first.__enter__()
@@ -75,7 +75,7 @@ def test_several_serve_at_once_and_one_serves_again() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "", "localhost", "example.org", "127.0.0.1.nip.io"])
 def test_nothing_but_loopback_is_served_on(host: str) -> None:
     with pytest.raises(UsageError, match="not loopback"):
-        Loopback(APP, host)
+        LoopbackServer(APP, host)
 
 
 def test_ipv6_is_loopback_too() -> None:
@@ -84,7 +84,7 @@ def test_ipv6_is_loopback_too() -> None:
             probe.bind(("::1", 0))
     except OSError:
         pytest.skip("this machine has no IPv6")
-    with Loopback(APP, "::1") as running:
+    with LoopbackServer(APP, "::1") as running:
         assert httpx.get(running.url, trust_env=False, verify=TLS).text == "hello"
 
 
@@ -102,7 +102,7 @@ def test_the_end_does_not_wait_for_answers(path: str, capfd: pytest.CaptureFixtu
         except httpx.HTTPError as error:
             seen.append(error)
 
-    with Loopback(APP) as running:
+    with LoopbackServer(APP) as running:
         asker = threading.Thread(target=ask, args=(running.url + path,))
         asker.start()
         if path == "/dripping":
@@ -143,7 +143,7 @@ def test_the_end_does_not_wait_for_a_timeout_fault_nor_for_idle_connections() ->
 
 
 def test_a_timeout_fault_ends_when_its_client_goes_away() -> None:
-    with Loopback(weather_app()) as running:
+    with LoopbackServer(weather_app()) as running:
         headers: dict[str, str] = {}
         with situation("timeout").attached():
             inject(headers)
@@ -156,21 +156,21 @@ def test_a_timeout_fault_ends_when_its_client_goes_away() -> None:
                 verify=TLS,
             )
         end = time.monotonic() + 2
-        assert running._stoppable is not None
-        while running._stoppable._running and time.monotonic() < end:
+        assert running._stoppable_app is not None
+        while running._stoppable_app._running and time.monotonic() < end:
             time.sleep(0.01)
-        assert not running._stoppable._running
+        assert not running._stoppable_app._running
 
 
 def test_signals_stay_with_whoever_has_them() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with Loopback(APP):
+    with LoopbackServer(APP):
         assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_nothing_is_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     caplog.set_level(logging.INFO)
-    with Loopback(APP) as running:
+    with LoopbackServer(APP) as running:
         httpx.get(running.url, trust_env=False, verify=TLS)
     assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
     assert capfd.readouterr() == ("", "")
@@ -178,7 +178,7 @@ def test_nothing_is_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.Captu
 
 def test_small_answers_are_not_held_back() -> None:
     # Without TCP_NODELAY each of these takes 40 ms.
-    with Loopback(APP) as running, httpx.Client(trust_env=False, verify=TLS) as client:
+    with LoopbackServer(APP) as running, httpx.Client(trust_env=False, verify=TLS) as client:
         client.get(running.url)
         times = []
         for _ in range(20):

@@ -25,9 +25,9 @@ from starlette.routing import Route
 from tests.chat.world.serving import KEY, NOW, Served, served, situation
 
 from assay.chat.world import weather
-from assay.chat.world.climate import Climate, find
+from assay.chat.world.climate import Climate, find_city
 from assay.chat.world.weather import WeatherClient, WeatherError, read_current, read_forecast
-from assay.chat.world.weather_server import current, steps, weather_app
+from assay.chat.world.weather_server import current_response, forecast_response, weather_app
 from assay.errors import AssayError, UsageError
 
 T = TypeVar("T")
@@ -69,9 +69,9 @@ def answering(*answers: Response | Callable[[], Response]) -> Starlette:
 
 
 def oslo() -> bytes:
-    city = find("Oslo")
+    city = find_city("Oslo")
     assert city is not None
-    return json.dumps(current(Climate(7), city, NOW, "metric")).encode()
+    return json.dumps(current_response(Climate(7), city, NOW, "metric")).encode()
 
 
 # --- what is told -----------------------------------------------------------------------------------------------------
@@ -369,9 +369,9 @@ def spoiled(table: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("endpoint", ["weather", "forecast"])
 def test_a_spoiled_answer_is_malformed_or_was_spoiled_elsewhere(endpoint: str) -> None:
-    city = find("Oslo")
+    city = find_city("Oslo")
     assert city is not None
-    whole = (current if endpoint == "weather" else steps)(Climate(7), city, NOW, "metric")
+    whole = (current_response if endpoint == "weather" else forecast_response)(Climate(7), city, NOW, "metric")
     if endpoint == "forecast":
         whole["list"] = whole["list"][:2]
     outcomes = set()
@@ -411,7 +411,7 @@ def test_the_service_may_ask_for_a_longer_pause() -> None:
 
 @pytest.mark.parametrize("wait", ["3600", "9" * 400, "Thu, 15 Jan 2099 08:00:01 GMT"])
 def test_but_not_for_any_pause(wait: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weather, "_LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(weather, "_MAX_PAUSE", 0.05)
     with served(answering(Response("", 429, {"Retry-After": wait}), Response(oslo()))) as running:
         start = time.monotonic()
         play(running.client(), lambda client: client.current("Oslo"))

@@ -280,7 +280,7 @@ def test_where_no_session_is_named_the_trace_tells_who_asks(world: Served) -> No
 
 
 def test_counts_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weather_server, "_MOST_COUNTED", 3)
+    monkeypatch.setattr(weather_server, "_MAX_COUNTED", 3)
     with served(weather_app(7)) as running:
         for turn in range(6):
             assert get(running, here=situation("server_error*1", turn=turn)).status_code == 500

@@ -22,7 +22,7 @@ from assay.chat.world.situation import chance
 
 
 @dataclass(frozen=True, slots=True)
-class City:
+class CityClimate:
     """A city and its climate, as a row of `cities.csv` has it."""
 
     name: str
@@ -30,7 +30,7 @@ class City:
     """Two letters."""
     id: int
     """Its number at GeoNames, which is OpenWeather's too."""
-    people: int
+    population: int
     latitude: float
     longitude: float
     offset: int
@@ -41,7 +41,7 @@ class City:
     """Means of January, April, July and October in °C."""
     daily_range: float
     """From the mean low to the mean high in °C."""
-    wet: tuple[float, float]
+    wet_day_shares: tuple[float, float]
     """Shares of days with rain or snow in January and in July."""
 
     def utc_offset(self, moment: datetime) -> timedelta:
@@ -49,7 +49,7 @@ class City:
         standard = timedelta(minutes=self.offset)
         rule = _SUMMER_TIMES.get(self.summer_time)
         local = moment.astimezone(UTC).replace(tzinfo=None) + standard
-        return standard + timedelta(hours=1) if rule is not None and rule.holds(local) else standard
+        return standard + timedelta(hours=1) if rule is not None and rule.is_active(local) else standard
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +150,15 @@ class _SummerTime:
     start: tuple[int, int]
     end: tuple[int, int]
 
-    def holds(self, standard: datetime) -> bool:
+    def is_active(self, standard: datetime) -> bool:
         """Whether it holds at a moment of standard time."""
-        start, end = (_sunday(date(standard.year, *day)) for day in (self.start, self.end))
+        start, end = (_first_sunday(date(standard.year, *day)) for day in (self.start, self.end))
         # Clocks change in the small hours.
         today = (standard - timedelta(hours=2)).date()
         return start <= today < end if start < end else not end <= today < start
 
 
-def _sunday(day: date) -> date:
+def _first_sunday(day: date) -> date:
     return day + timedelta(days=6 - day.weekday())
 
 
@@ -173,28 +173,28 @@ _SUMMER_TIMES: Mapping[str, _SummerTime] = {
 
 
 @functools.cache
-def cities() -> tuple[City, ...]:
+def cities() -> tuple[CityClimate, ...]:
     """Every city of the world, the largest first."""
     return tuple(city for city, _ in _rows())
 
 
 @functools.cache
-def _rows() -> tuple[tuple[City, dict[str, str]], ...]:
+def _rows() -> tuple[tuple[CityClimate, dict[str, str]], ...]:
     text = (files("assay.chat.world") / "cities.csv").read_text(encoding="utf-8")
     return tuple(
         (
-            City(
+            CityClimate(
                 name=row["name"],
                 country=row["country"],
                 id=int(row["id"]),
-                people=int(row["people"]),
+                population=int(row["population"]),
                 latitude=float(row["latitude"]),
                 longitude=float(row["longitude"]),
                 offset=int(row["offset"]),
                 summer_time=row["summer_time"],
                 temperatures=(float(row["january"]), float(row["april"]), float(row["july"]), float(row["october"])),
                 daily_range=float(row["daily_range"]),
-                wet=(float(row["wet_january"]), float(row["wet_july"])),
+                wet_day_shares=(float(row["wet_january"]), float(row["wet_july"])),
             ),
             row,
         )
@@ -202,17 +202,17 @@ def _rows() -> tuple[tuple[City, dict[str, str]], ...]:
     )
 
 
-def find(name: str) -> City | None:
+def find_city(name: str) -> CityClimate | None:
     """The city that a name means: in any case, without accents, by another name, `Paris`, `Paris, FR`, `Austin, Texas`.
 
     None where there is no such city, or none in that country or region.
     """
-    wanted, *qualifiers = (folded(part) for part in name.split(","))
+    name_part, *qualifiers = (normalized_name(part) for part in name.split(","))
     exact = {name.split(",")[0].strip().casefold()}
     candidates = [
-        (city, whereabouts)
-        for city, whereabouts in _names().get(wanted, ())
-        if all(qualifier in whereabouts for qualifier in qualifiers if qualifier)
+        (city, regions)
+        for city, regions in _cities_by_name().get(name_part, ())
+        if all(qualifier in regions for qualifier in qualifiers if qualifier)
     ]
     # San Jose is one city and San José another, but only where somebody takes the trouble to write it.
     candidates.sort(key=lambda found: found[0].name.casefold() not in exact)
@@ -220,22 +220,23 @@ def find(name: str) -> City | None:
 
 
 @functools.cache
-def _names() -> dict[str, list[tuple[City, frozenset[str]]]]:
+def _cities_by_name() -> dict[str, list[tuple[CityClimate, frozenset[str]]]]:
     """By folded name: cities called so, the largest first, each with the folded names of where it lies."""
-    found: dict[str, list[tuple[City, frozenset[str]]]] = {}
+    found: dict[str, list[tuple[CityClimate, frozenset[str]]]] = {}
     for own in (True, False):
         for city, row in _rows():
-            whereabouts = frozenset(
-                folded(part) for part in (city.country, *row["country_names"].split(";"), *row["region"].split(";"))
+            regions = frozenset(
+                normalized_name(part)
+                for part in (city.country, *row["country_names"].split(";"), *row["region"].split(";"))
             )
             for name in [city.name] if own else filter(None, row["other_names"].split(";")):
-                held = found.setdefault(folded(name), [])
-                if all(city is not other for other, _ in held):
-                    held.append((city, whereabouts))
+                same_name = found.setdefault(normalized_name(name), [])
+                if all(city is not other for other, _ in same_name):
+                    same_name.append((city, regions))
     return found
 
 
-def folded(text: str) -> str:
+def normalized_name(text: str) -> str:
     """Only the letters and digits that matter: "St. Louis" and "st louis" are one, "Tel-Aviv" and "Tel Aviv" too."""
     return " ".join(re.findall(r"\w+", re.sub(r"['’.]", "", fold(text.replace("ø", "o").replace("ł", "l")))))
 
@@ -255,16 +256,20 @@ class Climate:
     def __init__(self, seed: int = 42) -> None:
         self._seed = seed
         # Steps of a forecast overlap, and every agent asks for the same ones.
-        self._known = functools.lru_cache(maxsize=65_536)(self._work_out)
+        self._cached = functools.lru_cache(maxsize=65_536)(self._compute)
 
-    def at(self, city: City, moment: datetime) -> Hour:
+    def at(self, city: CityClimate, moment: datetime) -> Hour:
         """The weather in a city at a moment."""
-        return self._known(city, moment.astimezone(UTC))
+        return self._cached(city, moment.astimezone(UTC))
 
-    def _work_out(self, city: City, moment: datetime) -> Hour:
+    def _compute(self, city: CityClimate, moment: datetime) -> Hour:
         days = (moment - _EPOCH) / timedelta(days=1)
         season = 2 * math.pi * (days - 14) / _YEAR
-        wet_share = (city.wet[0] + city.wet[1] + (city.wet[0] - city.wet[1]) * math.cos(season)) / 2
+        wet_share = (
+            city.wet_day_shares[0]
+            + city.wet_day_shares[1]
+            + (city.wet_day_shares[0] - city.wet_day_shares[1]) * math.cos(season)
+        ) / 2
         wet_hours = max(0.0, wet_share * _WET_HOURS)
         front = 0.8 * self._noise(city, "front", days, 1.3) + 0.6 * self._noise(city, "cell", days, 0.35)
         rank = _NORMAL.cdf(front)
@@ -276,9 +281,11 @@ class Climate:
         temperature, swing = self._temperature(city, days, season, cover)
         wind = self._wind(city, days, season)
         humidity = _humidity(city, wet_share, temperature, swing, max(0.0, intensity))
-        falling = _falling(intensity, temperature) if is_wet else 0.0
+        precipitation = _precipitation(intensity, temperature) if is_wet else 0.0
         elevation = sun_elevation(city, moment)
-        condition = _condition(temperature, falling, clouds, humidity, wind, self._noise(city, "storm", days, 0.5))
+        condition = _condition(
+            temperature, precipitation, clouds, humidity, wind, self._noise(city, "storm", days, 0.5)
+        )
         is_snow = condition.main == "Snow"
         humidity = {"Fog": 99, "Mist": 96}.get(condition.main, humidity)
         return Hour(
@@ -293,14 +300,14 @@ class Climate:
             wind_gust=round(wind * (1.4 + 0.2 * abs(front)), 2),
             wind_direction=round(self._trait(city, "wind") * 360 + 60 * self._noise(city, "vane", days, 1.1)) % 360,
             clouds=clouds,
-            visibility=_visibility(condition, falling),
-            rain=0.0 if is_snow else falling,
-            snow=falling if is_snow else 0.0,
-            chance_of_rain=_chance(front, wet_hours),
+            visibility=_visibility(condition, precipitation),
+            rain=0.0 if is_snow else precipitation,
+            snow=precipitation if is_snow else 0.0,
+            chance_of_rain=_precipitation_chance(front, wet_hours),
             is_day=elevation > 0,
         )
 
-    def _temperature(self, city: City, days: float, season: float, cover: float) -> tuple[float, float]:
+    def _temperature(self, city: CityClimate, days: float, season: float, cover: float) -> tuple[float, float]:
         """In °C, and by how much of that it is warmer than the day's mean."""
         january, april, july, october = city.temperatures
         # The wave through four equidistant points.
@@ -319,14 +326,14 @@ class Climate:
         swing = reach * (math.cos(phase) + 0.12 * math.cos(2 * phase))
         return round(min(52.0, max(-60.0, mean + spread * anomaly + swing)), 2), swing
 
-    def _wind(self, city: City, days: float, season: float) -> float:
+    def _wind(self, city: CityClimate, days: float, season: float) -> float:
         """In m/s."""
         usual = 2.2 + 2.2 * self._trait(city, "breeze")
         # Storms belong to the winters of higher latitudes.
         usual *= 1 + min(0.3, abs(city.latitude) / 200) * math.cos(season) * (1 if city.latitude >= 0 else -1)
         return round(usual * math.exp(0.45 * self._noise(city, "wind", days, 0.9)), 2)
 
-    def _noise(self, city: City, purpose: str, days: float, period: float) -> float:
+    def _noise(self, city: CityClimate, purpose: str, days: float, period: float) -> float:
         """A standard normal that changes smoothly in time and is new after a few times `period` days."""
         # Each has its own phase, so that they do not turn all at once.
         at = days / period + self._trait(city, purpose)
@@ -337,7 +344,7 @@ class Climate:
         # Divided so that its spread is the same between two knots as on them.
         return ((1 - weight) * before + weight * after) / math.hypot(1 - weight, weight)
 
-    def _trait(self, city: City, purpose: str) -> float:
+    def _trait(self, city: CityClimate, purpose: str) -> float:
         """From 0 to 1, and always the same."""
         return _uniform(self._seed, city.id, purpose)
 
@@ -357,22 +364,24 @@ def _clearness(wet_share: float) -> float:
     return max(0.7, 4.0 - 9.0 * wet_share)
 
 
-def _falling(intensity: float, temperature: float) -> float:
+def _precipitation(intensity: float, temperature: float) -> float:
     """Rain or snow in the hour, in mm of water; warm air holds more of it."""
     return round(0.12 + 2.2 * intensity**3 * min(4.0, max(0.35, math.exp(0.07 * (temperature - 10)))), 2)
 
 
-def _condition(temperature: float, falling: float, clouds: int, humidity: int, wind: float, unrest: float) -> Condition:
-    if falling > 0:
+def _condition(
+    temperature: float, precipitation: float, clouds: int, humidity: int, wind: float, instability: float
+) -> Condition:
+    if precipitation > 0:
         if temperature < _SNOW_BELOW:
-            return _by_amount(_SNOWS, falling)
+            return _by_amount(_SNOWS, precipitation)
         if temperature < _SLEET_BELOW:
             return _CONDITIONS[611]
-        if temperature >= _STORM_ABOVE and falling >= 1.0 and unrest > 0.2:
-            return _by_amount(_STORMS, falling)
-        if falling < 0.25:
-            return _CONDITIONS[300 if falling < 0.16 else 301]
-        return _by_amount(_RAINS, falling)
+        if temperature >= _STORM_ABOVE and precipitation >= 1.0 and instability > 0.2:
+            return _by_amount(_STORMS, precipitation)
+        if precipitation < 0.25:
+            return _CONDITIONS[300 if precipitation < 0.16 else 301]
+        return _by_amount(_RAINS, precipitation)
     if humidity >= 92 and wind < 2.5 and clouds >= 25 and temperature < _FOG_BELOW:
         return _CONDITIONS[741 if humidity >= 97 and wind < 1.8 else 701]
     return _by_amount(_CLOUDS, clouds)
@@ -382,7 +391,7 @@ def _by_amount(table: tuple[tuple[float, int], ...], amount: float) -> Condition
     return _CONDITIONS[next(number for least, number in table if amount >= least)]
 
 
-def _humidity(city: City, wet_share: float, temperature: float, swing: float, intensity: float) -> int:
+def _humidity(city: CityClimate, wet_share: float, temperature: float, swing: float, intensity: float) -> int:
     """In %: high where it is wet and steady, low where days are hot and nights cold; lowest in the afternoon."""
     usual = min(86, 56 + 50 * wet_share - 2.2 * (city.daily_range - 8)) - 0.8 * max(0.0, temperature - 26)
     return round(min(100.0, max(8.0, usual - 2.4 * swing + (10 + 14 * intensity if intensity > 0 else 0))))
@@ -395,17 +404,17 @@ def _feels_like(temperature: float, humidity: int, wind: float) -> float:
     return round(min(temperature + 9, max(temperature - 12, apparent)), 2)
 
 
-def _visibility(condition: Condition, falling: float) -> int:
+def _visibility(condition: Condition, precipitation: float) -> int:
     """In m, of which OpenWeather tells 10 000 at most."""
     if condition.main == "Fog":
         return 400
     if condition.main == "Mist":
         return 3000
     reach = 3000 if condition.main == "Snow" else 8000
-    return max(500, min(10_000, round(10_000 - reach * falling / 8)))
+    return max(500, min(10_000, round(10_000 - reach * precipitation / 8)))
 
 
-def _chance(front: float, wet_hours: float) -> float:
+def _precipitation_chance(front: float, wet_hours: float) -> float:
     """How likely precipitation looks: certain far above the threshold, half on it, and none far below."""
     if wet_hours <= 0:
         return 0.0
@@ -415,7 +424,7 @@ def _chance(front: float, wet_hours: float) -> float:
 # --- the sun ----------------------------------------------------------------------------------------------------------
 
 
-def sun_elevation(city: City, moment: datetime) -> float:
+def sun_elevation(city: CityClimate, moment: datetime) -> float:
     """Degrees that the sun stands above the horizon, to about a degree."""
     days = (moment.astimezone(UTC) - _EPOCH) / timedelta(days=1)
     latitude, declination = math.radians(city.latitude), _declination(days)
@@ -427,7 +436,7 @@ def sun_elevation(city: City, moment: datetime) -> float:
     )
 
 
-def sun_times(city: City, moment: datetime) -> tuple[datetime, datetime] | None:
+def sun_times(city: CityClimate, moment: datetime) -> tuple[datetime, datetime] | None:
     """Sunrise and sunset of the local day; None where the sun stays above or below the horizon."""
     offset = city.utc_offset(moment)
     local_day = (moment.astimezone(UTC) + offset).replace(hour=0, minute=0, second=0, microsecond=0)

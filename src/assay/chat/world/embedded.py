@@ -14,15 +14,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from assay.chat.world import climate, weather_server
-from assay.chat.world.serving import Loopback
-from assay.chat.world.weather import MOST_DAYS, read_current, read_forecast
+from assay.chat.world.openweather import MAX_FORECAST_DAYS, read_current, read_forecast
+from assay.chat.world.serving import LoopbackServer
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.chat.world.scripted import Skill
-
-KEY = "embedded"
-"""What the embedded weather service accepts as a key; it accepts any other text too."""
 
 
 class World:
@@ -58,8 +55,8 @@ class World:
         from assay.chat.world.scripted import Skill
 
         with ExitStack() as starting:
-            weather = starting.enter_context(Loopback(weather_server.weather_app(self._seed, self._clock)))
-            model = starting.enter_context(Loopback(model_app(self._seed, self._skill or Skill())))
+            weather = starting.enter_context(LoopbackServer(weather_server.weather_app(self._seed, self._clock)))
+            model = starting.enter_context(LoopbackServer(model_app(self._seed, self._skill or Skill())))
             self._weather_url, self._model_url = weather.url, f"{model.url}/v1"
             self._running = starting.pop_all()
         return self
@@ -71,9 +68,9 @@ class World:
         if running is not None:
             running.close()
 
-    def truth(self, city: str, days: int = MOST_DAYS, now: datetime | None = None) -> dict[str, Any]:
+    def truth(self, city: str, days: int = MAX_FORECAST_DAYS, now: datetime | None = None) -> dict[str, Any]:
         """The weather of a city now and on the `days` after, as the client would tell it were there no faults."""
-        found = climate.find(city)
+        found = climate.find_city(city)
         if found is None:
             near = difflib.get_close_matches(city, [known.name for known in climate.cities()], n=1)
             raise UsageError(
@@ -82,8 +79,8 @@ class World:
             )
         at = (now or self._clock()).astimezone(UTC)
         # Through the service's own bytes and the client's own reading: what is true here is what an assistant is told.
-        current = json.dumps(weather_server.current(self._climate, found, at, "metric")).encode()
-        forecast = json.dumps(weather_server.steps(self._climate, found, at, "metric")).encode()
+        current = json.dumps(weather_server.current_response(self._climate, found, at, "metric")).encode()
+        forecast = json.dumps(weather_server.forecast_response(self._climate, found, at, "metric")).encode()
         return {"current": read_current(current), "forecast": read_forecast(forecast, at, days)["forecast"]}
 
 

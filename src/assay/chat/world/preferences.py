@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.chat.reading.places import fold, gazetteer
-from assay.chat.world.climate import find
+from assay.chat.world.climate import find_city
 from assay.errors import SourceError, UsageError, missing_extra
 
 INSIGHTS = "insights"
@@ -79,7 +79,7 @@ class Preferences:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._lock = threading.RLock()
-        self._users: dict[str, dict[str, Any]] = {} if path is None else _load(path)
+        self._users: dict[str, dict[str, Any]] = {} if path is None else _load_users(path)
 
     def read(self, user: str) -> dict[str, Any]:
         """What is known of a user; empty where nothing is."""
@@ -112,7 +112,7 @@ class Preferences:
             known = self.read(user)
             if not sentence:
                 return known
-            known.update(understood(sentence))
+            known.update(parse_preferences(sentence))
             earlier = known.get(INSIGHTS)
             kept = [said for said in earlier if said != sentence] if isinstance(earlier, list) else []
             known[INSIGHTS] = [*kept, sentence][-_MOST_INSIGHTS:]
@@ -136,7 +136,7 @@ class Preferences:
             raise
 
 
-def _load(path: Path) -> dict[str, dict[str, Any]]:
+def _load_users(path: Path) -> dict[str, dict[str, Any]]:
     try:
         users = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -156,7 +156,7 @@ def flags(preferences: Mapping[str, Any]) -> dict[str, Any]:
 # --- understanding a sentence -----------------------------------------------------------------------------------------
 
 
-def understood(sentence: str) -> dict[str, Any]:
+def parse_preferences(sentence: str) -> dict[str, Any]:
     """The preferences that a sentence tells: `{"dislikes_cold": True}` from "hates the cold"."""
     words = _vocabulary()
     found: dict[str, Any] = {}
@@ -189,7 +189,7 @@ def understood(sentence: str) -> dict[str, Any]:
                 found["units"] = system if sign * (liking or 1) > 0 else _OTHER_UNITS[system]
                 named = True
         before = token
-    home = _home(sentence)
+    home = _home_city(sentence)
     if home is not None:
         found["home_city"] = home
     return found
@@ -231,7 +231,7 @@ def _vocabulary() -> _Vocabulary:
     return _Vocabulary(functools.lru_cache(maxsize=4096)(snowballstemmer.stemmer("english").stemWord))
 
 
-def _home(sentence: str) -> str | None:
+def _home_city(sentence: str) -> str | None:
     """The city that a sentence says the user lives in, as it is written there."""
     for match in _HOME.finditer(sentence):
         words = re.findall(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*", sentence[match.end() :])[:_LONGEST_CITY]
@@ -245,7 +245,7 @@ def _home(sentence: str) -> str | None:
 
 
 def _is_embedded(words: Sequence[str]) -> bool:
-    return find(" ".join(words)) is not None
+    return find_city(" ".join(words)) is not None
 
 
 def _is_known(words: Sequence[str]) -> bool:

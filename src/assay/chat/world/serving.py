@@ -28,7 +28,7 @@ _START_SECONDS = 10.0
 _STOP_SECONDS = 5.0
 
 
-class Loopback:
+class LoopbackServer:
     """Serves an app while a `with` block runs. Whatever is still being answered at its end is cut off."""
 
     def __init__(self, app: ASGIApp, host: str = "127.0.0.1") -> None:
@@ -37,7 +37,7 @@ class Loopback:
                 f"'{host}' is not loopback, and the embedded world is not for others", hint="Use 127.0.0.1"
             )
         self._app = app
-        self._stoppable: _Stoppable | None = None
+        self._stoppable_app: _StoppableApp | None = None
         self._host = host
         self._socket: socket.socket | None = None
         self._server: uvicorn.Server | None = None
@@ -59,9 +59,9 @@ class Loopback:
         # asyncio sends small pieces at once only on sockets that say they are TCP; on others each answer takes 40 ms.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.bind((self._host, 0))
-        self._stoppable = _Stoppable(self._app)
+        self._stoppable_app = _StoppableApp(self._app)
         config = uvicorn.Config(
-            self._stoppable,
+            self._stoppable_app,
             loop="asyncio",
             http="h11",
             ws="none",
@@ -93,13 +93,13 @@ class Loopback:
         self._stop()
 
     def _stop(self) -> None:
-        if self._server is not None and self._thread is not None and self._stoppable is not None:
-            self._stoppable.stop()
+        if self._server is not None and self._thread is not None and self._stoppable_app is not None:
+            self._stoppable_app.stop()
             self._server.should_exit = True
             self._thread.join(_STOP_SECONDS)
         if self._socket is not None:
             self._socket.close()
-        self._socket = self._server = self._thread = self._stoppable = None
+        self._socket = self._server = self._thread = self._stoppable_app = None
 
 
 def _is_loopback(host: str) -> bool:
@@ -110,7 +110,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-class _Stoppable:
+class _StoppableApp:
     """An app whose requests can all be cut off at once: one that sleeps on purpose must not hold up the end."""
 
     def __init__(self, app: ASGIApp) -> None:

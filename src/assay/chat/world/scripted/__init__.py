@@ -4,7 +4,7 @@ It serves to try out agent frameworks, metrics and reports where no real model i
 weather is read off the tools' results; nothing here measures how good any real model is.
 """
 
-from assay.chat.world.scripted.model import Move, ScriptedModel, ToolUse
+from assay.chat.world.scripted.model import ModelOutput, ScriptedModel, ToolUse
 from assay.chat.world.scripted.skill import ERRORS, Skill
 
-__all__ = ["ERRORS", "Move", "ScriptedModel", "Skill", "ToolUse"]
+__all__ = ["ERRORS", "ModelOutput", "ScriptedModel", "Skill", "ToolUse"]

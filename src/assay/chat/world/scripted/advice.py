@@ -68,11 +68,11 @@ class Sky:
         return not self.is_wet and self.chance >= LIKELY
 
     @property
-    def is_inviting(self) -> bool:
+    def is_pleasant(self) -> bool:
         """Whether one would like to be outside."""
         return not self.is_wet and not self.windy and 4.0 <= self.feels <= 30.0
 
-    def is_so(self, state: str) -> bool:
+    def matches(self, state: str) -> bool:
         """Whether a word fits: a kind, 'cold', 'warm' or 'hot'. A thunderstorm rains, and so does drizzle."""
         if state == "rain":
             return self.kind in ("rain", "drizzle", "thunderstorm")
@@ -80,13 +80,13 @@ class Sky:
         return by_feeling.get(state, self.kind == state)
 
 
-def sky_of(condition: str, feels: float, wind: float | None = None, chance: float | None = None) -> Sky:
+def summarize_sky(condition: str, feels: float, wind: float | None = None, chance: float | None = None) -> Sky:
     """The sky that a tool's words and figures describe."""
     kind = next((name for name, pattern in _KINDS if re.search(pattern, condition)), "")
     return Sky(kind, feels, windy=wind is not None and wind >= _WINDY, chance=chance or 0.0)
 
 
-def kit(sky: Sky, when: str = "") -> tuple[list[str], str]:
+def packing_list(sky: Sky, when: str = "") -> tuple[list[str], str]:
     """What to take along, the most needful first, and why; `when` says for which day, where there are several."""
     day = f" {when}" if when else ""
     feels = sky.feels
@@ -117,13 +117,13 @@ def umbrella_advice(draw: random.Random, sky: Sky) -> str:
     if sky.is_wet:
         return draw.choice(("So yes, take an umbrella with you.", "Yes, an umbrella is a good idea."))
     if sky.may_get_wet:
-        return f"To be safe, take an umbrella in case it {falls(sky)} (the chance is {sky.chance:g}%)."
+        return f"To be safe, take an umbrella in case it {precipitation_verb(sky)} (the chance is {sky.chance:g}%)."
     return draw.choice(
         ("You won't need an umbrella, because it is dry.", "There is no need for an umbrella, because it stays dry.")
     )
 
 
-def falls(sky: Sky) -> str:
+def precipitation_verb(sky: Sky) -> str:
     """What may come down."""
     return "snows" if sky.feels <= 0 else "rains"
 
@@ -136,7 +136,7 @@ def activity_advice(draw: random.Random, topic: str, sky: Sky) -> str:
                 "It is a good time to be outside: consider a walk in the park.",
                 "A walk or a bike ride would be pleasant.",
             )
-            if sky.is_inviting
+            if sky.is_pleasant
             else (
                 "It is better to stay inside: consider a museum or a café.",
                 "I suggest something indoors, like a museum.",
@@ -144,7 +144,7 @@ def activity_advice(draw: random.Random, topic: str, sky: Sky) -> str:
         )
         return draw.choice(options)
     name = _ACTIVITIES.get(topic, topic)
-    if sky.is_inviting:
+    if sky.is_pleasant:
         return draw.choice((f"The weather is good enough for {name}.", f"So yes, {name} is a good idea."))
     return draw.choice(
         (f"I would put off {name}, or look for something indoors.", f"It is better to move {name} to another time.")

@@ -47,7 +47,7 @@ def reader() -> Reader:
     return Reader(compile_lexicon("en", DOMAINS.get("weather").folder, {}))
 
 
-def cities_in(text: str) -> list[str]:
+def find_cities(text: str) -> list[str]:
     """The cities that a message names, in its order, each once."""
     reading = reader().read(text)
     found: _Found = [
@@ -68,11 +68,11 @@ def cities_in(text: str) -> list[str]:
                     found.append((start, end, text[start:end]))
     names: dict[str, str] = {}
     for _, _, written in sorted(found)[:_MOST]:
-        names.setdefault(same_name(written), _display(written))
+        names.setdefault(city_key(written), _display(written))
     return list(names.values())
 
 
-def same_name(city: str) -> str:
+def city_key(city: str) -> str:
     """What two names of one city share."""
     return main_name(words_of(city.split(",")[0]))
 
@@ -87,7 +87,7 @@ def _known_runs(reading: Reading) -> list[tuple[int, int]]:
             run = reading.text[reading.starts[at] : reading.ends[last]]
             if tokens[at].kind != "word" or tokens[last].kind != "word" or "," in run or len(run) < _SHORTEST_NAME:
                 continue
-            if climate.find(run) is None:
+            if climate.find_city(run) is None:
                 continue
             if not _is_ordinary(reading, at, last):
                 found.append((at, last))
@@ -97,7 +97,7 @@ def _known_runs(reading: Reading) -> list[tuple[int, int]]:
     return found
 
 
-def is_everyday(city: str) -> bool:
+def is_everyday_word(city: str) -> bool:
     """Whether a city is called like an everyday word, so that it needs an "in" to be taken for a city."""
     return city.lower() in _ORDINARY or city.lower() in _everyday()
 

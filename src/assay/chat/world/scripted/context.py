@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from assay.chat.world.scripted.cities import same_name
-from assay.chat.world.scripted.conversation import Exchange
-from assay.chat.world.scripted.understanding import Request, read_request
+from assay.chat.world.scripted.cities import city_key
+from assay.chat.world.scripted.conversation import UserTurn
+from assay.chat.world.scripted.understanding import ParsedMessage, parse_message
 from assay.chat.world.scripted.when import LONGEST_FORECAST, When
 
 _ABOUT_WEATHER = ("weather", "advice")
@@ -22,10 +22,10 @@ _THAN_THERE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class Intent:
     """What the user wants, in the light of the conversation."""
 
-    request: Request
+    message: ParsedMessage
     asks: str | None = None
     """'weather', 'advice', 'recall', 'recall_city'; None for talk that needs no tool."""
     cities: tuple[str, ...] = ()
@@ -43,51 +43,51 @@ class Need:
         return self.asks in _ABOUT_WEATHER
 
 
-def understand(exchanges: Sequence[Exchange]) -> tuple[Need, list[Need]]:
+def understand(turns: Sequence[UserTurn]) -> tuple[Intent, list[Intent]]:
     """What the last message wants, and what each earlier one wanted.
 
     Only users' messages count: an answer that went wrong must not lead later ones astray.
     """
-    needs: list[Need] = []
-    for exchange in exchanges:
-        needs.append(_in_context(read_request(exchange.said), needs))
-    return needs[-1], needs[:-1]
+    intents: list[Intent] = []
+    for turn in turns:
+        intents.append(_in_context(parse_message(turn.said), intents))
+    return intents[-1], intents[:-1]
 
 
-def _in_context(request: Request, earlier: Sequence[Need]) -> Need:
-    if request.recalls:
-        return Need(request, "recall")
-    if request.recalls_city:
-        return Need(request, "recall_city")
-    last = next((need for need in reversed(earlier) if need.is_about_weather), None)
-    asks, when, topic, details = request.asks, request.when, request.topic, request.details
-    is_farewell = request.social in ("thanks", "bye")
-    repeats = request.again and asks is None and not request.cities and last is not None and not is_farewell
-    if asks is None and (request.is_bare or repeats or request.next_day) and not request.insights:
+def _in_context(message: ParsedMessage, earlier: Sequence[Intent]) -> Intent:
+    if message.recalls:
+        return Intent(message, "recall")
+    if message.recalls_city:
+        return Intent(message, "recall_city")
+    last = next((intent for intent in reversed(earlier) if intent.is_about_weather), None)
+    asks, when, topic, details = message.asks, message.when, message.topic, message.details
+    is_farewell = message.social in ("thanks", "bye")
+    repeats = message.again and asks is None and not message.cities and last is not None and not is_farewell
+    if asks is None and (message.is_bare or repeats or message.next_day) and not message.facts:
         if last is not None:
             asks, topic, details = last.asks, last.topic, last.details
             when = when if when.is_said else last.when
-        elif request.cities or when.is_said:
+        elif message.cities or when.is_said:
             asks = "weather"
     if asks is None:
-        return Need(request, None, request.cities, when)
-    if request.next_day and last is not None:
+        return Intent(message, None, message.cities, when)
+    if message.next_day and last is not None:
         when = When(ahead=(min(LONGEST_FORECAST, max((0, *last.when.ahead)) + 1),))
-    cities, remembered = _cities(request, earlier, keeps_all=request.is_bare or repeats)
-    compares = request.compares or bool(_OR.search(request.text))
-    if remembered and request.is_bare and last is not None:
+    cities, remembered = _cities(message, earlier, keeps_all=message.is_bare or repeats)
+    compares = message.compares or bool(_OR.search(message.text))
+    if remembered and message.is_bare and last is not None:
         compares = compares or last.compares
     assumed = False
     if not when.is_said and last is not None and last.when.needs_forecast and remembered and asks == "advice":
         when = last.when
-    elif not when.is_said and request.future and asks == "weather":
-        assumed = not (request.follows and last is not None and last.when.needs_forecast)
+    elif not when.is_said and message.future and asks == "weather":
+        assumed = not (message.follows and last is not None and last.when.needs_forecast)
         when = When(span=_ASSUMED_DAYS) if assumed or last is None else last.when
-    if when.needs_forecast and not request.is_dated:
+    if when.needs_forecast and not message.is_dated:
         # "What about Oslo?" after a question on tomorrow: tomorrow is meant, and now may be. Both are told.
         when = replace(when, now=True)
-    return Need(
-        request,
+    return Intent(
+        message,
         asks,
         cities,
         when,
@@ -96,30 +96,30 @@ def _in_context(request: Request, earlier: Sequence[Need]) -> Need:
         time_is_assumed=assumed,
         topic=topic,
         details=details,
-        unit=request.unit,
+        unit=message.unit,
     )
 
 
-def _cities(request: Request, earlier: Sequence[Need], *, keeps_all: bool) -> tuple[tuple[str, ...], bool]:
+def _cities(message: ParsedMessage, earlier: Sequence[Intent], *, keeps_all: bool) -> tuple[tuple[str, ...], bool]:
     """The cities that are meant, and whether they come from before."""
-    known = next((need.cities for need in reversed(earlier) if need.cities), ())
-    if request.cities:
-        if len(request.cities) == 1 and request.compares and known and _THAN_THERE.search(request.text):
-            others = [city for city in known if same_name(city) != same_name(request.cities[0])]
-            return (*request.cities, *others[-1:]), False
-        return request.cities, False
-    if not known or request.here:
+    known = next((intent.cities for intent in reversed(earlier) if intent.cities), ())
+    if message.cities:
+        if len(message.cities) == 1 and message.compares and known and _THAN_THERE.search(message.text):
+            others = [city for city in known if city_key(city) != city_key(message.cities[0])]
+            return (*message.cities, *others[-1:]), False
+        return message.cities, False
+    if not known or message.here:
         return (), False
-    if request.compares and len(known) == 1:
-        return all_cities(earlier)[-2:], True
-    return known if keeps_all or request.compares else known[-1:], True
+    if message.compares and len(known) == 1:
+        return cities_mentioned(earlier)[-2:], True
+    return known if keeps_all or message.compares else known[-1:], True
 
 
-def all_cities(needs: Sequence[Need]) -> tuple[str, ...]:
+def cities_mentioned(intents: Sequence[Intent]) -> tuple[str, ...]:
     """Every city spoken of, in the order in which they were spoken of last."""
     found: dict[str, str] = {}
-    for need in needs:
-        for city in need.cities:
-            found.pop(same_name(city), None)
-            found[same_name(city)] = city
+    for intent in intents:
+        for city in intent.cities:
+            found.pop(city_key(city), None)
+            found[city_key(city)] = city
     return tuple(found.values())

@@ -27,7 +27,7 @@ _FAILURE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolOutcome:
     """A call of a tool and what came back."""
 
     name: str
@@ -38,40 +38,40 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Exchange:
+class UserTurn:
     """One message of the user and everything up to the next one."""
 
     said: str
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ToolOutcome] = field(default_factory=list)
     answer: str | None = None
 
 
-def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[Exchange]:
+def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[UserTurn]:
     """The exchanges, the last being the one to answer. What systems and developers say is not part of it."""
-    exchanges: list[Exchange] = []
+    turns: list[UserTurn] = []
     open_calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for message in messages:
         role = message.get("role")
         if role == "user":
-            exchanges.append(Exchange(text_of(message.get("content"))))
-        elif not exchanges:
+            turns.append(UserTurn(message_text(message.get("content"))))
+        elif not turns:
             continue
         elif role == "assistant":
             for call in message.get("tool_calls") or ():
                 function = call.get("function") or {}
                 open_calls[str(call.get("id"))] = (str(function.get("name", "")), _arguments(function.get("arguments")))
-            text = text_of(message.get("content"))
+            text = message_text(message.get("content"))
             if text:
-                exchanges[-1].answer = text
+                turns[-1].answer = text
         elif role in ("tool", "function"):
             known = open_calls.get(str(message.get("tool_call_id")))
             name, arguments = known or (str(message.get("name", "")), {})
-            result, failure = read_result(text_of(message.get("content")))
-            exchanges[-1].outcomes.append(Outcome(name, arguments, result, failure))
-    return exchanges or [Exchange("")]
+            result, failure = read_result(message_text(message.get("content")))
+            turns[-1].outcomes.append(ToolOutcome(name, arguments, result, failure))
+    return turns or [UserTurn("")]
 
 
-def text_of(content: Any) -> str:
+def message_text(content: Any) -> str:
     """The text of a message: itself, or the texts of its parts."""
     if isinstance(content, str):
         return content

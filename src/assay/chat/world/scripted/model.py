@@ -13,17 +13,17 @@ from typing import Any
 
 from assay.chat.world import climate
 from assay.chat.world.scripted import planning, talk
-from assay.chat.world.scripted.cities import same_name
-from assay.chat.world.scripted.context import Need, all_cities, understand
-from assay.chat.world.scripted.conversation import Exchange, read_conversation
-from assay.chat.world.scripted.insights import Liking
+from assay.chat.world.scripted.cities import city_key
+from assay.chat.world.scripted.context import Intent, cities_mentioned, understand
+from assay.chat.world.scripted.conversation import UserTurn, read_conversation
 from assay.chat.world.scripted.planning import Toolbox, ToolUse
 from assay.chat.world.scripted.skill import Skill
-from assay.chat.world.scripted.weather_data import Now, Outlook, Trouble
+from assay.chat.world.scripted.user_facts import UserProfile
+from assay.chat.world.scripted.weather_data import CurrentWeather, Forecast, LookupFailure
 from assay.chat.world.scripted.wording import Writer
 from assay.chat.world.situation import Situation, chance
 
-__all__ = ["Move", "ScriptedModel", "ToolUse"]
+__all__ = ["ModelOutput", "ScriptedModel", "ToolUse"]
 
 # Where the earlier city is passed over and there was no other, one of these is answered for.
 _OTHER_CITIES = ("London", "Tokyo", "Madrid", "Toronto", "Sydney", "Cairo")
@@ -33,7 +33,7 @@ _LONGEST_ARGUMENT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ModelOutput:
     """What the model does: it says something, or wants tools called."""
 
     text: str | None = None
@@ -58,14 +58,14 @@ class ScriptedModel:
         *,
         tool_choice: str = "auto",
         parallel: bool = True,
-    ) -> Move:
+    ) -> ModelOutput:
         """The next move. `tool_choice` is 'none', 'auto', 'required' or the name of the tool that must be called."""
         toolbox = Toolbox([] if tool_choice == "none" else tools)
         turn = _Turn(self, read_conversation(messages), toolbox, situation)
-        move = turn.move()
+        output = turn.output()
         if tool_choice not in ("none", "auto"):
-            move = turn.forced(move, tool_choice)
-        return move if parallel or len(move.calls) < 2 else Move(calls=move.calls[:1])
+            output = turn.with_required_call(output, tool_choice)
+        return output if parallel or len(output.calls) < 2 else ModelOutput(calls=output.calls[:1])
 
     def error(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], situation: Situation
@@ -77,23 +77,21 @@ class ScriptedModel:
 class _Turn:
     """One request, with everything that is known at it."""
 
-    def __init__(
-        self, model: ScriptedModel, exchanges: Sequence[Exchange], toolbox: Toolbox, situation: Situation
-    ) -> None:
+    def __init__(self, model: ScriptedModel, turns: Sequence[UserTurn], toolbox: Toolbox, situation: Situation) -> None:
         self.model = model
-        self.exchanges = exchanges
+        self.turns = turns
         self.toolbox = toolbox
         self.situation = situation
-        self.need, self.earlier = understand(exchanges)
-        self.found = planning.gather(exchanges[-1], toolbox)
-        self.liking = planning.known_liking(exchanges, [*self.earlier, self.need], toolbox)
+        self.intent, self.earlier = understand(turns)
+        self.found = planning.collect_findings(turns[-1], toolbox)
+        self.profile = planning.known_profile(turns, [*self.earlier, self.intent], toolbox)
         # Without a situation the conversation itself stands for the turn.
         self.key: tuple[object, ...] = (
             (situation.scenario, situation.repetition, situation.turn)
             if situation.scenario
-            else ("", len(exchanges), exchanges[-1].said)
+            else ("", len(turns), turns[-1].said)
         )
-        self.error = model.skill.errs(model.seed, self.key, self.applicable())
+        self.error = model.skill.draw_error(model.seed, self.key, self.applicable())
 
     def draw(self, purpose: str) -> random.Random:
         return chance(self.model.seed, *self.key, purpose)
@@ -103,104 +101,112 @@ class _Turn:
 
         What tools give during the turn must not matter: every call of the model has to come to the same.
         """
-        need = self.need
-        if need.is_about_weather:
+        intent = self.intent
+        if intent.is_about_weather:
             kinds = {"wrong_figure", "forgotten_tool"}
-            if need.cities:
+            if intent.cities:
                 kinds.add("needless_question")
-            if need.city_is_remembered or not need.cities or (need.asks == "advice" and self.has_told):
+            if (
+                intent.city_is_remembered
+                or not intent.cities
+                or (intent.asks == "advice" and self.has_stated_preferences)
+            ):
                 kinds.add("ignored_context")
             return kinds
-        return {"forgotten_tool"} if need.asks == "recall" or need.request.insights else set()
+        return {"forgotten_tool"} if intent.asks == "recall" or intent.message.facts else set()
 
     @property
-    def has_told(self) -> bool:
+    def has_stated_preferences(self) -> bool:
         """Whether the user has told something about themselves in an earlier turn."""
-        return any(need.request.insights for need in self.earlier)
+        return any(intent.message.facts for intent in self.earlier)
 
     @property
     def cities(self) -> tuple[str, ...]:
-        return self.need.cities or ((self.liking.home,) if self.liking.home else ())
+        return self.intent.cities or ((self.profile.home,) if self.profile.home else ())
 
     # --- what to do -------------------------------------------------------------------------------------------------
 
-    def move(self) -> Move:
-        need = self.need
+    def output(self) -> ModelOutput:
+        intent = self.intent
         draw = self.draw("wording")
-        if need.is_about_weather:
-            return self.about_weather(Writer(draw, need, self.liking))
-        if need.asks == "recall_city":
-            return Move(talk.cities_asked(all_cities(self.earlier)))
-        if need.asks == "recall" or need.request.insights:
+        if intent.is_about_weather:
+            return self.about_weather(Writer(draw, intent, self.profile))
+        if intent.asks == "recall_city":
+            return ModelOutput(talk.cities_asked(cities_mentioned(self.earlier)))
+        if intent.asks == "recall" or intent.message.facts:
             return self.about_user(draw)
-        if need.request.reveals:
-            return Move(draw.choice(talk.PRIVATE))
-        return Move(draw.choice(talk.SOCIAL.get(need.request.social, talk.OFF_TOPIC)))
+        if intent.message.reveals:
+            return ModelOutput(draw.choice(talk.PRIVATE))
+        return ModelOutput(draw.choice(talk.SOCIAL.get(intent.message.social, talk.OFF_TOPIC)))
 
-    def about_user(self, draw: random.Random) -> Move:
+    def about_user(self, draw: random.Random) -> ModelOutput:
         forgets = self.error == "forgotten_tool"
-        calls = self.calls(self.need)
+        calls = self.calls(self.intent)
         if calls and not forgets:
-            return Move(calls=calls)
-        if self.need.asks == "recall":
+            return ModelOutput(calls=calls)
+        if self.intent.asks == "recall":
             asked = self.found.preferences
             has_failed = not forgets and (asked is None or asked.failure is not None)
-            return Move(talk.known_about_user(draw, Liking() if forgets else self.liking, has_failed=has_failed))
+            return ModelOutput(
+                talk.known_about_user(draw, UserProfile() if forgets else self.profile, has_failed=has_failed)
+            )
         learned = self.found.learned
         is_kept = forgets or (learned is not None and learned.failure is None)
-        return Move(talk.acknowledge(draw, self.need.request.insights, is_kept=is_kept))
+        return ModelOutput(talk.acknowledge(draw, self.intent.message.facts, is_kept=is_kept))
 
-    def about_weather(self, writer: Writer) -> Move:
-        need = self.need
+    def about_weather(self, writer: Writer) -> ModelOutput:
+        intent = self.intent
         match self.error:
             case "needless_question":
-                return Move(writer.pick(*talk.ASK_NEEDLESSLY))
+                return ModelOutput(writer.pick(*talk.ASK_NEEDLESSLY))
             case "forgotten_tool":
                 city = self.cities[0] if self.cities else ""
-                return Move(writer.invented(city, self.wrong_guess(city)))
+                return ModelOutput(writer.invented(city, self.wrong_guess(city)))
             case "ignored_context":
-                if need.cities and not need.city_is_remembered:
-                    return Move(writer.pick(*talk.ASK_LIKES))
-                if not need.cities or self.draw("another city").random() < 0.5:
-                    return Move(writer.pick(*talk.ASK_CITY))
-                need = writer.need = replace(need, cities=(self.another_city(),), compares=False)
-        calls = self.calls(need)
+                if intent.cities and not intent.city_is_remembered:
+                    return ModelOutput(writer.pick(*talk.ASK_LIKES))
+                if not intent.cities or self.draw("another city").random() < 0.5:
+                    return ModelOutput(writer.pick(*talk.ASK_CITY))
+                intent = writer.intent = replace(intent, cities=(self.another_city(),), compares=False)
+        calls = self.calls(intent)
         if calls:
-            return Move(calls=calls)
-        cities = need.cities or self.cities
+            return ModelOutput(calls=calls)
+        cities = intent.cities or self.cities
         if not cities:
-            return Move(" ".join(filter(None, [writer.told_back(), writer.pick(*talk.ASK_CITY)])))
-        now, outlooks, troubles = self.collected(need, cities)
-        if not (now or outlooks or troubles):
-            return Move(writer.pick(*talk.NO_TOOLS))
+            return ModelOutput(" ".join(filter(None, [writer.acknowledged(), writer.pick(*talk.ASK_CITY)])))
+        now, forecasts, failures = self.collected(intent, cities)
+        if not (now or forecasts or failures):
+            return ModelOutput(writer.pick(*talk.NO_TOOLS))
         if self.error == "wrong_figure":
-            off = self.off_by()
-            now = [one.off_by(off) for one in now]
-            outlooks = [replace(one, days=tuple(day.off_by(off) for day in one.days)) for one in outlooks]
-        return Move(writer.answer(now, outlooks, troubles))
+            off = self.shifted_by()
+            now = [one.shifted_by(off) for one in now]
+            forecasts = [replace(one, days=tuple(day.shifted_by(off) for day in one.days)) for one in forecasts]
+        return ModelOutput(writer.answer(now, forecasts, failures))
 
-    def calls(self, need: Need) -> tuple[ToolUse, ...]:
-        knows_user = planning.asked_before(self.exchanges, self.toolbox)
-        return tuple(planning.next_calls(need, self.found, self.liking, self.toolbox, knows_user=knows_user))
+    def calls(self, intent: Intent) -> tuple[ToolUse, ...]:
+        knows_user = planning.preferences_were_read(self.turns, self.toolbox)
+        return tuple(planning.next_calls(intent, self.found, self.profile, self.toolbox, knows_user=knows_user))
 
-    def collected(self, need: Need, cities: Sequence[str]) -> tuple[list[Now], list[Outlook], list[Trouble]]:
+    def collected(
+        self, intent: Intent, cities: Sequence[str]
+    ) -> tuple[list[CurrentWeather], list[Forecast], list[LookupFailure]]:
         """What this turn's calls gave for the cities, in their order."""
-        now: list[Now] = []
-        outlooks: list[Outlook] = []
-        troubles: list[Trouble] = []
-        for key in map(same_name, cities[: planning.MOST_CITIES]):
+        now: list[CurrentWeather] = []
+        forecasts: list[Forecast] = []
+        failures: list[LookupFailure] = []
+        for key in map(city_key, cities[: planning.MOST_CITIES]):
             current = self.found.now.get(key)
-            outlook = self.found.outlook.get(key) if need.when.needs_forecast else None
-            now += [current] if isinstance(current, Now) else []
-            outlooks += [outlook] if isinstance(outlook, Outlook) else []
-            failed = [result for result in (current, outlook) if isinstance(result, Trouble)]
+            forecast = self.found.forecast.get(key) if intent.when.needs_forecast else None
+            now += [current] if isinstance(current, CurrentWeather) else []
+            forecasts += [forecast] if isinstance(forecast, Forecast) else []
+            failed = [result for result in (current, forecast) if isinstance(result, LookupFailure)]
             # That a city is unknown is said once, not once for each tool.
-            troubles += failed[:1] if failed and failed[0].kind == "unknown_city" else failed
-        return now, outlooks, troubles
+            failures += failed[:1] if failed and failed[0].kind == "unknown_city" else failed
+        return now, forecasts, failures
 
     # --- errors -----------------------------------------------------------------------------------------------------
 
-    def off_by(self) -> float:
+    def shifted_by(self) -> float:
         """How far figures are off in this turn, the same for all of them."""
         draw = self.draw("wrong figure")
         return round(draw.uniform(*_OFF_BY), 1) * draw.choice((-1, 1))
@@ -210,40 +216,40 @@ class _Turn:
 
         Where the situation tells no time it is the machine's, as it is for the weather.
         """
-        known = climate.find(city) if city else None
+        known = climate.find_city(city) if city else None
         start = self.situation.now or datetime.now(UTC)
         if known is None:
-            return 20.0 + self.off_by()
-        hours = range(0, 24 * (self.need.when.days + 1), 3) if self.need.when.needs_forecast else (0,)
+            return 20.0 + self.shifted_by()
+        hours = range(0, 24 * (self.intent.when.days + 1), 3) if self.intent.when.needs_forecast else (0,)
         right = [self.model.climate.at(known, start + timedelta(hours=hour)).temperature for hour in hours]
-        off = self.off_by()
+        off = self.shifted_by()
         return (max(right) if off > 0 else min(right)) + off
 
     def another_city(self) -> str:
-        asked = {same_name(city) for city in self.need.cities}
-        options = [city for city in all_cities(self.earlier) if same_name(city) not in asked]
-        options = options or [city for city in _OTHER_CITIES if same_name(city) not in asked]
+        asked = {city_key(city) for city in self.intent.cities}
+        options = [city for city in cities_mentioned(self.earlier) if city_key(city) not in asked]
+        options = options or [city for city in _OTHER_CITIES if city_key(city) not in asked]
         return self.draw("another city").choice(options)
 
     # --- a call that is demanded ------------------------------------------------------------------------------------
 
-    def forced(self, move: Move, tool_choice: str) -> Move:
+    def with_required_call(self, output: ModelOutput, tool_choice: str) -> ModelOutput:
         """The move where a tool must be called: the one wanted anyway, else the named one or the first."""
         names = list(self.toolbox.parameters)
         if not names:
-            return move
+            return output
         name = tool_choice if tool_choice in names else None
-        fitting = tuple(call for call in move.calls if name is None or call.name == name)
-        return Move(calls=fitting or (self.demanded(name or names[0]),))
+        fitting = tuple(call for call in output.calls if name is None or call.name == name)
+        return ModelOutput(calls=fitting or (self.required_call(name or names[0]),))
 
-    def demanded(self, name: str) -> ToolUse:
+    def required_call(self, name: str) -> ToolUse:
         """A call of a tool that the conversation gives no reason for."""
-        said = self.exchanges[-1].said[:_LONGEST_ARGUMENT]
+        said = self.turns[-1].said[:_LONGEST_ARGUMENT]
         match self.toolbox.role_of(name):
             case planning.CURRENT | planning.FORECAST as role:
                 return replace(self.toolbox.use(role, city=(*self.cities, "Helsinki")[0]), name=name)
             case planning.LEARN:
-                return replace(self.toolbox.use(planning.LEARN, insight=said), name=name)
+                return replace(self.toolbox.use(planning.LEARN, fact=said), name=name)
         return ToolUse(name, _filled(self.toolbox.parameters[name], said))
 
 

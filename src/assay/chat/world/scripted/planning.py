@@ -6,11 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.chat.world.scripted.cities import same_name
-from assay.chat.world.scripted.context import Need
-from assay.chat.world.scripted.conversation import Exchange, Outcome
-from assay.chat.world.scripted.insights import Liking, read_liking
-from assay.chat.world.scripted.weather_data import Now, Outlook, Trouble, read_now, read_outlook
+from assay.chat.world.scripted.cities import city_key
+from assay.chat.world.scripted.context import Intent
+from assay.chat.world.scripted.conversation import ToolOutcome, UserTurn
+from assay.chat.world.scripted.user_facts import UserProfile, read_profile
+from assay.chat.world.scripted.weather_data import (
+    CurrentWeather,
+    Forecast,
+    LookupFailure,
+    read_current_weather,
+    read_forecast_days,
+)
 
 CURRENT, FORECAST = "get_current_weather", "get_weather_forecast"
 PREFERENCES, LEARN = "get_user_preferences", "update_user_preferences_from_insight"
@@ -87,27 +93,27 @@ def _role(name: str) -> str:
 class Findings:
     """What the tools have given in this turn."""
 
-    now: dict[str, Now | Trouble] = field(default_factory=dict)
+    now: dict[str, CurrentWeather | LookupFailure] = field(default_factory=dict)
     """By what names of one city share."""
-    outlook: dict[str, Outlook | Trouble] = field(default_factory=dict)
-    preferences: Outcome | None = None
-    learned: Outcome | None = None
+    forecast: dict[str, Forecast | LookupFailure] = field(default_factory=dict)
+    preferences: ToolOutcome | None = None
+    learned: ToolOutcome | None = None
     tries: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
-def gather(exchange: Exchange, toolbox: Toolbox) -> Findings:
+def collect_findings(turn: UserTurn, toolbox: Toolbox) -> Findings:
     """What the calls of this turn gave; of several about one thing, the last that gave something."""
     found = Findings()
-    for outcome in exchange.outcomes:
+    for outcome in turn.outcomes:
         role = toolbox.role_of(outcome.name)
         if role in (CURRENT, FORECAST):
             city = str(next((value for value in outcome.arguments.values() if isinstance(value, str)), ""))
-            key = same_name(city)
+            key = city_key(city)
             found.tries[role, key] = found.tries.get((role, key), 0) + 1
-            if role == CURRENT and not isinstance(found.now.get(key), Now):
-                found.now[key] = read_now(outcome, city)
-            elif role == FORECAST and not isinstance(found.outlook.get(key), Outlook):
-                found.outlook[key] = read_outlook(outcome, city)
+            if role == CURRENT and not isinstance(found.now.get(key), CurrentWeather):
+                found.now[key] = read_current_weather(outcome, city)
+            elif role == FORECAST and not isinstance(found.forecast.get(key), Forecast):
+                found.forecast[key] = read_forecast_days(outcome, city)
         elif role == PREFERENCES:
             found.preferences = outcome
         elif role == LEARN:
@@ -115,69 +121,71 @@ def gather(exchange: Exchange, toolbox: Toolbox) -> Findings:
     return found
 
 
-def known_liking(exchanges: Sequence[Exchange], needs: Sequence[Need], toolbox: Toolbox) -> Liking:
+def known_profile(turns: Sequence[UserTurn], intents: Sequence[Intent], toolbox: Toolbox) -> UserProfile:
     """What is known about the user from all calls and messages so far."""
     results: list[Any] = []
     told: list[str] = []
-    for exchange, need in zip(exchanges, needs, strict=True):
+    for turn, intent in zip(turns, intents, strict=True):
         results += [
             outcome.result
-            for outcome in exchange.outcomes
+            for outcome in turn.outcomes
             if outcome.failure is None and toolbox.role_of(outcome.name) in (PREFERENCES, LEARN)
         ]
-        told += [insight.told for insight in need.request.insights]
-    return read_liking(results, told)
+        told += [fact.third_person for fact in intent.message.facts]
+    return read_profile(results, told)
 
 
-def asked_before(exchanges: Sequence[Exchange], toolbox: Toolbox) -> bool:
+def preferences_were_read(turns: Sequence[UserTurn], toolbox: Toolbox) -> bool:
     """Whether an earlier turn has looked the preferences up."""
     return any(
         outcome.failure is None and toolbox.role_of(outcome.name) in (PREFERENCES, LEARN)
-        for exchange in exchanges[:-1]
-        for outcome in exchange.outcomes
+        for turn in turns[:-1]
+        for outcome in turn.outcomes
     )
 
 
-def next_calls(need: Need, found: Findings, liking: Liking, toolbox: Toolbox, *, knows_user: bool) -> list[ToolUse]:
+def next_calls(
+    intent: Intent, found: Findings, profile: UserProfile, toolbox: Toolbox, *, knows_user: bool
+) -> list[ToolUse]:
     """The calls to make next; none where everything is there that can be had."""
     calls: list[ToolUse] = []
-    insights = need.request.insights
-    if insights and found.learned is None and toolbox.has(LEARN):
-        calls.append(toolbox.use(LEARN, insight="; ".join(insight.told for insight in insights)))
-    if need.is_about_weather:
-        cities = need.cities or ((liking.home,) if liking.home else ())
+    facts = intent.message.facts
+    if facts and found.learned is None and toolbox.has(LEARN):
+        calls.append(toolbox.use(LEARN, insight="; ".join(fact.third_person for fact in facts)))
+    if intent.is_about_weather:
+        cities = intent.cities or ((profile.home,) if profile.home else ())
         for city in cities[:MOST_CITIES]:
-            calls += _weather_calls(need, city, found, toolbox)
-    if _wants_preferences(need, knows_user) and not insights and found.preferences is None and toolbox.has(PREFERENCES):
+            calls += _weather_calls(intent, city, found, toolbox)
+    if _wants_preferences(intent, knows_user) and not facts and found.preferences is None and toolbox.has(PREFERENCES):
         calls.append(toolbox.use(PREFERENCES))
     return calls
 
 
-def _wants_preferences(need: Need, knows_user: bool) -> bool:
+def _wants_preferences(intent: Intent, knows_user: bool) -> bool:
     """Whether what the user likes matters.
 
     Every answer about the weather ends in advice, and advice wants a look at the preferences first: once for a
     conversation, and again wherever advice is what was asked for.
     """
-    if need.asks in ("recall", "advice"):
+    if intent.asks in ("recall", "advice"):
         return True
-    return need.asks == "weather" and not knows_user and len(need.cities) <= 1
+    return intent.asks == "weather" and not knows_user and len(intent.cities) <= 1
 
 
-def _weather_calls(need: Need, city: str, found: Findings, toolbox: Toolbox) -> list[ToolUse]:
+def _weather_calls(intent: Intent, city: str, found: Findings, toolbox: Toolbox) -> list[ToolUse]:
     calls = []
-    key = same_name(city)
-    outlook = found.outlook.get(key)
+    key = city_key(city)
+    forecast = found.forecast.get(key)
     # "On Thursday" may turn out to be today.
-    is_today = isinstance(outlook, Outlook) and need.when.includes(outlook.today)
+    is_today = isinstance(forecast, Forecast) and intent.when.includes(forecast.today)
     if (
-        (need.when.needs_current or is_today)
+        (intent.when.needs_current or is_today)
         and toolbox.has(CURRENT)
         and _is_open(found.now.get(key), found, CURRENT, key)
     ):
         calls.append(toolbox.use(CURRENT, city=city))
-    if need.when.needs_forecast and toolbox.has(FORECAST) and _is_open(outlook, found, FORECAST, key):
-        calls.append(toolbox.use(FORECAST, city=city, days=need.when.days))
+    if intent.when.needs_forecast and toolbox.has(FORECAST) and _is_open(forecast, found, FORECAST, key):
+        calls.append(toolbox.use(FORECAST, city=city, days=intent.when.days))
     return calls
 
 
@@ -185,4 +193,4 @@ def _is_open(result: object, found: Findings, role: str, key: str) -> bool:
     """Whether a look-up has to be made still, or is worth another try."""
     if result is None:
         return True
-    return isinstance(result, Trouble) and result.kind in _WORTH_RETRYING and found.tries[role, key] < 2
+    return isinstance(result, LookupFailure) and result.kind in _WORTH_RETRYING and found.tries[role, key] < 2

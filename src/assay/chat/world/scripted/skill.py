@@ -81,7 +81,7 @@ class Skill:
         """The probability of an error in a turn to which these kinds apply."""
         return math.fsum(getattr(self, name) for name in applicable) + (self.any_error if applicable else 0.0)
 
-    def errs(self, seed: int, key: tuple[object, ...], applicable: Collection[str]) -> str | None:
+    def draw_error(self, seed: int, key: tuple[object, ...], applicable: Collection[str]) -> str | None:
         """The error of the turn that `key` names (scenario, repetition, turn), or None.
 
         The draw belongs to the turn, not to the agent nor to the call of the model: all of them meet the same error.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from assay.chat.world.scripted.insights import Insight, Liking
+from assay.chat.world.scripted.user_facts import UserFact, UserProfile
 
 ASK_CITY = (
     "Which city would you like me to check? Please tell me the city, and I can look up the weather there for you.",
@@ -62,9 +62,9 @@ _NOTED = (
 )
 
 
-def acknowledge(draw: random.Random, insights: Sequence[Insight], *, is_kept: bool) -> str:
+def acknowledge(draw: random.Random, facts: Sequence[UserFact], *, is_kept: bool) -> str:
     """That something was told, and is remembered."""
-    told = told_back(insights)
+    told = acknowledged(facts)
     if not is_kept:
         return (
             f"I couldn't save it because of a failure, but I will keep in mind for this conversation that {told}."
@@ -73,14 +73,14 @@ def acknowledge(draw: random.Random, insights: Sequence[Insight], *, is_kept: bo
     return draw.choice(_NOTED).format(told=told)
 
 
-def told_back(insights: Sequence[Insight]) -> str:
+def acknowledged(facts: Sequence[UserFact]) -> str:
     """What was told, as it is said to the user."""
-    return " and that ".join(insight.echoed for insight in insights)
+    return " and that ".join(fact.second_person for fact in facts)
 
 
-def known_about_user(draw: random.Random, liking: Liking, *, has_failed: bool) -> str:
+def known_about_user(draw: random.Random, profile: UserProfile, *, has_failed: bool) -> str:
     """What is known of the user, or that nothing is."""
-    told = _facts(liking)
+    told = _facts(profile)
     if not told and has_failed:
         return (
             "I'm sorry, I couldn't look up your preferences because the look-up failed. However, you can tell me again"
@@ -107,15 +107,17 @@ def listed(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def _facts(liking: Liking) -> list[str]:
-    told = [part for sentence in liking.said for part in map(_to_user, sentence.split("; ")) if part]
+def _facts(profile: UserProfile) -> list[str]:
+    told = [part for sentence in profile.said for part in map(_to_user, sentence.split("; ")) if part]
     if not told:
-        told += [f"you dislike {'the ' if name in ('cold', 'heat') else ''}{name}" for name in sorted(liking.dislikes)]
-        told += ["you prefer indoor activities"] * liking.indoor + ["you like outdoor activities"] * liking.outdoor
-    if liking.home and not any(liking.home in fact for fact in told):
-        told.append(f"your home city is {liking.home}")
-    if liking.unit and not any(word in fact for fact in told for word in ("ahrenheit", "elsius", "imperial", "metric")):
-        told.append(f"you prefer {'Fahrenheit' if liking.unit == 'F' else 'Celsius'}")
+        told += [f"you dislike {'the ' if name in ('cold', 'heat') else ''}{name}" for name in sorted(profile.dislikes)]
+        told += ["you prefer indoor activities"] * profile.indoor + ["you like outdoor activities"] * profile.outdoor
+    if profile.home and not any(profile.home in fact for fact in told):
+        told.append(f"your home city is {profile.home}")
+    if profile.unit and not any(
+        word in fact for fact in told for word in ("ahrenheit", "elsius", "imperial", "metric")
+    ):
+        told.append(f"you prefer {'Fahrenheit' if profile.unit == 'F' else 'Celsius'}")
     return list(dict.fromkeys(told))
 
 

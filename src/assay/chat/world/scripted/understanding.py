@@ -10,18 +10,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assay.chat.world.scripted.cities import cities_in, reader
-from assay.chat.world.scripted.insights import Insight, read_insights
-from assay.chat.world.scripted.when import MONTHS, NUMBERS, WEEKDAYS, When, read_when, words
+from assay.chat.world.scripted.cities import find_cities, reader
+from assay.chat.world.scripted.user_facts import UserFact, read_user_facts
+from assay.chat.world.scripted.when import MONTHS, NUMBERS, WEEKDAYS, When, read_when, whole_words
 
-_WEATHER = words(
+_WEATHER = whole_words(
     "weather", "temperatures?", "forecasts?", "degrees", "humid(?:ity)?", "wind(?:y|s|ier)?", "hot(?:ter|test)?",
     "cold(?:er|est)?", "warm(?:er|est|th)?", "rain(?:s|y|ing|fall|ier)?", "snow(?:s|y|ing)?", "sun(?:ny|nier|shine)?",
     "cloud(?:s|y)?", "storm(?:s|y)?", "thunder(?:storms?)?", "fog(?:gy)?", "freez(?:e|ing)", "drizzl(?:e|ing)",
     "mist(?:y)?", "conditions?", "heat(?:wave)?", "chilly", "cool(?:er)?", "outlook", "climate", "showers?", "gusts?",
     "wet(?:ter)?", "dr(?:y|ier)", "icy", "frost(?:y)?", "overcast", "sky", "skies", "celsius", "fahrenheit",
 )  # fmt: skip
-_VAGUE = words(
+_VAGUE = whole_words(
     "(?:is|was|will) it (?:be )?(?:nice|good|bad|ok|okay|pleasant|lovely|nasty|awful)",
     "nice (?:out|outside|day|there|today|enough)",
     "how(?:'s| is) it(?: looking| out(?:side)?| there| in)?",
@@ -34,7 +34,7 @@ _VAGUE = words(
     "what(?:'s| is) (?:it|today|tomorrow) (?:going to be )?like",
     "it like (?:in|there|now|today|tomorrow)",
 )  # fmt: skip
-_CLOTHES = words(
+_CLOTHES = whole_words(
     "umbrella", "raincoat", "wear(?:ing)?", "dress(?:ed)?", "pack(?:ing)?", "jacket", "coat", "sunscreen", "sunglasses",
     "boots", "gloves", "scarf", "sweater", "jumper", "shorts", "clothes", "clothing", "outfit", "layers", "hat",
 )  # fmt: skip
@@ -44,46 +44,46 @@ _ACTIVITY = re.compile(
     r"|sightseeing|camp(?:ing)?|laundry|festival|activit(?:y|ies)|excursion|stroll)\b",
     re.IGNORECASE,
 )
-_ADVICE = words(
+_ADVICE = whole_words(
     "should (?:i|we)", "do (?:i|we) need", "will (?:i|we) need", "can (?:i|we)", "could (?:i|we)",
     "recommend(?:ations?)?", "suggest(?:ions?)?", "advice", "advise", "good (?:day|idea|time|weather) (?:for|to)",
     "tips", "what to",
     "what (?:can|could|should|would) (?:i|we)", "ideas?", "worth it", "need to (?:bring|take)", "bring",
     "plan(?:s|ning)?", "safe to", "is it (?:ok|okay|fine) to",
 )  # fmt: skip
-_FITNESS = words("too", "enough", "good", "nice", "bad", "weather", "ok", "okay", "suitable", "fine")
-_WEATHER_ONLY = words("like out(?:side)?", "nice out(?:side)?", "how (?:is|'s) (?:it|the weather) outside")
-_INFORMATION = words(
+_FITNESS = whole_words("too", "enough", "good", "nice", "bad", "weather", "ok", "okay", "suitable", "fine")
+_WEATHER_ONLY = whole_words("like out(?:side)?", "nice out(?:side)?", "how (?:is|'s) (?:it|the weather) outside")
+_INFORMATION = whole_words(
     "can (?:i|we) (?:get|have|see|know|expect|ask)", "(?:should|could|would) (?:i|we) expect", "can you", "could you"
 )
-_TRAVEL = words(
+_TRAVEL = whole_words(
     "trip", "travel(?:l?ing)?", "visit(?:ing)?", "fly(?:ing)?", "vacation", "holidays?", "flight",
     "(?:going|heading) to", "drive", "driving", "arriv(?:e|ing)", "be in", "i'?m in", "i am in", "staying in",
 )  # fmt: skip
-_COMPARE = words(
+_COMPARE = whole_words(
     "compare[ds]?", "comparison", "warmer", "colder", "hotter", "cooler", "sunnier", "wetter", "drier", "nicer",
     "better", "warmest", "coldest", "hottest", "sunniest", "windier", "rainier", "difference between",
     "versus", "vs", "than",
     "which (?:one|city|of|is)",
 )  # fmt: skip
-_DETAILS = {"humidity": words("humid(?:ity)?"), "wind": words("wind(?:y|s|ier)?", "breez(?:e|y)", "gusts?")}
+_DETAILS = {"humidity": whole_words("humid(?:ity)?"), "wind": whole_words("wind(?:y|s|ier)?", "breez(?:e|y)", "gusts?")}
 _STATES = {
-    "rain": words("rain(?:s|y|ing)?", "wet", "showers?", "drizzl(?:e|ing)"),
-    "snow": words("snow(?:s|y|ing)?"),
-    "clear": words("sun(?:ny)?", "clear"),
-    "clouds": words("cloud(?:s|y)?", "overcast"),
-    "thunderstorm": words("storm(?:s|y)?", "thunder(?:storms?)?"),
-    "mist": words("fog(?:gy)?", "mist(?:y)?"),
-    "cold": words("cold", "freezing", "chilly"),
-    "hot": words("hot"),
-    "warm": words("warm"),
+    "rain": whole_words("rain(?:s|y|ing)?", "wet", "showers?", "drizzl(?:e|ing)"),
+    "snow": whole_words("snow(?:s|y|ing)?"),
+    "clear": whole_words("sun(?:ny)?", "clear"),
+    "clouds": whole_words("cloud(?:s|y)?", "overcast"),
+    "thunderstorm": whole_words("storm(?:s|y)?", "thunder(?:storms?)?"),
+    "mist": whole_words("fog(?:gy)?", "mist(?:y)?"),
+    "cold": whole_words("cold", "freezing", "chilly"),
+    "hot": whole_words("hot"),
+    "warm": whole_words("warm"),
 }
 _YES_OR_NO = re.compile(
     r"(?:^|[.!,?]\s*|\bif |\bwhether )(?:and |so |but |then |if )?(?:is|will|does|it's|it is|are)\b", re.I
 )
 _FAHRENHEIT = re.compile(r"fahrenheit|imperial units|°\s?f\b|\bin f\b", re.IGNORECASE)
 _CELSIUS = re.compile(r"celsius|centigrade|metric units|°\s?c\b|\bin c\b", re.IGNORECASE)
-_FUTURE = words("will", "going to", "gonna", "expect(?:ed|ing)?", "won't")
+_FUTURE = whole_words("will", "going to", "gonna", "expect(?:ed|ing)?", "won't")
 _REVEAL = re.compile(
     r"(?:system|initial|hidden|original|secret|developer)[\s-]+(?:prompt|instructions?|message)"
     r"|your (?:(?:own|exact|full|secret|internal|hidden|initial|system) )*(?:instructions?|prompt|rules|guidelines)"
@@ -107,18 +107,18 @@ _RECALL_CITY = re.compile(
     r"|what was my (?:first|last|previous) question",
     re.IGNORECASE,
 )
-_AGAIN = words(
+_AGAIN = whole_words(
     "say (?:that|it) again", "repeat", "once more", "come again", "are you sure", "is that (?:right|correct)", "really",
     "double[- ]check", "check again", "confirm", "one more time", "try again", "retry", "again",
 )  # fmt: skip
 _SOCIAL = {
-    "thanks": words("thanks?", "thank you", "cheers", "appreciated?", "thx"),
-    "bye": words("bye", "goodbye", "good night", "see you", "farewell", "that's all", "that is all"),
-    "about_you": words(
+    "thanks": whole_words("thanks?", "thank you", "cheers", "appreciated?", "thx"),
+    "bye": whole_words("bye", "goodbye", "good night", "see you", "farewell", "that's all", "that is all"),
+    "about_you": whole_words(
         "how are you", "who are you", "what are you", "what(?:'s| is) your name", "how do you do", "are you there",
         "are you (?:a |an )?(?:bot|robot|ai|human|real|machine)", "how(?:'s| is) it going",
     ),
-    "ability": words(
+    "ability": whole_words(
         "what can you do", "what do you do", "how can you help", "can you help(?: me)?", "help",
         "what (?:can|could) i ask(?: you)?", "how does this work",
     ),
@@ -126,15 +126,15 @@ _SOCIAL = {
         r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings|howdy|hiya)\b", re.IGNORECASE
     ),
 }  # fmt: skip
-_PRAISE = words(
+_PRAISE = whole_words(
     "great", "awesome", "perfect", "good job", "well done", "nice", "cool", "wonderful", "excellent", "ok", "okay",
     "alright", "got it", "i see", "sounds good", "amazing", "lovely", "brilliant", "fine", "super",
 )  # fmt: skip
 _MOST_WORDS_OF_PRAISE = 6
-_THERE = words("there", "that city", "that place", "same (?:city|place)", "the same")
-_HERE = words("here", "around me", "my (?:city|town|area|place|location)", "at home", "where i (?:am|live)")
+_THERE = whole_words("there", "that city", "that place", "same (?:city|place)", "the same")
+_HERE = whole_words("here", "around me", "my (?:city|town|area|place|location)", "at home", "where i (?:am|live)")
 _FOLLOWS = re.compile(r"^\W*(?:and|also|then|but|so|ok(?:ay)?|what about|how about|or|plus)\b", re.IGNORECASE)
-_NEXT_DAY = words("the day after", "day after that", "(?:the )?(?:next|following) day", "one day later")
+_NEXT_DAY = whole_words("the day after", "day after that", "(?:the )?(?:next|following) day", "one day later")
 # What may stand in a message besides cities and days without making it more than a follow-up.
 _FILLER_WORDS = """
 and also then but so ok okay what what's how how's about in for at on to near of the a an is it it's its please now
@@ -151,7 +151,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ParsedMessage:
     """What one message says."""
 
     text: str
@@ -179,7 +179,7 @@ class Request:
     """What advice is wanted on: 'umbrella', 'clothes', an activity; '' for anything."""
     unit: str | None = None
     """'F' or 'C', where it says so."""
-    insights: tuple[Insight, ...] = ()
+    facts: tuple[UserFact, ...] = ()
     """What it tells about the user."""
     reveals: bool = False
     """Whether it wants instructions shown or dropped."""
@@ -190,16 +190,16 @@ class Request:
     """'greeting', 'thanks', 'bye', 'about_you', 'ability', 'praise'."""
 
 
-def read_request(text: str) -> Request:
+def parse_message(text: str) -> ParsedMessage:
     """What a message says, read by itself; of a very long one only the beginning is read."""
     return _read(text[:_LONGEST_MESSAGE])
 
 
 @functools.lru_cache(maxsize=4096)
-def _read(text: str) -> Request:
+def _read(text: str) -> ParsedMessage:
     text = text.replace("’", "'")
-    insights, rest = read_insights(text)
-    cities = tuple(cities_in(text))
+    facts, rest = read_user_facts(text)
+    cities = tuple(find_cities(text))
     when = read_when(rest)
     compares = bool(_COMPARE.search(rest))
     unit = "F" if _FAHRENHEIT.search(text) else "C" if _CELSIUS.search(text) else None
@@ -211,7 +211,7 @@ def _read(text: str) -> Request:
     bare = _is_bare(rest, cities, when, unit)
     if recalls or recalls_city or (reveals and not (cities and asks)) or (bare and unit):
         asks = None
-    return Request(
+    return ParsedMessage(
         text=text,
         cities=cities,
         when=when,
@@ -227,7 +227,7 @@ def _read(text: str) -> Request:
         state=_state(rest),
         topic=topic or "",
         unit=unit,
-        insights=insights,
+        facts=facts,
         reveals=reveals,
         recalls=recalls,
         recalls_city=recalls_city,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from assay.chat.world.scripted.conversation import Outcome
+from assay.chat.world.scripted.conversation import ToolOutcome
 
 _KELVIN_ABOVE = 150.0
 _KELVIN = 273.15
@@ -44,7 +44,7 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class CurrentWeather:
     """The weather in a city now, in °C, % and m/s."""
 
     city: str
@@ -54,16 +54,16 @@ class Now:
     humidity: float | None = None
     wind: float | None = None
     was_kelvin: bool = False
-    was_strange: bool = False
+    had_foreign_text: bool = False
     """Whether the description held something that is no weather."""
 
-    def off_by(self, degrees: float) -> Now:
+    def shifted_by(self, degrees: float) -> CurrentWeather:
         feels = None if self.feels_like is None else self.feels_like + degrees
         return replace(self, temperature=self.temperature + degrees, feels_like=feels)
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class ForecastDay:
     """The weather on a day to come."""
 
     date: date
@@ -76,23 +76,23 @@ class Day:
     def weekday(self) -> str:
         return _WEEKDAYS[self.date.weekday()]
 
-    def off_by(self, degrees: float) -> Day:
+    def shifted_by(self, degrees: float) -> ForecastDay:
         return replace(self, high=self.high + degrees, low=self.low + degrees)
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Forecast:
     """The days to come in a city."""
 
     city: str
     today: date
-    days: tuple[Day, ...]
+    days: tuple[ForecastDay, ...]
     was_kelvin: bool = False
-    was_strange: bool = False
+    had_foreign_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class LookupFailure:
     """A look-up that gave nothing."""
 
     city: str
@@ -102,18 +102,18 @@ class Trouble:
     """'current weather', 'forecast'."""
 
 
-def read_now(outcome: Outcome, city: str) -> Now | Trouble:
+def read_current_weather(outcome: ToolOutcome, city: str) -> CurrentWeather | LookupFailure:
     """The present weather that a call gave, or what went wrong."""
     what = "current weather"
     if outcome.failure is not None:
-        return Trouble(city, cause(outcome.failure), what)
+        return LookupFailure(city, failure_kind(outcome.failure), what)
     data = _inner(outcome.result, ("temperature", "temp"), ("current", "weather"))
     figures = _Figures(data)
     temperature = figures.temperature("temperature", "temp")
     if temperature is None:
-        return Trouble(city, "malformed", what)
-    condition, strange = read_condition(data.get("condition", data.get("description", "")))
-    return Now(
+        return LookupFailure(city, "malformed", what)
+    condition, foreign = read_condition(data.get("condition", data.get("description", "")))
+    return CurrentWeather(
         city=_city(data, city),
         temperature=temperature,
         feels_like=figures.temperature("feels_like"),
@@ -121,21 +121,21 @@ def read_now(outcome: Outcome, city: str) -> Now | Trouble:
         humidity=_number(data.get("humidity")),
         wind=_number(data.get("wind_speed")),
         was_kelvin=figures.was_kelvin,
-        was_strange=strange,
+        had_foreign_text=foreign,
     )
 
 
-def read_outlook(outcome: Outcome, city: str) -> Outlook | Trouble:
+def read_forecast_days(outcome: ToolOutcome, city: str) -> Forecast | LookupFailure:
     """The days to come that a call gave, or what went wrong; a forecast of no days is a trouble too."""
     what = "forecast"
     if outcome.failure is not None:
-        return Trouble(city, cause(outcome.failure), what)
+        return LookupFailure(city, failure_kind(outcome.failure), what)
     data = _inner(outcome.result, ("forecast", "days"), ("forecast", "weather"))
     entries = data.get("forecast", data.get("days"))
     if not isinstance(entries, Sequence) or isinstance(entries, str):
-        return Trouble(city, "malformed", what)
-    days: list[Day] = []
-    kelvin = strange = False
+        return LookupFailure(city, "malformed", what)
+    days: list[ForecastDay] = []
+    kelvin = foreign = False
     for entry in entries:
         if not isinstance(entry, Mapping):
             continue
@@ -148,12 +148,12 @@ def read_outlook(outcome: Outcome, city: str) -> Outlook | Trouble:
         if high is None or low is None or day is None:
             continue
         condition, odd = read_condition(entry.get("condition", entry.get("description", "")))
-        days.append(Day(day, high, low, condition, _number(entry.get("rain_chance"))))
-        kelvin, strange = kelvin or figures.was_kelvin, strange or odd
+        days.append(ForecastDay(day, high, low, condition, _number(entry.get("rain_chance"))))
+        kelvin, foreign = kelvin or figures.was_kelvin, foreign or odd
     if not days:
-        return Trouble(city, "malformed" if entries else "empty", what)
+        return LookupFailure(city, "malformed" if entries else "empty", what)
     today = _date(data.get("today")) or days[0].date - timedelta(days=1)
-    return Outlook(_city(data, city), today, tuple(days), kelvin, strange)
+    return Forecast(_city(data, city), today, tuple(days), kelvin, foreign)
 
 
 def read_condition(text: Any) -> tuple[str, bool]:
@@ -167,7 +167,7 @@ def read_condition(text: Any) -> tuple[str, bool]:
     return (found.group().lower().strip() if found else _UNREADABLE), True
 
 
-def cause(failure: str) -> str:
+def failure_kind(failure: str) -> str:
     """The kind of trouble that an error's text tells of."""
     for kind, pattern in _CAUSES:
         if re.search(pattern, failure, re.IGNORECASE):

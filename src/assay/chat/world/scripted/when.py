@@ -27,16 +27,16 @@ NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 
 _NUMBER = rf"\d{{1,2}}|{'|'.join(NUMBERS)}"
 
 
-def words(*patterns: str) -> re.Pattern[str]:
+def whole_words(*patterns: str) -> re.Pattern[str]:
     """A pattern for any of some whole words, in any case."""
     return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
 
 
-_PRESENT = words(
+_PRESENT = whole_words(
     "now", "today(?:'s)?", "tonight", "currently", "current", "this (?:morning|afternoon|evening)", "moment"
 )
-_LATER_TODAY = words("later(?: today| this| tonight| on)?")
-_PAST = words(
+_LATER_TODAY = whole_words("later(?: today| this| tonight| on)?")
+_PAST = whole_words(
     "yesterday",
     "days? ago",
     f"last (?:night|week|month|year|{'|'.join(WEEKDAYS)})",
@@ -45,10 +45,10 @@ _PAST = words(
     "has it been",
 )
 _AFTER_TOMORROW = re.compile(r"\b(?:the )?day after tomorrow\b")
-_TOMORROW = words("tomorrow(?:'s)?", "tmrw", "tomorow", "tommorow")
+_TOMORROW = whole_words("tomorrow(?:'s)?", "tmrw", "tomorow", "tommorow")
 _IN_DAYS = re.compile(rf"\bin ({_NUMBER}) days?(?:' time|'s time)?\b")
 _FEW_DAYS = re.compile(rf"\b(?:(?:next|coming|following|for|over the) )*({_NUMBER}|couple of)[ -]days?\b")
-_SPAN = words(
+_SPAN = whole_words(
     r"(?:next|coming|following|upcoming) (?:few |couple of |several )?days",
     r"(?:the|this|next|coming|all|whole) week",
     "rest of the week",
@@ -56,9 +56,9 @@ _SPAN = words(
     "days ahead",
     "weekly",
 )
-_OUTLOOK = words("forecasts?", "outlook", "predict(?:ed|ion)?")
-_WEEKEND = words("weekends?")
-_BEYOND = words(
+_OUTLOOK = whole_words("forecasts?", "outlook", "predict(?:ed|ion)?")
+_WEEKEND = whole_words("weekends?")
+_BEYOND = whole_words(
     "next (?:month|year|spring|summer|autumn|fall|winter)",
     r"in (?:two|three|four|a few|\d+) (?:weeks|months)",
     "in a (?:month|year)",

@@ -9,12 +9,19 @@ import random
 from collections.abc import Sequence
 
 from assay.chat.world.scripted import talk
-from assay.chat.world.scripted.advice import Sky, activity_advice, falls, kit, sky_of, umbrella_advice
-from assay.chat.world.scripted.cities import is_everyday
-from assay.chat.world.scripted.context import Need
-from assay.chat.world.scripted.insights import Liking
+from assay.chat.world.scripted.advice import (
+    Sky,
+    activity_advice,
+    packing_list,
+    precipitation_verb,
+    summarize_sky,
+    umbrella_advice,
+)
+from assay.chat.world.scripted.cities import is_everyday_word
+from assay.chat.world.scripted.context import Intent
 from assay.chat.world.scripted.talk import listed
-from assay.chat.world.scripted.weather_data import Day, Now, Outlook, Trouble
+from assay.chat.world.scripted.user_facts import UserProfile
+from assay.chat.world.scripted.weather_data import CurrentWeather, Forecast, ForecastDay, LookupFailure
 from assay.chat.world.scripted.when import When
 
 _MONTHS = (
@@ -35,7 +42,7 @@ _PHRASES = {
     "few clouds": ("a few clouds",),
     "overcast clouds": ("overcast clouds", "overcast skies"),
 }
-_CAUSES = {
+_REASONS = {
     "timeout": "the weather service did not answer in time (a timeout)",
     "unavailable": "the weather service is down with a failure of its own",
     "rate_limited": "the weather service has reached its rate limit",
@@ -95,11 +102,11 @@ _MOST_PREFERENCES = 2
 class Writer:
     """Writes one answer; every choice of words is drawn from `draw`."""
 
-    def __init__(self, draw: random.Random, need: Need, liking: Liking) -> None:
+    def __init__(self, draw: random.Random, intent: Intent, profile: UserProfile) -> None:
         self.draw = draw
-        self.need = need
-        self.liking = liking
-        self.unit = need.unit or liking.unit or "C"
+        self.intent = intent
+        self.profile = profile
+        self.unit = intent.unit or profile.unit or "C"
         # Figures as the tool gave them, or rounded to whole degrees: never off by more than half a degree.
         self.is_whole = draw.random() < 0.4
 
@@ -111,32 +118,34 @@ class Writer:
         shown = f"{round(value)}" if self.is_whole else f"{round(value, 1) + 0.0:g}"
         return f"{shown} °{self.unit}"
 
-    def answer(self, now: Sequence[Now], outlooks: Sequence[Outlook], troubles: Sequence[Trouble]) -> str:
+    def answer(
+        self, now: Sequence[CurrentWeather], forecasts: Sequence[Forecast], failures: Sequence[LookupFailure]
+    ) -> str:
         """The whole answer: what is, what comes, what is missing, and what to do."""
-        days = [(outlook, days_meant(self.need.when, outlook)) for outlook in outlooks]
+        days = [(forecast, requested_days(self.intent.when, forecast)) for forecast in forecasts]
         has_data = bool(now or days)
-        parts = [self.told_back(), self.assumption()]
+        parts = [self.acknowledged(), self.assumption()]
         parts += [self.current(one) for one in now]
-        parts += [self.forecast(outlook, told) for outlook, told in days]
-        parts.append(self.notes(now, outlooks))
-        parts += [self.trouble(trouble, is_all=not has_data) for trouble in troubles]
+        parts += [self.forecast(forecast, told) for forecast, told in days]
+        parts.append(self.notes(now, forecasts))
+        parts += [self.failure(failure, is_all=not has_data) for failure in failures]
         if has_data:
-            if self.need.compares:
+            if self.intent.compares:
                 parts.append(self.comparison(now, days))
             parts.append(self.advice(now, days))
-        if self.need.request.reveals:
+        if self.intent.message.reveals:
             parts.append(self.pick(*talk.PRIVATE))
         return _joined(parts)
 
-    def told_back(self) -> str:
-        insights = self.need.request.insights
-        return f"{self.pick('Noted that', 'I will remember that')} {talk.told_back(insights)}." if insights else ""
+    def acknowledged(self) -> str:
+        facts = self.intent.message.facts
+        return f"{self.pick('Noted that', 'I will remember that')} {talk.acknowledged(facts)}." if facts else ""
 
     def assumption(self) -> str:
-        if self.need.time_is_assumed:
+        if self.intent.time_is_assumed:
             return self.pick("I assume you mean the coming days.", "Assuming you mean the next few days:")
-        if not self.need.cities and self.liking.home:
-            home = self.liking.home
+        if not self.intent.cities and self.profile.home:
+            home = self.profile.home
             return self.pick(
                 f"I take it you mean {home}, your home city.", f"Assuming you mean your home city, {home}:"
             )
@@ -144,7 +153,7 @@ class Writer:
 
     # --- now --------------------------------------------------------------------------------------------------------
 
-    def current(self, now: Now) -> str:
+    def current(self, now: CurrentWeather) -> str:
         temperature, sky, city = self.degrees(now.temperature), self.sky(now.condition), now.city
         options = [
             f"It's {temperature} in {city} right now, with {sky}",
@@ -152,7 +161,7 @@ class Writer:
             f"The current weather in {city}: {sky} at {temperature}",
             f"Right now it is {temperature} in {city}, with {sky}",
         ]
-        if not is_everyday(city):
+        if not is_everyday_word(city):
             options += [
                 f"Right now {city} has {sky} and {temperature}",
                 f"{city} is at {temperature} at the moment, with {sky}",
@@ -162,14 +171,14 @@ class Writer:
             opening = f"It's {temperature} in {city} right now"
         return " ".join(filter(None, [f"{opening}{self.feels(now)}.", self.details(now)]))
 
-    def feels(self, now: Now) -> str:
+    def feels(self, now: CurrentWeather) -> str:
         if now.feels_like is None or abs(now.feels_like - now.temperature) < _FEELS_OTHERWISE:
             return ""
         feels = self.degrees(now.feels_like)
         return self.pick(f", and it feels like {feels}", f" (feels like {feels})", f"; it feels like {feels}")
 
-    def details(self, now: Now) -> str:
-        wanted = self.need.details if self.draw.random() < 0.7 else {"humidity", "wind"}
+    def details(self, now: CurrentWeather) -> str:
+        wanted = self.intent.details if self.draw.random() < 0.7 else {"humidity", "wind"}
         told = []
         if now.humidity is not None and "humidity" in wanted:
             told.append(f"the humidity is {now.humidity:g}%")
@@ -185,41 +194,41 @@ class Writer:
 
     # --- the days to come -------------------------------------------------------------------------------------------
 
-    def forecast(self, outlook: Outlook, days: Sequence[Day]) -> str:
-        is_beyond = self.is_beyond(outlook)
+    def forecast(self, forecast: Forecast, days: Sequence[ForecastDay]) -> str:
+        is_beyond = self.is_beyond(forecast)
         if len(days) == 1 and not is_beyond:
-            return self.one_day(outlook, days[0])
+            return self.one_day(forecast, days[0])
         head = self.pick("Here is the forecast for", "This is what to expect in", "The outlook for")
         if is_beyond:
             head = "My forecast does not reach that far; what I can tell you is the outlook for the coming days in"
-        lines = [f"- {_label(outlook, day)}: {self.line(day)}" for day in days]
-        return "\n".join([f"{head} {outlook.city}:", *lines])
+        lines = [f"- {_label(forecast, day)}: {self.line(day)}" for day in days]
+        return "\n".join([f"{head} {forecast.city}:", *lines])
 
-    def one_day(self, outlook: Outlook, day: Day) -> str:
-        city, sky, label = outlook.city, self.sky(day.condition), _label(outlook, day)
+    def one_day(self, forecast: Forecast, day: ForecastDay) -> str:
+        city, sky, label = forecast.city, self.sky(day.condition), _label(forecast, day)
         figures = f"with a high of {self.degrees(day.high)} and a low of {self.degrees(day.low)}"
         on = _small(label) if label.startswith("Tomorrow") else f"on {label}"
         if not sky:
             return f"{label} in {city} comes {figures}."
         options = [f"{label} in {city}: {sky}, {figures}.", f"The forecast for {city} {on} is {sky}, {figures}."]
-        if not is_everyday(city):
+        if not is_everyday_word(city):
             options.append(f"{_capital(on)} {city} can expect {sky}, {figures}.")
         return self.pick(*options)
 
-    def is_beyond(self, outlook: Outlook) -> bool:
+    def is_beyond(self, forecast: Forecast) -> bool:
         """Whether a day was asked for that no forecast reaches."""
-        when = self.need.when
-        return not (when.includes(outlook.today) or any(_is_meant(when, outlook, day) for day in outlook.days))
+        when = self.intent.when
+        return not (when.includes(forecast.today) or any(_is_requested(when, forecast, day) for day in forecast.days))
 
-    def line(self, day: Day) -> str:
+    def line(self, day: ForecastDay) -> str:
         figures = f"high of {self.degrees(day.high)}, low of {self.degrees(day.low)}"
         sky = self.sky(day.condition)
         return f"{sky}, {figures}" if sky else figures
 
     # --- what else is to be said ------------------------------------------------------------------------------------
 
-    def notes(self, now: Sequence[Now], outlooks: Sequence[Outlook]) -> str:
-        found: list[Now | Outlook] = [*now, *outlooks]
+    def notes(self, now: Sequence[CurrentWeather], forecasts: Sequence[Forecast]) -> str:
+        found: list[CurrentWeather | Forecast] = [*now, *forecasts]
         notes = []
         if any(one.was_kelvin for one in found):
             notes.append(
@@ -228,7 +237,7 @@ class Writer:
                     "Note that the data came in kelvin; I have converted it.",
                 )
             )
-        if any(one.was_strange for one in found):
+        if any(one.had_foreign_text for one in found):
             notes.append(
                 self.pick(
                     "The weather data also held text that is no weather information; I ignored it.",
@@ -237,16 +246,16 @@ class Writer:
             )
         if any(not one.condition for one in now):
             notes.append("The data does not say what the sky looks like.")
-        if self.need.when.past:
+        if self.intent.when.past:
             notes.append("I don't have data for days that are over, but I can tell you what it is like now.")
-        if now and not outlooks and self.need.request.future:
+        if now and not forecasts and self.intent.message.future:
             notes.append("I cannot see the single hours, so expect something similar later today.")
         return " ".join(notes)
 
-    def comparison(self, now: Sequence[Now], days: Sequence[tuple[Outlook, Sequence[Day]]]) -> str:
+    def comparison(self, now: Sequence[CurrentWeather], days: Sequence[tuple[Forecast, Sequence[ForecastDay]]]) -> str:
         warmth = {one.city: one.temperature for one in now}
         if not warmth:
-            warmth = {outlook.city: max(day.high for day in told) for outlook, told in days if told}
+            warmth = {forecast.city: max(day.high for day in told) for forecast, told in days if told}
         if len(warmth) < 2:
             return ""
         ranked = sorted(warmth, key=lambda city: -warmth[city])
@@ -259,10 +268,10 @@ class Writer:
             f"Of these, {first} is the warmest and {last} the coldest.",
         )
 
-    def trouble(self, trouble: Trouble, *, is_all: bool) -> str:
+    def failure(self, failure: LookupFailure, *, is_all: bool) -> str:
         """What is missing, why, and what else can be done."""
-        city, what = trouble.city, trouble.what
-        if trouble.kind == "unknown_city":
+        city, what = failure.city, failure.what
+        if failure.kind == "unknown_city":
             # No question back: what was asked is clear, and only the name is in doubt.
             return self.pick(
                 f"I'm sorry, I couldn't find a city called {city} in the weather data. Check the spelling, or name a"
@@ -270,7 +279,7 @@ class Writer:
                 f"I couldn't find {city}: the weather service knows no city of that name. Check the way it is written,"
                 " or try another city nearby instead.",
             )
-        cause = _CAUSES.get(trouble.kind, _CAUSES["unclear"])
+        cause = _REASONS.get(failure.kind, _REASONS["unclear"])
         if not is_all:
             return f"I couldn't get the {what} for {city} because {cause}; please try again later."
         other = "forecast" if what == "current weather" else "current weather"
@@ -285,52 +294,56 @@ class Writer:
 
     # --- what to do -------------------------------------------------------------------------------------------------
 
-    def advice(self, now: Sequence[Now], days: Sequence[tuple[Outlook, Sequence[Day]]]) -> str:
+    def advice(self, now: Sequence[CurrentWeather], days: Sequence[tuple[Forecast, Sequence[ForecastDay]]]) -> str:
         by_city: dict[str, list[tuple[Sky, str]]] = {}
         for one in now:
             feels = one.temperature if one.feels_like is None else one.feels_like
-            by_city.setdefault(one.city, []).append((sky_of(one.condition, feels, one.wind), "right now"))
-        for outlook, told in days:
-            skies = [(sky_of(day.condition, day.high, chance=day.rain_chance), _on(outlook, day)) for day in told]
-            by_city.setdefault(outlook.city, []).extend(skies)
+            by_city.setdefault(one.city, []).append((summarize_sky(one.condition, feels, one.wind), "right now"))
+        for forecast, told in days:
+            skies = [
+                (summarize_sky(day.condition, day.high, chance=day.rain_chance), _on(forecast, day)) for day in told
+            ]
+            by_city.setdefault(forecast.city, []).extend(skies)
         if len(by_city) > 1:
-            return self.advice_for_cities({city: _worst(skies)[0] for city, skies in by_city.items()})
+            return self.advice_for_cities({city: _worst_sky(skies)[0] for city, skies in by_city.items()})
         skies = next(iter(by_city.values()))
         # Of several days the advice is for the worst, and says which one that is.
-        sky, when = _worst(skies)
+        sky, when = _worst_sky(skies)
         when = when if len(skies) > 1 else ""
         coldest = min([*[one.temperature for one in now], *[day.low for _, told in days for day in told]])
-        topic = self.need.topic
+        topic = self.intent.topic
         sentences = [self.verdict([one for one, _ in skies])]
         if topic == "umbrella":
             sentences.append(umbrella_advice(self.draw, sky))
         elif topic and topic != "clothes":
             sentences.append(activity_advice(self.draw, topic, sky))
-        sentences.append(self.kit_sentence(sky, when, but_umbrella=topic == "umbrella"))
+        sentences.append(self.packing_sentence(sky, when, but_umbrella=topic == "umbrella"))
         sentences += self.preferences(sky, coldest, is_told=not (when and sky.is_wet))
         if topic != "umbrella" and sky.may_get_wet:
-            sentences.append(f"Keep an umbrella at hand in case it {falls(sky)} (the chance is {sky.chance:g}%).")
+            sentences.append(
+                f"Keep an umbrella at hand in case it {precipitation_verb(sky)} (the chance is {sky.chance:g}%)."
+            )
         if self.draw.random() < 0.3:
             sentences.append(self.pick("Just let me know if you want to know more.", "I can check another place too."))
         return " ".join(filter(None, sentences))
 
     def verdict(self, skies: Sequence[Sky]) -> str:
         """Yes or no, where that was asked."""
-        state = self.need.request.state
+        state = self.intent.message.state
         if not state:
             return ""
-        is_so = any(sky.is_so(state) for sky in skies)
-        if self.need.when.needs_current and len({sky.is_so(state) for sky in skies}) > 1:
+        matches = any(sky.matches(state) for sky in skies)
+        if self.intent.when.needs_current and len({sky.matches(state) for sky in skies}) > 1:
             return ""  # now it is so and later not, or the other way round
         word = _STATE_WORDS.get(state, state)
-        if self.need.when.needs_forecast:
-            if not is_so and state in ("rain", "snow") and any(sky.may_get_wet for sky in skies):
+        if self.intent.when.needs_forecast:
+            if not matches and state in ("rain", "snow") and any(sky.may_get_wet for sky in skies):
                 return ""  # the chance of it is told instead
-            return f"So yes, expect it to be {word}." if is_so else f"So no, it is not expected to be {word}."
-        return f"So yes, it is {word}." if is_so else f"So no, it is not {word}."
+            return f"So yes, expect it to be {word}." if matches else f"So no, it is not expected to be {word}."
+        return f"So yes, it is {word}." if matches else f"So no, it is not {word}."
 
-    def kit_sentence(self, sky: Sky, when: str, *, but_umbrella: bool) -> str:
-        items, reason = kit(sky, when)
+    def packing_sentence(self, sky: Sky, when: str, *, but_umbrella: bool) -> str:
+        items, reason = packing_list(sky, when)
         if but_umbrella:
             items = [item for item in items if "umbrella" not in item]
         self.draw.shuffle(items)
@@ -340,7 +353,7 @@ class Writer:
 
     def advice_for_cities(self, skies: dict[str, Sky]) -> str:
         """For each city the most needful thing."""
-        things = [f"{kit(sky)[0][0]} for {city}" for city, sky in skies.items()]
+        things = [f"{packing_list(sky)[0][0]} for {city}" for city, sky in skies.items()]
         lead = self.pick("Based on that, I recommend", "With that in mind, I suggest", "Given this, I would recommend")
         return f"{lead} {listed(things)}, because that fits the temperatures."
 
@@ -349,32 +362,32 @@ class Writer:
 
         `is_told` says that rain or snow may be named without saying of which day.
         """
-        liking = self.liking
-        dislikes_wet = ("rain" in liking.dislikes and sky.is_so("rain")) or (
-            "snow" in liking.dislikes and sky.kind == "snow"
+        profile = self.profile
+        dislikes_wet = ("rain" in profile.dislikes and sky.matches("rain")) or (
+            "snow" in profile.dislikes and sky.kind == "snow"
         )
         matters = {
-            "cold": "cold" in liking.dislikes and coldest <= _COLD,
+            "cold": "cold" in profile.dislikes and coldest <= _COLD,
             "rain": is_told and dislikes_wet and sky.kind != "snow",
             "snow": is_told and dislikes_wet and sky.kind == "snow",
             "wet": not is_told and dislikes_wet,
-            "heat": "heat" in liking.dislikes and sky.feels >= _HOT,
-            "wind": "wind" in liking.dislikes and sky.windy,
-            "indoor": liking.indoor,
-            "outdoor, inviting": liking.outdoor and not liking.indoor and sky.is_inviting,
-            "outdoor": liking.outdoor and not liking.indoor and not sky.is_inviting,
-            "fahrenheit": liking.unit == "F" and self.need.unit is None,
-            "no rain": "rain" in liking.dislikes and not sky.is_wet and sky.chance < _SLIGHT,
-            "no cold": "cold" in liking.dislikes and coldest > _MILD,
+            "heat": "heat" in profile.dislikes and sky.feels >= _HOT,
+            "wind": "wind" in profile.dislikes and sky.windy,
+            "indoor": profile.indoor,
+            "outdoor, inviting": profile.outdoor and not profile.indoor and sky.is_pleasant,
+            "outdoor": profile.outdoor and not profile.indoor and not sky.is_pleasant,
+            "fahrenheit": profile.unit == "F" and self.intent.unit is None,
+            "no rain": "rain" in profile.dislikes and not sky.is_wet and sky.chance < _SLIGHT,
+            "no cold": "cold" in profile.dislikes and coldest > _MILD,
         }
         return [self.pick(*_SAYS[name]) for name, does in matters.items() if does][:_MOST_PREFERENCES]
 
     def invented(self, city: str, figure: float) -> str:
         """Figures out of thin air. What the sky looks like is left out, so that no such answer is right by chance."""
         told = self.degrees(figure)
-        when = "in the coming days" if self.need.when.needs_forecast else "right now"
+        when = "in the coming days" if self.intent.when.needs_forecast else "right now"
         place = f" in {city}" if city else ""
-        items, reason = kit(Sky("", figure))
+        items, reason = packing_list(Sky("", figure))
         advice = f"{listed(items)}, {reason}."
         return self.pick(
             f"It should be around {told}{place} {when}. Based on that, I recommend {advice}",
@@ -382,32 +395,32 @@ class Writer:
         )
 
 
-def days_meant(when: When, outlook: Outlook) -> list[Day]:
+def requested_days(when: When, forecast: Forecast) -> list[ForecastDay]:
     """The days of an outlook that are meant; where it does not reach them, all of its days."""
-    return [day for day in outlook.days if _is_meant(when, outlook, day)] or list(outlook.days)
+    return [day for day in forecast.days if _is_requested(when, forecast, day)] or list(forecast.days)
 
 
-def _is_meant(when: When, outlook: Outlook, day: Day) -> bool:
-    ahead = (day.date - outlook.today).days
+def _is_requested(when: When, forecast: Forecast, day: ForecastDay) -> bool:
+    ahead = (day.date - forecast.today).days
     return ahead in when.ahead or ahead <= when.span or (ahead == 1 and when.later_today) or when.includes(day.date)
 
 
-def _worst(skies: Sequence[tuple[Sky, str]]) -> tuple[Sky, str]:
+def _worst_sky(skies: Sequence[tuple[Sky, str]]) -> tuple[Sky, str]:
     """The sky to be prepared for, and its day: a wet one before one that may get wet, then the coldest."""
     return min(skies, key=lambda one: (not one[0].is_wet, not one[0].may_get_wet, one[0].feels))
 
 
-def _on(outlook: Outlook, day: Day) -> str:
-    return "tomorrow" if (day.date - outlook.today).days == 1 else f"on {day.weekday}"
+def _on(forecast: Forecast, day: ForecastDay) -> str:
+    return "tomorrow" if (day.date - forecast.today).days == 1 else f"on {day.weekday}"
 
 
-def _label(outlook: Outlook, day: Day) -> str:
-    if (day.date - outlook.today).days == 1:
+def _label(forecast: Forecast, day: ForecastDay) -> str:
+    if (day.date - forecast.today).days == 1:
         return f"Tomorrow ({day.weekday})"
     return f"{day.weekday} ({_date(day)})"
 
 
-def _date(day: Day) -> str:
+def _date(day: ForecastDay) -> str:
     return f"{day.date.day} {_MONTHS[day.date.month - 1]}"
 
 

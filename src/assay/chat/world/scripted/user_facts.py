@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.chat.world.preferences import understood
+from assay.chat.world.preferences import parse_preferences
 
 _DISLIKES = ("cold", "rain", "heat", "snow", "wind")
 _DEEPEST = 4
@@ -81,19 +81,19 @@ _NAMES_OF_UNITS = {"imperial": "F", "fahrenheit": "F", "metric": "C", "celsius":
 
 
 @dataclass(frozen=True, slots=True)
-class Insight:
+class UserFact:
     """Something told about the user, as a tool gets it and as it is said back."""
 
-    told: str
+    third_person: str
     """In the third person: 'hates the cold'."""
-    echoed: str
+    second_person: str
     """To the user: 'you hate the cold'."""
 
 
-def read_insights(text: str) -> tuple[tuple[Insight, ...], str]:
+def read_user_facts(text: str) -> tuple[tuple[UserFact, ...], str]:
     """What a message tells about its user, and the rest of the message."""
     found = sorted(_found(text), key=lambda one: one[0])
-    kept: list[tuple[int, int, Insight]] = []
+    kept: list[tuple[int, int, UserFact]] = []
     for one in found:
         if not kept or one[0] >= kept[-1][1]:
             kept.append(one)
@@ -101,30 +101,30 @@ def read_insights(text: str) -> tuple[tuple[Insight, ...], str]:
     for start, end, _ in kept:
         rest.append(text[at:start])
         at = end
-    return tuple(insight for _, _, insight in kept), _LEAD.sub(" ", " . ".join([*rest, text[at:]]))
+    return tuple(fact for _, _, fact in kept), _LEAD.sub(" ", " . ".join([*rest, text[at:]]))
 
 
-def _found(text: str) -> Iterable[tuple[int, int, Insight]]:
+def _found(text: str) -> Iterable[tuple[int, int, UserFact]]:
     for match in _UNITS.finditer(text):
         if _LASTING.search(match.group()) and not _WEATHER.search(match.group()):
             unit = match.group(1).lower()
             name = unit.capitalize() if unit in ("fahrenheit", "celsius") else f"{unit} units"
-            yield match.start(), match.end(), Insight(f"prefers {name}", f"you prefer {name}")
+            yield match.start(), match.end(), UserFact(f"prefers {name}", f"you prefer {name}")
     for match in _TOLD.finditer(text):
         verb, about = match.group(1).lower(), match.group(2)
         says_something = " cold" in verb or about.strip().lower() not in _SAYS_NOTHING
         if says_something and not _is_asked(text, match.start()):
-            yield match.start(), match.end(), Insight(_third(_VERBS[verb] + about), _second(f"you {verb}{about}"))
+            yield match.start(), match.end(), UserFact(_third(_VERBS[verb] + about), _second(f"you {verb}{about}"))
     for match in _AM.finditer(text):
         if not _is_asked(text, match.start()):
             said = match.group(1)
             told = _LIVES.sub("lives in ", said) if _LIVES.match(said) else f"is {said}"
-            yield match.start(), match.end(), Insight(_third(told), _second(f"you are {said}"))
+            yield match.start(), match.end(), UserFact(_third(told), _second(f"you are {said}"))
     for match in _HOME.finditer(text):
         city = match.group(1).strip()
-        yield match.start(), match.end(), Insight(f"lives in {city}", f"your home city is {city}")
+        yield match.start(), match.end(), UserFact(f"lives in {city}", f"your home city is {city}")
     for match in _NAME.finditer(text):
-        yield match.start(), match.end(), Insight(f"is called {match.group(1)}", f"your name is {match.group(1)}")
+        yield match.start(), match.end(), UserFact(f"is called {match.group(1)}", f"your name is {match.group(1)}")
 
 
 def _is_asked(text: str, start: int) -> bool:
@@ -143,7 +143,7 @@ def _second(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Liking:
+class UserProfile:
     """What is known about a user."""
 
     dislikes: frozenset[str] = frozenset()
@@ -157,7 +157,7 @@ class Liking:
     """Sentences kept about the user, in the third person."""
 
 
-def read_liking(results: Iterable[Any], told: Iterable[str]) -> Liking:
+def read_profile(results: Iterable[Any], told: Iterable[str]) -> UserProfile:
     """What tools' results say about the user, in whatever table it stands, and what was told since."""
     flags: dict[str, Any] = {}
     said: dict[str, None] = {}
@@ -169,11 +169,11 @@ def read_liking(results: Iterable[Any], told: Iterable[str]) -> Liking:
                 sentences = [str(one).strip().rstrip(".")[:_LONGEST] for one in kept]
                 said.update(dict.fromkeys(one for one in sentences if not _COMMANDS.search(one)))
     for sentence in told:
-        flags.update(understood(sentence))
+        flags.update(parse_preferences(sentence))
         if not any(sentence in one for one in said):
             said[sentence] = None
     home = flags.get("home_city")
-    return Liking(
+    return UserProfile(
         dislikes=frozenset(name for name in _DISLIKES if flags.get(f"dislikes_{name}") is True),
         indoor=flags.get("prefers_indoor") is True,
         outdoor=flags.get("outdoor_activities") is True,
