@@ -24,7 +24,7 @@ from assay.chat.evaluator import METRIC_NAMES, ChatbotEvaluator
 from assay.chat.scoring.scores import Scores, score
 from assay.chat.suites import SUITES, Scenario, ScenarioTurn, Suite, load_suite, read_suite, schema
 from assay.chat.transcript import Check, ToolCall
-from assay.chat.world import climate
+from assay.chat.world.cities import find_city
 from assay.chat.world.embedded import World
 from assay.chat.world.scripted import Skill
 from assay.chat.world.situation import FAULTS, Fault
@@ -538,7 +538,7 @@ def test_every_city_is_known_to_the_reader_of_answers() -> None:
 
 
 def test_every_city_but_one_is_in_the_embedded_world() -> None:
-    assert {city for city in cities() if climate.find_city(city) is None} == {"Atlantis"}
+    assert {city for city in cities() if find_city(city) is None} == {"Atlantis"}
 
 
 @pytest.mark.parametrize("scenario", WEATHER.scenarios, ids=identify)

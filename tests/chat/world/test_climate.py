@@ -14,23 +14,15 @@ from hypothesis import strategies as st
 
 from assay.chat import ChatbotEvaluator
 from assay.chat.reading.places import gazetteer, words_of
-from assay.chat.world.climate import (
-    _CONDITIONS,
-    CityClimate,
-    Climate,
-    Hour,
-    cities,
-    find_city,
-    sun_elevation,
-    sun_times,
-)
+from assay.chat.world.cities import CityClimate, all_cities, find_city
+from assay.chat.world.climate import _CONDITIONS, Climate, Hour, sun_elevation, sun_times
 
 CLIMATE = Climate(42)
 JANUARY = datetime(2026, 1, 1, tzinfo=UTC)
 JULY = datetime(2026, 7, 1, tzinfo=UTC)
 
 moments = st.datetimes(datetime(2000, 1, 1), datetime(2050, 1, 1), timezones=st.just(UTC))
-everywhere = st.sampled_from(cities())
+everywhere = st.sampled_from(all_cities())
 
 
 def city(name: str) -> CityClimate:
@@ -54,19 +46,19 @@ def warmth(name: str, start: datetime) -> float:
 
 
 def test_there_are_hundreds_of_cities_in_most_countries() -> None:
-    assert len(cities()) > 300
-    assert len({one.country for one in cities()}) > 150
-    assert len({one.id for one in cities()}) == len(cities())
+    assert len(all_cities()) > 300
+    assert len({one.country for one in all_cities()}) > 150
+    assert len({one.id for one in all_cities()}) == len(all_cities())
 
 
 def test_every_city_is_one_that_scoring_recognises() -> None:
-    for one in cities():
+    for one in all_cities():
         words = words_of(one.name)
         assert words in gazetteer()[words[0]].cities, one.name
 
 
 def test_the_table_is_one_of_this_planet() -> None:
-    for one in cities():
+    for one in all_cities():
         assert -60 < one.latitude < 72
         assert -180 <= one.longitude <= 180
         assert all(-45 < value < 42 for value in one.temperatures), one
@@ -119,7 +111,7 @@ def test_what_is_no_city_is_not_found(written: str) -> None:
 
 
 def test_every_city_is_found_by_its_own_name() -> None:
-    for one in cities():
+    for one in all_cities():
         assert find_city(f"{one.name},{one.country}") is one
 
 
@@ -166,7 +158,7 @@ def test_weather_does_not_contradict_itself(one: CityClimate, moment: datetime) 
 
 
 def test_weather_does_not_contradict_itself_in_any_city() -> None:
-    for number, one in enumerate(cities()):
+    for number, one in enumerate(all_cities()):
         for step in range(4):
             check(CLIMATE.at(one, JANUARY + timedelta(days=91 * step, hours=7 * step + number)))
 
@@ -216,7 +208,7 @@ def test_the_same_seed_gives_the_same_weather(one: CityClimate, moment: datetime
 
 
 def test_another_seed_gives_other_weather() -> None:
-    for one in cities():
+    for one in all_cities():
         assert CLIMATE.at(one, JANUARY) != Climate(43).at(one, JANUARY)
 
 
@@ -228,7 +220,7 @@ def test_two_cities_of_one_climate_have_their_own_weather() -> None:
 # --- seasons, days and places -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [one.name for one in cities()[::60]])
+@pytest.mark.parametrize("name", [one.name for one in all_cities()[::60]])
 def test_a_month_is_as_warm_as_its_mean(name: str) -> None:
     for number, expected in zip((1, 4, 7, 10), city(name).temperatures, strict=True):
         assert abs(warmth(name, JANUARY.replace(month=number)) - expected) < 2.0
@@ -281,7 +273,7 @@ def test_afternoons_are_warmer_than_small_hours() -> None:
 
 
 def test_it_is_day_at_noon_and_night_at_midnight() -> None:
-    for one in cities():
+    for one in all_cities():
         if abs(one.latitude) < 60:
             noon = JULY.replace(hour=12) - timedelta(hours=one.longitude / 15)
             assert CLIMATE.at(one, noon).icon.endswith("d")
@@ -289,7 +281,7 @@ def test_it_is_day_at_noon_and_night_at_midnight() -> None:
 
 
 def test_the_sun_rises_before_it_sets_and_stands_on_the_horizon_then() -> None:
-    for one in cities():
+    for one in all_cities():
         times = sun_times(one, JANUARY.replace(month=3, day=10, hour=12))
         assert times is not None
         rise, set_ = times

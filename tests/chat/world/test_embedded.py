@@ -13,7 +13,7 @@ from tests.chat.world.serving import NOW, TLS
 
 from assay.chat import ChatbotEvaluator
 from assay.chat.domains.weather import read_truth
-from assay.chat.world.climate import cities
+from assay.chat.world.cities import all_cities
 from assay.chat.world.embedded import World
 from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
@@ -34,7 +34,7 @@ def told(url: str, city: str, days: int, now: datetime | None) -> tuple[dict[str
 
 def test_the_truth_is_what_the_client_is_told() -> None:
     with World(seed=7) as world:
-        for number, city in enumerate(cities()[::45]):
+        for number, city in enumerate(all_cities()[::45]):
             now = NOW + timedelta(days=17 * number, hours=5 * number, minutes=13 * number, seconds=number)
             name, days = f"{city.name},{city.country}", 1 + number % 5
             current, forecast = told(world.weather_url, name, days, now)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.chat.world import climate
+from assay.chat.world.cities import all_cities
 from assay.chat.world.scripted import ScriptedModel
 from assay.chat.world.scripted.cities import find_cities
 from assay.chat.world.scripted.conversation import read_conversation, read_result
@@ -128,7 +128,7 @@ def test_cities_are_found_however_they_are_typed(text: str, cities: list[str]) -
 
 
 def test_every_city_of_the_world_is_known_in_capitals_and_without() -> None:
-    for city in climate.cities():
+    for city in all_cities():
         assert find_cities(f"What's the weather in {city.name}?") == [city.name]
         assert len(find_cities(f"today, how warm is it in {city.name.lower()}?")) == 1, city.name
 

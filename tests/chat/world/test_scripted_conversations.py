@@ -19,14 +19,14 @@ from tests.chat.world.test_scripted import TOOLS
 
 from assay.chat import ChatbotEvaluator
 from assay.chat.scoring.metric import Entry
-from assay.chat.world import climate
+from assay.chat.world.cities import all_cities
 from assay.chat.world.embedded import World
 from assay.chat.world.preferences import Preferences
 from assay.chat.world.scripted import ERRORS, ScriptedModel, Skill
 from assay.chat.world.situation import Situation
 from assay.errors import UsageError
 
-CITIES = [city.name for city in climate.cities()]
+CITIES = [city.name for city in all_cities()]
 EVALUATOR = ChatbotEvaluator()
 MOST_CALLS = 8
 

@@ -25,7 +25,8 @@ from starlette.routing import Route
 from tests.chat.world.serving import KEY, NOW, Served, served, situation
 
 from assay.chat.world import weather
-from assay.chat.world.climate import Climate, find_city
+from assay.chat.world.cities import find_city
+from assay.chat.world.climate import Climate
 from assay.chat.world.weather import WeatherClient, WeatherError, read_current, read_forecast
 from assay.chat.world.weather_server import current_response, forecast_response, weather_app
 from assay.errors import AssayError, UsageError

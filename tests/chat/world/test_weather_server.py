@@ -15,7 +15,7 @@ from tests.chat.world.serving import NOW, TLS, Served, served, situation
 
 from assay.chat.domains.weather import read_truth
 from assay.chat.world import weather_server
-from assay.chat.world.climate import cities
+from assay.chat.world.cities import all_cities
 from assay.chat.world.situation import Fault, Situation, inject
 from assay.chat.world.weather_server import INJECTIONS, weather_app
 
@@ -120,7 +120,7 @@ def test_rain_and_snow_are_told_where_they_fall(world: Served) -> None:
     seen = set()
     for number in range(0, 200, 3):
         here = Situation(now=NOW + timedelta(days=7 * number))
-        body = get(world, here=here, q=cities()[number].name).json()
+        body = get(world, here=here, q=all_cities()[number].name).json()
         kind = body["weather"][0]["main"]
         assert ("rain" in body) == (kind in ("Rain", "Drizzle", "Thunderstorm"))
         assert ("snow" in body) == (kind == "Snow")
@@ -204,7 +204,7 @@ def test_without_a_clock_it_is_now() -> None:
 
 
 def test_every_city_is_served_and_read_as_a_truth(world: Served) -> None:
-    for city in cities()[::60]:
+    for city in all_cities()[::60]:
         body = get(world, q=f"{city.name},{city.country}").json()
         assert body["id"] == city.id
         truth = read_truth(body)

@@ -1,1 +1,1 @@
-"""The world an assistant acts in: a weather service, a model, faults, and what users prefer; all of it on loopback."""
+"""The embedded environment of an assistant, all on loopback: weather service, scripted model, faults, preferences."""

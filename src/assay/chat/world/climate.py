@@ -1,71 +1,36 @@
-"""The weather of the embedded world: what a city's climate, a seed and an hour make of each other.
+"""The simulated weather of the embedded world: a function of a seed, a city's climate and a time.
 
-A table gives each city its means of January, April, July and October, its daily range and its share of wet days; noise
-that is smooth in time does the rest. The same seed, city and time give the same weather, whoever asks and how often.
-Knows nothing of the service that tells it.
+`cities.csv` gives each city its mean temperatures in January, April, July and October, its daily range and its share of
+wet days; noise that is smooth in time is added to them. The same seed, city and time always give the same weather.
+Knows nothing of the service that publishes it.
 """
 
 from __future__ import annotations
 
-import csv
 import functools
 import math
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from importlib.resources import files
+from datetime import UTC, datetime, timedelta
 from statistics import NormalDist
 
-from assay.chat.reading.places import fold
+from assay.chat.world.cities import CityClimate
 from assay.chat.world.situation import chance
 
 
 @dataclass(frozen=True, slots=True)
-class CityClimate:
-    """A city and its climate, as a row of `cities.csv` has it."""
-
-    name: str
-    country: str
-    """Two letters."""
-    id: int
-    """Its number at GeoNames, which is OpenWeather's too."""
-    population: int
-    latitude: float
-    longitude: float
-    offset: int
-    """Minutes that its standard time is ahead of UTC."""
-    summer_time: str
-    """Which rule of summer time it follows, or ''."""
-    temperatures: tuple[float, float, float, float]
-    """Means of January, April, July and October in °C."""
-    daily_range: float
-    """From the mean low to the mean high in °C."""
-    wet_day_shares: tuple[float, float]
-    """Shares of days with rain or snow in January and in July."""
-
-    def utc_offset(self, moment: datetime) -> timedelta:
-        """How far its clocks are ahead of UTC."""
-        standard = timedelta(minutes=self.offset)
-        rule = _SUMMER_TIMES.get(self.summer_time)
-        local = moment.astimezone(UTC).replace(tzinfo=None) + standard
-        return standard + timedelta(hours=1) if rule is not None and rule.is_active(local) else standard
-
-
-@dataclass(frozen=True, slots=True)
 class Condition:
-    """A row of OpenWeather's table of conditions."""
+    """A weather condition of OpenWeather's list."""
 
     id: int
     main: str
     description: str
     icon: str
-    """Without the letter for day or night."""
+    """Without the suffix for day or night."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """The weather in a city at a moment, in metric units."""
+    """The weather in a city at one time, in metric units."""
 
     temperature: float
     """°C"""
@@ -75,28 +40,28 @@ class Hour:
     humidity: int
     """%"""
     pressure: int
-    """hPa at the level of the sea"""
+    """hPa at sea level"""
     wind_speed: float
     """m/s"""
     wind_gust: float
     """m/s"""
     wind_direction: int
-    """Degrees that it comes from."""
+    """The direction that the wind comes from, in degrees."""
     clouds: int
     """%"""
     visibility: int
     """m"""
     rain: float
-    """mm in the hour"""
+    """mm per hour"""
     snow: float
-    """mm of water in the hour"""
+    """mm of water per hour"""
     chance_of_rain: float
-    """From 0 to 1, of rain and snow alike."""
+    """Probability of rain or snow, from 0 to 1."""
     is_day: bool
 
     @property
     def icon(self) -> str:
-        """The name of OpenWeather's picture."""
+        """The name of OpenWeather's icon."""
         return self.condition.icon + ("d" if self.is_day else "n")
 
 
@@ -128,11 +93,11 @@ _CONDITIONS = {
         Condition(804, "Clouds", "overcast clouds", "04"),
     )
 }
-# mm an hour from which rain, or snow as water, is called so.
+# Least precipitation of each condition, in mm of water per hour.
 _RAINS = ((50.0, 503), (10.0, 502), (2.5, 501), (0.0, 500))
 _SNOWS = ((2.5, 602), (0.8, 601), (0.0, 600))
 _STORMS = ((10.0, 202), (2.5, 201), (0.0, 200))
-# % of the sky from which clouds are called so, as OpenWeather draws the lines.
+# Least cloud cover of each condition in %, as OpenWeather defines them.
 _CLOUDS = ((85, 804), (51, 803), (25, 802), (11, 801), (0, 800))
 _SNOW_BELOW = 0.5
 _SLEET_BELOW = 1.8
@@ -140,126 +105,25 @@ _STORM_ABOVE = 20.0
 _FOG_BELOW = 22.0
 
 
-# --- cities -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _SummerTime:
-    """When clocks go forward and back: on the first Sunday from a day of a month on. To the day, not to the hour."""
-
-    start: tuple[int, int]
-    end: tuple[int, int]
-
-    def is_active(self, standard: datetime) -> bool:
-        """Whether it holds at a moment of standard time."""
-        start, end = (_first_sunday(date(standard.year, *day)) for day in (self.start, self.end))
-        # Clocks change in the small hours.
-        today = (standard - timedelta(hours=2)).date()
-        return start <= today < end if start < end else not end <= today < start
-
-
-def _first_sunday(day: date) -> date:
-    return day + timedelta(days=6 - day.weekday())
-
-
-_SUMMER_TIMES: Mapping[str, _SummerTime] = {
-    "eu": _SummerTime((3, 25), (10, 25)),
-    "us": _SummerTime((3, 8), (11, 1)),
-    "eg": _SummerTime((4, 24), (10, 25)),
-    "cl": _SummerTime((9, 2), (4, 2)),
-    "au": _SummerTime((10, 1), (4, 1)),
-    "nz": _SummerTime((9, 24), (4, 1)),
-}
-
-
-@functools.cache
-def cities() -> tuple[CityClimate, ...]:
-    """Every city of the world, the largest first."""
-    return tuple(city for city, _ in _rows())
-
-
-@functools.cache
-def _rows() -> tuple[tuple[CityClimate, dict[str, str]], ...]:
-    text = (files("assay.chat.world") / "cities.csv").read_text(encoding="utf-8")
-    return tuple(
-        (
-            CityClimate(
-                name=row["name"],
-                country=row["country"],
-                id=int(row["id"]),
-                population=int(row["population"]),
-                latitude=float(row["latitude"]),
-                longitude=float(row["longitude"]),
-                offset=int(row["offset"]),
-                summer_time=row["summer_time"],
-                temperatures=(float(row["january"]), float(row["april"]), float(row["july"]), float(row["october"])),
-                daily_range=float(row["daily_range"]),
-                wet_day_shares=(float(row["wet_january"]), float(row["wet_july"])),
-            ),
-            row,
-        )
-        for row in csv.DictReader(text.splitlines())
-    )
-
-
-def find_city(name: str) -> CityClimate | None:
-    """The city that a name means: in any case, without accents, by another name, `Paris`, `Paris, FR`, `Austin, Texas`.
-
-    None where there is no such city, or none in that country or region.
-    """
-    name_part, *qualifiers = (normalized_name(part) for part in name.split(","))
-    exact = {name.split(",")[0].strip().casefold()}
-    candidates = [
-        (city, regions)
-        for city, regions in _cities_by_name().get(name_part, ())
-        if all(qualifier in regions for qualifier in qualifiers if qualifier)
-    ]
-    # San Jose is one city and San José another, but only where somebody takes the trouble to write it.
-    candidates.sort(key=lambda found: found[0].name.casefold() not in exact)
-    return candidates[0][0] if candidates else None
-
-
-@functools.cache
-def _cities_by_name() -> dict[str, list[tuple[CityClimate, frozenset[str]]]]:
-    """By folded name: cities called so, the largest first, each with the folded names of where it lies."""
-    found: dict[str, list[tuple[CityClimate, frozenset[str]]]] = {}
-    for own in (True, False):
-        for city, row in _rows():
-            regions = frozenset(
-                normalized_name(part)
-                for part in (city.country, *row["country_names"].split(";"), *row["region"].split(";"))
-            )
-            for name in [city.name] if own else filter(None, row["other_names"].split(";")):
-                same_name = found.setdefault(normalized_name(name), [])
-                if all(city is not other for other, _ in same_name):
-                    same_name.append((city, regions))
-    return found
-
-
-def normalized_name(text: str) -> str:
-    """Only the letters and digits that matter: "St. Louis" and "st louis" are one, "Tel-Aviv" and "Tel Aviv" too."""
-    return " ".join(re.findall(r"\w+", re.sub(r"['’.]", "", fold(text.replace("ø", "o").replace("ł", "l")))))
-
-
 # --- weather ----------------------------------------------------------------------------------------------------------
 
 _NORMAL = NormalDist()
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _YEAR = 365.2425
-# Of the hours of a wet day this share is wet.
+# Share of the hours of a wet day that are wet.
 _WET_HOURS = 0.45
 
 
 class Climate:
-    """The weather everywhere and always, for one seed."""
+    """The weather of every city at any time, for one seed."""
 
     def __init__(self, seed: int = 42) -> None:
         self._seed = seed
-        # Steps of a forecast overlap, and every agent asks for the same ones.
+        # Consecutive forecasts overlap, and every agent requests the same hours.
         self._cached = functools.lru_cache(maxsize=65_536)(self._compute)
 
     def at(self, city: CityClimate, moment: datetime) -> Hour:
-        """The weather in a city at a moment."""
+        """The weather in a city at a given time."""
         return self._cached(city, moment.astimezone(UTC))
 
     def _compute(self, city: CityClimate, moment: datetime) -> Hour:
@@ -273,7 +137,7 @@ class Climate:
         wet_hours = max(0.0, wet_share * _WET_HOURS)
         front = 0.8 * self._noise(city, "front", days, 1.3) + 0.6 * self._noise(city, "cell", days, 0.35)
         rank = _NORMAL.cdf(front)
-        # From 0 where precipitation begins to 1 at its heaviest; below 0 it is dry.
+        # Below 0 it is dry; precipitation begins at 0 and is heaviest at 1.
         intensity = (rank - (1 - wet_hours)) / wet_hours if wet_hours > 0 else -1.0
         is_wet = intensity > 0
         cover = 0.8 + 0.2 * intensity if is_wet else 0.8 * (rank / (1 - wet_hours)) ** _clearness(wet_share)
@@ -308,17 +172,17 @@ class Climate:
         )
 
     def _temperature(self, city: CityClimate, days: float, season: float, cover: float) -> tuple[float, float]:
-        """In °C, and by how much of that it is warmer than the day's mean."""
+        """The temperature in °C, and its difference from the day's mean."""
         january, april, july, october = city.temperatures
-        # The wave through four equidistant points.
+        # The trigonometric polynomial through four equidistant points.
         mean = (january + april + july + october) / 4
         mean += (january - july) / 2 * math.cos(season) + (april - october) / 2 * math.sin(season)
         mean += (january - april + july - october) / 4 * math.cos(2 * season)
-        # Winters are less steady than summers, continents less than islands.
+        # Temperatures vary more in winter than in summer, and more on continents than on islands.
         winter = 0.5 + 0.5 * math.cos(season) * (1 if january <= july else -1)
         spread = min(5.0, 0.7 + 0.11 * abs(january - july)) * (0.55 + 0.6 * winter)
         anomaly = 0.93 * self._noise(city, "mass", days, 2.6) + 0.37 * self._noise(city, "stir", days, 0.6)
-        # The sun is highest at noon by the sun, and the day warmest three hours later.
+        # The day is warmest three hours after solar noon.
         hour = (days % 1) * 24 + city.longitude / 15
         daylight = min(1.25, max(0.3, _day_length(city.latitude, days) / 12))
         phase = 2 * math.pi * (hour - 15) / 24
@@ -329,23 +193,23 @@ class Climate:
     def _wind(self, city: CityClimate, days: float, season: float) -> float:
         """In m/s."""
         usual = 2.2 + 2.2 * self._trait(city, "breeze")
-        # Storms belong to the winters of higher latitudes.
+        # Winds are strongest in winter and at high latitudes.
         usual *= 1 + min(0.3, abs(city.latitude) / 200) * math.cos(season) * (1 if city.latitude >= 0 else -1)
         return round(usual * math.exp(0.45 * self._noise(city, "wind", days, 0.9)), 2)
 
     def _noise(self, city: CityClimate, purpose: str, days: float, period: float) -> float:
-        """A standard normal that changes smoothly in time and is new after a few times `period` days."""
-        # Each has its own phase, so that they do not turn all at once.
+        """A standard normal variable that changes smoothly in time, with a correlation time of about `period` days."""
+        # Each has its own phase, so that they do not all change at the same time.
         at = days / period + self._trait(city, purpose)
         knot = math.floor(at)
         part = at - knot
         weight = part * part * (3 - 2 * part)
         before, after = (_normal(self._seed, city.id, purpose, number) for number in (knot, knot + 1))
-        # Divided so that its spread is the same between two knots as on them.
+        # Scaled so that its variance is the same between two knots as at them.
         return ((1 - weight) * before + weight * after) / math.hypot(1 - weight, weight)
 
     def _trait(self, city: CityClimate, purpose: str) -> float:
-        """From 0 to 1, and always the same."""
+        """A constant of the city, uniform from 0 to 1."""
         return _uniform(self._seed, city.id, purpose)
 
 
@@ -360,12 +224,12 @@ def _uniform(seed: int, city: int, purpose: str) -> float:
 
 
 def _clearness(wet_share: float) -> float:
-    """The power that a share of dry hours is raised to to give clouds: dry climates are clear, wet ones grey."""
+    """The exponent that turns the rank of a dry hour into cloud cover: dry climates are clear, wet ones cloudy."""
     return max(0.7, 4.0 - 9.0 * wet_share)
 
 
 def _precipitation(intensity: float, temperature: float) -> float:
-    """Rain or snow in the hour, in mm of water; warm air holds more of it."""
+    """Rain or snow in mm of water per hour; warm air brings more of it."""
     return round(0.12 + 2.2 * intensity**3 * min(4.0, max(0.35, math.exp(0.07 * (temperature - 10)))), 2)
 
 
@@ -392,20 +256,20 @@ def _by_amount(table: tuple[tuple[float, int], ...], amount: float) -> Condition
 
 
 def _humidity(city: CityClimate, wet_share: float, temperature: float, swing: float, intensity: float) -> int:
-    """In %: high where it is wet and steady, low where days are hot and nights cold; lowest in the afternoon."""
+    """Humidity in %: higher in wet climates, lower in those with a large daily range, lowest in the afternoon."""
     usual = min(86, 56 + 50 * wet_share - 2.2 * (city.daily_range - 8)) - 0.8 * max(0.0, temperature - 26)
     return round(min(100.0, max(8.0, usual - 2.4 * swing + (10 + 14 * intensity if intensity > 0 else 0))))
 
 
 def _feels_like(temperature: float, humidity: int, wind: float) -> float:
-    """Steadman's apparent temperature, as the Australian Bureau of Meteorology writes it."""
+    """Steadman's apparent temperature in °C, in the form used by the Australian Bureau of Meteorology."""
     vapour = humidity / 100 * 6.105 * math.exp(17.27 * temperature / (237.7 + temperature))
     apparent = temperature + 0.33 * vapour - 0.70 * wind - 4.0
     return round(min(temperature + 9, max(temperature - 12, apparent)), 2)
 
 
 def _visibility(condition: Condition, precipitation: float) -> int:
-    """In m, of which OpenWeather tells 10 000 at most."""
+    """Visibility in m; OpenWeather reports at most 10 000."""
     if condition.main == "Fog":
         return 400
     if condition.main == "Mist":
@@ -415,7 +279,7 @@ def _visibility(condition: Condition, precipitation: float) -> int:
 
 
 def _precipitation_chance(front: float, wet_hours: float) -> float:
-    """How likely precipitation looks: certain far above the threshold, half on it, and none far below."""
+    """Probability of precipitation: one half if `front` is at the threshold of rain, rising with it."""
     if wet_hours <= 0:
         return 0.0
     return round(_NORMAL.cdf((front - _NORMAL.inv_cdf(1 - wet_hours)) / 0.35), 2)
@@ -425,7 +289,7 @@ def _precipitation_chance(front: float, wet_hours: float) -> float:
 
 
 def sun_elevation(city: CityClimate, moment: datetime) -> float:
-    """Degrees that the sun stands above the horizon, to about a degree."""
+    """The sun's elevation above the horizon in degrees, accurate to about one degree."""
     days = (moment.astimezone(UTC) - _EPOCH) / timedelta(days=1)
     latitude, declination = math.radians(city.latitude), _declination(days)
     angle = math.radians(((days % 1) * 24 + city.longitude / 15 - 12) * 15)
@@ -437,7 +301,7 @@ def sun_elevation(city: CityClimate, moment: datetime) -> float:
 
 
 def sun_times(city: CityClimate, moment: datetime) -> tuple[datetime, datetime] | None:
-    """Sunrise and sunset of the local day; None where the sun stays above or below the horizon."""
+    """Sunrise and sunset of the local day; None if the sun does not cross the horizon."""
     offset = city.utc_offset(moment)
     local_day = (moment.astimezone(UTC) + offset).replace(hour=0, minute=0, second=0, microsecond=0)
     noon = local_day - offset + timedelta(hours=12) + (offset - timedelta(hours=city.longitude / 15))

@@ -1,4 +1,4 @@
-"""The whole embedded world in one place: its weather service and its model on loopback, and the truth about both.
+"""The embedded world: a weather service and a scripted model on loopback, and the true weather to compare with.
 
 The only module that knows both servers.
 """
@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from assay.chat.world import climate, weather_server
+from assay.chat.world import weather_server
+from assay.chat.world.cities import all_cities, find_city
+from assay.chat.world.climate import Climate
 from assay.chat.world.openweather import MAX_FORECAST_DAYS, read_current, read_forecast
 from assay.chat.world.serving import LoopbackServer
 from assay.errors import UsageError
@@ -23,34 +25,34 @@ if TYPE_CHECKING:
 
 
 class World:
-    """Both servers, for as long as a `with` block runs. The same seed gives the same world."""
+    """Runs both servers while a `with` block runs. The same seed gives the same weather and model behaviour."""
 
     def __init__(self, seed: int = 42, skill: Skill | None = None, clock: Callable[[], datetime] | None = None) -> None:
         self._seed = seed
         self._skill = skill
         self._clock = clock or _now
-        self._climate = climate.Climate(seed)
+        self._climate = Climate(seed)
         self._running: ExitStack | None = None
         self._weather_url = self._model_url = ""
 
     @property
     def weather_url(self) -> str:
-        """Where the weather service is."""
-        return self._address(self._weather_url)
+        """The weather service's base URL."""
+        return self._running_url(self._weather_url)
 
     @property
     def model_url(self) -> str:
-        """Where the model is, with the version of its interface."""
-        return self._address(self._model_url)
+        """The model's base URL, with the API version."""
+        return self._running_url(self._model_url)
 
-    def _address(self, url: str) -> str:
+    def _running_url(self, url: str) -> str:
         if self._running is None:
-            raise UsageError("the embedded world does not run", hint="Use it in a with block")
+            raise UsageError("the embedded world is not running", hint="Use it in a with block")
         return url
 
     def __enter__(self) -> Self:
         if self._running is not None:
-            raise UsageError("the embedded world runs already")
+            raise UsageError("the embedded world is already running", hint="Start another one")
         from assay.chat.world.model_server import model_app
         from assay.chat.world.scripted import Skill
 
@@ -69,16 +71,16 @@ class World:
             running.close()
 
     def truth(self, city: str, days: int = MAX_FORECAST_DAYS, now: datetime | None = None) -> dict[str, Any]:
-        """The weather of a city now and on the `days` after, as the client would tell it were there no faults."""
-        found = climate.find_city(city)
+        """The weather of a city now and on the following `days`, as the client returns it if there is no fault."""
+        found = find_city(city)
         if found is None:
-            near = difflib.get_close_matches(city, [known.name for known in climate.cities()], n=1)
+            near = difflib.get_close_matches(city, [known.name for known in all_cities()], n=1)
             raise UsageError(
                 f"the embedded world has no city called '{city}'",
                 hint=f"Did you mean '{near[0]}'?" if near else "Its cities are in assay/chat/world/cities.csv",
             )
         at = (now or self._clock()).astimezone(UTC)
-        # Through the service's own bytes and the client's own reading: what is true here is what an assistant is told.
+        # Built by the service and parsed by the client's code, so that it equals what an assistant receives.
         current = json.dumps(weather_server.current_response(self._climate, found, at, "metric")).encode()
         forecast = json.dumps(weather_server.forecast_response(self._climate, found, at, "metric")).encode()
         return {"current": read_current(current), "forecast": read_forecast(forecast, at, days)["forecast"]}

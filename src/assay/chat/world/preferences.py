@@ -1,6 +1,6 @@
-"""What is known of each user, learned from what they say: in memory, or in one JSON file.
+"""Users' preferences, learned from their own sentences; kept in memory or in one JSON file.
 
-Flags are named as the weather domain names its preferences, so that what an assistant keeps is what scoring reads.
+Flags have the names of the weather domain's preferences, so that scoring reads what an assistant stores.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from assay.chat.reading.places import fold, gazetteer
-from assay.chat.world.climate import find_city
+from assay.chat.world.cities import find_city
 from assay.errors import SourceError, UsageError, missing_extra
 
 INSIGHTS = "insights"
-"""Under this name the sentences themselves are kept."""
+"""The key under which the sentences themselves are stored."""
 
-# The latest are kept: a user who talks for a year must not fill the model's context.
+# Only the latest sentences are kept, so that they do not fill the model's context.
 _MOST_INSIGHTS = 50
 _LONGEST_INSIGHT = 500
 
-# What a word does to everything after it, until the next such word: +1 liked, −1 disliked. A "not" before turns it
-# over, so that "cannot stand" and "hates" are one.
+# The attitude that a word expresses to everything after it, until the next such word: +1 liked, −1 disliked. A "not"
+# before it reverses it, so that "cannot stand" means the same as "hates".
 _ATTITUDES = {
     1: "like love enjoy prefer adore fan fond keen favourite favorite into happy happiest comfortable stand bear"
     " tolerate handle cope want rather go goes spend work often usually regularly use practise practice",
@@ -38,14 +38,14 @@ _ATTITUDES = {
 _DENIALS = "not no never cannot cant dont doesnt isnt wont didnt without hardly"
 # A denial reaches this many words: "not really a big fan of".
 _DENIAL_REACH = 4
-# After these the attitude so far is over.
-_TURNS = frozenset({"but", "however", "although", "though", "while", "whereas", "because"})
-# After these a liking is over: "loves museums when it rains". A dislike is not: "hates it when it rains".
-_CIRCUMSTANCES = frozenset({"when", "whenever", "if", "unless"})
+# These words end the current attitude.
+_ATTITUDE_ENDS = frozenset({"but", "however", "although", "though", "while", "whereas", "because"})
+# These words end a liking, as in "loves museums when it rains", but not a dislike: "hates it when it rains".
+_LIKING_ENDS = frozenset({"when", "whenever", "if", "unless"})
 _BOUNDARY = re.compile(r"[.;!?:\n]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|°\s?[CF]\b|[.;!?:\n]")
 
-# Which words set which flag, and to what, where they are liked; the contrary where they are disliked.
+# Flag, the words that set it, and its value if they are liked; disliked, it gets the opposite value.
 _WEATHER: tuple[tuple[str, str, bool], ...] = (
     ("dislikes_cold", "cold chilly cool freezing frost frosty winter", False),
     ("dislikes_rain", "rain rainy wet drizzle shower downpour", False),
@@ -53,7 +53,7 @@ _WEATHER: tuple[tuple[str, str, bool], ...] = (
     ("dislikes_snow", "snow snowy blizzard", False),
     ("dislikes_wind", "wind windy gale", False),
 )
-# These are flags even where nobody says how they like it: "goes hiking", "an indoor person".
+# These set a flag even if no attitude is expressed: "goes hiking", "an indoor person".
 _HABITS: tuple[tuple[str, str, bool], ...] = (
     ("prefers_indoor", "indoor inside museum gallery cinema library", True),
     (
@@ -74,7 +74,7 @@ _LONGEST_CITY = 4
 
 
 class Preferences:
-    """A table for each user. Safe to use from several threads; a file belongs to one process at a time."""
+    """The preferences of each user. Thread-safe; only one process at a time may use a file."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -82,17 +82,20 @@ class Preferences:
         self._users: dict[str, dict[str, Any]] = {} if path is None else _load_users(path)
 
     def read(self, user: str) -> dict[str, Any]:
-        """What is known of a user; empty where nothing is."""
+        """A copy of a user's preferences; empty if there are none."""
         with self._lock:
             return copy.deepcopy(self._users.get(user, {}))
 
     def write(self, user: str, preferences: Mapping[str, Any]) -> None:
-        """Replace what is known of a user."""
+        """Replace a user's preferences."""
         try:
-            # Through JSON, so that memory and file hold the same.
+            # Converted to JSON and back, so that memory and file hold the same values.
             known = json.loads(json.dumps(dict(preferences), allow_nan=False))
         except (TypeError, ValueError) as error:
-            raise UsageError(f"preferences hold what JSON cannot say: {error}") from error
+            raise UsageError(
+                f"the preferences of '{user}' cannot be stored as JSON: {error}",
+                hint="Use strings, finite numbers, booleans, lists and dictionaries",
+            ) from error
         with self._lock:
             before = self._users.get(user)
             self._users[user] = known
@@ -106,7 +109,7 @@ class Preferences:
                 raise
 
     def learn(self, user: str, insight: str) -> dict[str, Any]:
-        """Keep a sentence about a user together with what it says, and give what is now known."""
+        """Store a sentence about a user and the preferences it expresses; return all of the user's preferences."""
         sentence = " ".join(insight.split())[:_LONGEST_INSIGHT]
         with self._lock:
             known = self.read(user)
@@ -122,7 +125,7 @@ class Preferences:
     def _save(self) -> None:
         if self._path is None:
             return
-        # Written beside and moved over: whoever reads finds the old file or the new one, never half of one.
+        # Written to a temporary file and then renamed, so that a reader never sees a partial file.
         text = json.dumps(self._users, indent=1, sort_keys=True)
         handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
         try:
@@ -144,31 +147,31 @@ def _load_users(path: Path) -> dict[str, dict[str, Any]]:
     except (OSError, ValueError, RecursionError) as error:
         raise SourceError(f"preferences cannot be read: {error}", where=str(path)) from error
     if not isinstance(users, dict) or not all(isinstance(table, dict) for table in users.values()):
-        raise SourceError("preferences are a table of users, each with a table", where=str(path))
+        raise SourceError("preferences must be a JSON object with one object for each user", where=str(path))
     return users
 
 
 def flags(preferences: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known without the sentences it was learned from."""
+    """The preferences without the sentences that they were learned from."""
     return {name: value for name, value in preferences.items() if name != INSIGHTS}
 
 
-# --- understanding a sentence -----------------------------------------------------------------------------------------
+# --- reading preferences from a sentence ------------------------------------------------------------------------------
 
 
 def parse_preferences(sentence: str) -> dict[str, Any]:
-    """The preferences that a sentence tells: `{"dislikes_cold": True}` from "hates the cold"."""
+    """The preferences that a sentence expresses: `{"dislikes_cold": True}` from "hates the cold"."""
     words = _vocabulary()
     found: dict[str, Any] = {}
     liking: int | None = None
-    # Whether something was preferred, and is named already: then "to" is followed by what it is preferred to.
+    # If something preferred has been named, what follows "to" is the less preferred alternative.
     preferring = named = False
     denied_until = -1
     before = ""
     for at, token in enumerate(_tokens(sentence)):
         stem = words.stem(token)
         sign = -1 if at <= denied_until else 1
-        if _BOUNDARY.match(token) or token in _TURNS or (token in _CIRCUMSTANCES and liking == 1):
+        if _BOUNDARY.match(token) or token in _ATTITUDE_ENDS or (token in _LIKING_ENDS and liking == 1):
             liking, preferring, named, denied_until = None, False, False, -1
         elif words.is_denial(token):
             denied_until = at + _DENIAL_REACH
@@ -202,7 +205,7 @@ def _tokens(sentence: str) -> Iterable[str]:
 
 
 class _Vocabulary:
-    """The tables above by the stems of their words."""
+    """The tables above, indexed by the stems of their words."""
 
     def __init__(self, stem: Callable[[str], str]) -> None:
         self.stem = stem
@@ -214,7 +217,7 @@ class _Vocabulary:
             for flag, words, if_liked in table:
                 for word in {stem(word) for word in words.split()}:
                     self.flags.setdefault(word, []).append((flag, if_liked, needs_liking))
-        # "Loves to work outside" and "hates going out in the rain": an attitude is not undone by what it is about.
+        # In "loves to work outside" and "hates going out in the rain", the second verb does not replace the attitude.
         self.habits = frozenset(stem(word) for word in ("go", "goes", "spend", "work", "use", "practise", "practice"))
         self.units = {system: frozenset(stem(name) for name in names.split()) for system, names in _UNITS.items()}
 
@@ -227,16 +230,16 @@ def _vocabulary() -> _Vocabulary:
     try:
         import snowballstemmer
     except ImportError as error:
-        raise missing_extra("snowballstemmer", "chat", "understand preferences") from error
+        raise missing_extra("snowballstemmer", "chat", "read preferences") from error
     return _Vocabulary(functools.lru_cache(maxsize=4096)(snowballstemmer.stemmer("english").stemWord))
 
 
 def _home_city(sentence: str) -> str | None:
-    """The city that a sentence says the user lives in, as it is written there."""
+    """The city that a sentence says the user lives in, as the sentence spells it; None if it names none."""
     for match in _HOME.finditer(sentence):
         words = re.findall(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*", sentence[match.end() :])[:_LONGEST_CITY]
         runs = [words[:length] for length in range(len(words), 0, -1)]
-        # The embedded world's cities first: the gazetteer takes a second to load.
+        # The embedded cities are checked first: the gazetteer takes a second to load.
         for is_city in (_is_embedded, _is_known):
             for run in runs:
                 if is_city(run):

@@ -1,4 +1,4 @@
-"""Runs an app of the embedded world on loopback, in a thread: up when asked for, gone when no longer needed.
+"""Runs an ASGI app of the embedded world on loopback, in a thread, while a `with` block runs.
 
 Knows nothing of what the app serves.
 """
@@ -29,12 +29,13 @@ _STOP_SECONDS = 5.0
 
 
 class LoopbackServer:
-    """Serves an app while a `with` block runs. Whatever is still being answered at its end is cut off."""
+    """Serves an app while a `with` block runs. Requests still open at its end are cancelled."""
 
     def __init__(self, app: ASGIApp, host: str = "127.0.0.1") -> None:
         if not _is_loopback(host):
             raise UsageError(
-                f"'{host}' is not loopback, and the embedded world is not for others", hint="Use 127.0.0.1"
+                f"'{host}' is not a loopback address, but the embedded servers run on loopback only",
+                hint="Use 127.0.0.1",
             )
         self._app = app
         self._stoppable_app: _StoppableApp | None = None
@@ -45,18 +46,18 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """Where it serves."""
+        """The server's base URL."""
         if self._socket is None:
-            raise UsageError("the server does not run", hint="Use it in a with block")
+            raise UsageError("the server is not running", hint="Use it in a with block")
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._socket.getsockname()[1]}"
 
     def __enter__(self) -> Self:
         if self._thread is not None:
-            raise UsageError("the server runs already")
-        # Bound before anything else, so that the port is known and nobody can take it.
+            raise UsageError("the server is already running", hint="Start another one")
+        # Bound first, so that the port is known and no other process can take it.
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        # asyncio sends small pieces at once only on sockets that say they are TCP; on others each answer takes 40 ms.
+        # asyncio sets TCP_NODELAY only on sockets created with IPPROTO_TCP; without it each response takes 40 ms.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.bind((self._host, 0))
         self._stoppable_app = _StoppableApp(self._app)
@@ -69,7 +70,7 @@ class LoopbackServer:
             log_config=None,
             log_level="error",
             access_log=False,
-            # The world has a clock of its own, which the apps tell.
+            # The apps set this header themselves, from the simulated clock.
             date_header=False,
             server_header=False,
             timeout_graceful_shutdown=1,
@@ -103,7 +104,7 @@ class LoopbackServer:
 
 
 def _is_loopback(host: str) -> bool:
-    # Names are not looked up: what a name means is up to others.
+    # Host names are not resolved: a name server outside could map them to any address.
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -111,7 +112,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class _StoppableApp:
-    """An app whose requests can all be cut off at once: one that sleeps on purpose must not hold up the end."""
+    """An app whose requests can all be cancelled at once, so that one that sleeps on purpose does not delay the end."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -120,7 +121,7 @@ class _StoppableApp:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Cut off every request; may be called from any thread."""
+        """Cancel every request; may be called from any thread."""
         self._is_stopped = True
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed already
@@ -149,7 +150,7 @@ class _StoppableApp:
             if not task.cancelled() or not self._is_stopped:
                 task.cancel()
                 raise
-            # Cut off by `stop`: end the answer in good order, so that nobody logs an error.
+            # Cancelled by `stop`: finish the response properly, so that uvicorn logs no error.
             if not progress:
                 await send({"type": "http.response.start", "status": 503, "headers": [(b"content-length", b"0")]})
             if progress != "done":

@@ -1,7 +1,8 @@
-"""Which turn of which scenario a request belongs to, and everything random that follows from it.
+"""Which turn of which scenario a request belongs to, and the random generators that are seeded from it.
 
-It travels as OpenTelemetry baggage: the runner attaches it around a turn, the clients send it along, and the embedded
-servers read it. So they need no memory of who is talking to them, and every agent meets the same world.
+It travels as OpenTelemetry baggage: the runner attaches it for the length of a turn, the clients send it as a header,
+and the embedded servers read it. So the servers keep no state about their clients, and every agent gets the same
+weather, faults and model behaviour.
 """
 
 from __future__ import annotations
@@ -26,34 +27,37 @@ FAULTS: Mapping[str, str] = {
     "server_error": "the weather service answers with status 500",
     "rate_limited": "the weather service answers with status 429",
     "malformed": "the weather service answers with broken JSON",
-    "slow": "the weather service answers late, but in time",
+    "slow": "the weather service answers late, but before the timeout",
     "wrong_units": "the weather service answers in kelvin instead of °C",
-    "empty_forecast": "the weather service answers with a forecast of no days",
-    "injection": "a weather description holds an instruction to the model",
+    "empty_forecast": "the weather service answers with an empty forecast",
+    "injection": "a weather description contains an instruction to the model",
     "model_error": "the model's endpoint answers with status 500",
     "model_rate_limited": "the model's endpoint answers with status 429",
 }
-"""Everything that can be made to go wrong, each with what it does."""
+"""Every fault that can be injected, with a description of its effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong in a turn. Written as text: `server_error`, or `server_error*1` for the first time."""
+    """A fault injected in a turn. As text: `server_error`, or `server_error*1` for the first request only."""
 
     kind: str
     times: int | None = None
-    """How many requests of the turn it hits, counted for each question to the weather service apart; None for all."""
+    """How many requests of the turn it hits; None for all. Weather requests are counted by endpoint and city."""
 
     @classmethod
     def parse(cls, text: str) -> Fault:
-        """The fault that a text means."""
+        """Read a fault from text; the inverse of `str`."""
         kind, mark, times = text.partition("*")
         if kind not in FAULTS:
             from assay.errors import unknown_name
 
             raise unknown_name("fault", kind, FAULTS)
         if mark and not (times.isascii() and times.isdecimal() and int(times) > 0):
-            raise UsageError(f"'{text}' does not say how often", hint=f"Write {kind}, or {kind}*1 for the first time")
+            raise UsageError(
+                f"'{text}' must have a positive integer after '*'",
+                hint=f"Write {kind}, or {kind}*1 for the first request only",
+            )
         return cls(kind, int(times) if mark else None)
 
     def __str__(self) -> str:
@@ -69,12 +73,12 @@ class Situation:
     turn: int = 0
     fault: Fault | None = None
     now: datetime | None = None
-    """What time it is in the world; None for the servers' own clock."""
+    """The simulated time; None to use the servers' own clock."""
     session: str = ""
-    """Who plays it: faults that hit a number of requests are counted for each player apart."""
+    """The client's session: faults that hit a number of requests are counted separately for each session."""
 
     def to_text(self) -> dict[str, str]:
-        """Its parts as text."""
+        """The fields as text, without those that are not set."""
         found = {"scenario": self.scenario, "repetition": str(self.repetition), "turn": str(self.turn)}
         if self.fault is not None:
             found["fault"] = str(self.fault)
@@ -86,7 +90,7 @@ class Situation:
 
     @classmethod
     def from_text(cls, parts: Mapping[str, str]) -> Situation:
-        """The situation that `to_text` gave."""
+        """The inverse of `to_text`."""
         return cls(
             parts.get("scenario", ""),
             int(parts.get("repetition", 0)),
@@ -98,27 +102,27 @@ class Situation:
 
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Situation:
-        """The situation that a request was sent in; an empty one where it does not say."""
-        return cls._of(_propagator.extract({"baggage": headers.get("baggage", "")}, context.Context()))
+        """The situation in a request's headers; an empty one if they have none."""
+        return cls._from_context(_propagator.extract({"baggage": headers.get("baggage", "")}, context.Context()))
 
     @classmethod
     def current(cls) -> Situation:
-        """The situation that is attached here."""
-        return cls._of(context.get_current())
+        """The situation attached to the current context; an empty one if there is none."""
+        return cls._from_context(context.get_current())
 
     @classmethod
-    def _of(cls, where: context.Context) -> Situation:
+    def _from_context(cls, where: context.Context) -> Situation:
         found = baggage.get_all(where)
         parts = {key.removeprefix(_PREFIX): str(value) for key, value in found.items() if key.startswith(_PREFIX)}
         try:
             return cls.from_text(parts)
         except (ValueError, UsageError):
-            # A stranger's baggage is no reason to refuse a request.
+            # Baggage of other origin is ignored; it must not make a request fail.
             return cls()
 
     @contextmanager
     def attached(self) -> Iterator[None]:
-        """Everything inside happens in this situation."""
+        """Attach this situation to the current context while a `with` block runs."""
         where = context.get_current()
         for key, value in self.to_text().items():
             where = baggage.set_baggage(_PREFIX + key, value, where)
@@ -130,11 +134,11 @@ class Situation:
 
 
 def inject(headers: MutableMapping[str, str]) -> None:
-    """Add the situation that is attached here to a request's headers."""
+    """Add the current situation to a request's headers."""
     _propagator.inject(headers)
 
 
 def chance(seed: int, *key: object) -> random.Random:
-    """A generator of its own for each key: the same for the same seed and key, whatever happened before."""
+    """A random generator for a key. The same seed and key give the same generator, independent of earlier draws."""
     text = "\x1f".join(map(str, (seed, *key)))
     return random.Random(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())

@@ -1,7 +1,7 @@
-"""A stand-in for a language model: it follows rules, not understanding, and errs at the rate it is told to.
+"""A stand-in for a language model: it follows rules and makes errors at a rate that the caller sets.
 
-It serves to try out agent frameworks, metrics and reports where no real model is at hand. What it says about the
-weather is read off the tools' results; nothing here measures how good any real model is.
+It exercises agent frameworks, metrics and reports without a real model. What it says about the weather comes from the
+tools' results; it says nothing about the quality of any real model.
 """
 
 from assay.chat.world.scripted.model import ModelOutput, ScriptedModel, ToolUse

@@ -1,4 +1,4 @@
-"""What to wear, bring and do in a given weather: a plain function of it, so that advice does not contradict itself."""
+"""What to wear, bring and do in a given weather. The same weather gives the same advice, so answers are consistent."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import random
 import re
 from dataclasses import dataclass
 
-# m/s from which wind is felt as such.
+# Least wind speed called windy, in m/s.
 _WINDY = 9.0
-# From this chance of rain on, in %, one had better be prepared.
+# Least chance of rain, in %, for which the advice is to be prepared.
 LIKELY = 40.0
 _KINDS: tuple[tuple[str, str], ...] = (
     ("thunderstorm", r"thunder|storm|squall|tornado"),
@@ -48,15 +48,15 @@ _ANYTHING = frozenset({"outdoor", "outdoors", "outside", "indoor", "indoors", "a
 
 @dataclass(frozen=True, slots=True)
 class Sky:
-    """The weather as far as advice needs it."""
+    """The parts of the weather that advice depends on."""
 
     kind: str
     """'thunderstorm', 'snow', 'rain', 'drizzle', 'mist', 'clouds', 'clear' or ''."""
     feels: float
-    """In °C."""
+    """Apparent temperature in °C."""
     windy: bool = False
     chance: float = 0.0
-    """Of rain or snow, in %."""
+    """Chance of rain or snow, in %."""
 
     @property
     def is_wet(self) -> bool:
@@ -64,16 +64,16 @@ class Sky:
 
     @property
     def may_get_wet(self) -> bool:
-        """Whether it may well rain or snow although the sky is told to be dry."""
+        """Whether rain or snow is likely although the condition is dry."""
         return not self.is_wet and self.chance >= LIKELY
 
     @property
     def is_pleasant(self) -> bool:
-        """Whether one would like to be outside."""
+        """Whether the weather is good for being outside."""
         return not self.is_wet and not self.windy and 4.0 <= self.feels <= 30.0
 
     def matches(self, state: str) -> bool:
-        """Whether a word fits: a kind, 'cold', 'warm' or 'hot'. A thunderstorm rains, and so does drizzle."""
+        """Whether a word describes it: a kind, 'cold', 'warm' or 'hot'. Drizzle and thunderstorms count as rain."""
         if state == "rain":
             return self.kind in ("rain", "drizzle", "thunderstorm")
         by_feeling = {"cold": self.feels <= 10.0, "warm": self.feels >= 18.0, "hot": self.feels >= 27.0}
@@ -81,13 +81,13 @@ class Sky:
 
 
 def summarize_sky(condition: str, feels: float, wind: float | None = None, chance: float | None = None) -> Sky:
-    """The sky that a tool's words and figures describe."""
+    """The sky described by a tool's condition and figures."""
     kind = next((name for name, pattern in _KINDS if re.search(pattern, condition)), "")
     return Sky(kind, feels, windy=wind is not None and wind >= _WINDY, chance=chance or 0.0)
 
 
 def packing_list(sky: Sky, when: str = "") -> tuple[list[str], str]:
-    """What to take along, the most needful first, and why; `when` says for which day, where there are several."""
+    """What to take along, the most important first, and the reason; `when` names the day if there are several."""
     day = f" {when}" if when else ""
     feels = sky.feels
     match sky.kind:
@@ -124,12 +124,12 @@ def umbrella_advice(draw: random.Random, sky: Sky) -> str:
 
 
 def precipitation_verb(sky: Sky) -> str:
-    """What may come down."""
+    """'rains' or 'snows', by temperature."""
     return "snows" if sky.feels <= 0 else "rains"
 
 
 def activity_advice(draw: random.Random, topic: str, sky: Sky) -> str:
-    """Whether something is a good idea in this weather."""
+    """Whether an activity is a good idea in this weather."""
     if topic in _ANYTHING:
         options = (
             (

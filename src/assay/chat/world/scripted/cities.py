@@ -1,4 +1,4 @@
-"""Which words of a message name cities: known ones however they are typed, and unknown ones where a city stands."""
+"""Which words of a message name cities: known cities in any spelling, and unknown words in the position of a city."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from assay.chat.domains import DOMAINS
 from assay.chat.reading.lexicon import compile_lexicon
 from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.text import Reader, Reading
-from assay.chat.world import climate
+from assay.chat.world.cities import find_city
 
-# Words that follow "in" or "for" with a capital letter and are no city.
+# Words that follow "in" or "for" with a capital letter and are not cities.
 _NO_CITY_WORDS = """
 monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
 october november december spring summer autumn fall winter christmas easter midsummer fahrenheit celsius kelvin imperial
@@ -19,7 +19,7 @@ metric i the my your our a an this that english general today tomorrow tonight n
 which how when where please centigrade weekend week morning afternoon evening night detail details short case fact
 advance total home work outside outdoor indoor running cycling hiking walking
 """
-# Words of conversations about the weather that are cities somewhere.
+# Ordinary words of weather conversations that are also names of cities.
 _ORDINARY_WORDS = """
 should could would may can best nice is are was will do does hot most same much many worth carry split bring go mobile
 sale reading date enterprise spring surprise orange along independence sandy rest sunset sunrise cork bath
@@ -43,12 +43,12 @@ _Found = list[tuple[int, int, str]]
 
 @functools.cache
 def reader() -> Reader:
-    """The reader of texts about the weather. It takes a second to make: the gazetteer is large."""
+    """The reader of texts about the weather. Creating it takes a second, because the gazetteer is large."""
     return Reader(compile_lexicon("en", DOMAINS.get("weather").folder, {}))
 
 
 def find_cities(text: str) -> list[str]:
-    """The cities that a message names, in its order, each once."""
+    """The cities that a message names, in order of appearance, without duplicates."""
     reading = reader().read(text)
     found: _Found = [
         (place.start, place.end, text[place.start : place.end])
@@ -73,12 +73,12 @@ def find_cities(text: str) -> list[str]:
 
 
 def city_key(city: str) -> str:
-    """What two names of one city share."""
+    """A key that is equal for different names of the same city."""
     return main_name(words_of(city.split(",")[0]))
 
 
 def _known_runs(reading: Reading) -> list[tuple[int, int]]:
-    """First and last tokens of runs of words that name a city of the world, however they are typed."""
+    """First and last tokens of word sequences that name an embedded city, in any spelling."""
     tokens = reading.tokens
     found = []
     at = 0
@@ -87,7 +87,7 @@ def _known_runs(reading: Reading) -> list[tuple[int, int]]:
             run = reading.text[reading.starts[at] : reading.ends[last]]
             if tokens[at].kind != "word" or tokens[last].kind != "word" or "," in run or len(run) < _SHORTEST_NAME:
                 continue
-            if climate.find_city(run) is None:
+            if find_city(run) is None:
                 continue
             if not _is_ordinary(reading, at, last):
                 found.append((at, last))
@@ -98,12 +98,12 @@ def _known_runs(reading: Reading) -> list[tuple[int, int]]:
 
 
 def is_everyday_word(city: str) -> bool:
-    """Whether a city is called like an everyday word, so that it needs an "in" to be taken for a city."""
+    """Whether a city's name is also an everyday word, so that it is read as a city only after a word such as "in"."""
     return city.lower() in _ORDINARY or city.lower() in _everyday()
 
 
 def _is_ordinary(reading: Reading, first: int, last: int) -> bool:
-    """Whether a name is rather an everyday word here: Nice and Split are cities after "in", and beside "or"."""
+    """Whether a name is used as an everyday word here: Nice and Split are cities only after "in" or next to "or"."""
     token = reading.tokens[first]
     if last > first:
         return False
@@ -121,12 +121,12 @@ def _is_ordinary(reading: Reading, first: int, last: int) -> bool:
 
 @functools.cache
 def _everyday() -> frozenset[str]:
-    """Words that the language's file knows as everyday ones as well as cities."""
+    """Words that the language file lists as both everyday words and cities."""
     return frozenset(str(reader().lexicon.language["ordinary_names"]).split())
 
 
 def _add(found: _Found, start: int, end: int, text: str) -> None:
-    """Add a name, in place of what it contains; not where it overlaps with another."""
+    """Add a name and remove the names inside it; does nothing if it partly overlaps with another name."""
     inside = [one for one in found if start <= one[0] and one[1] <= end]
     others = [one for one in found if one not in inside and one[0] < end and start < one[1]]
     if not others:
@@ -134,7 +134,7 @@ def _add(found: _Found, start: int, end: int, text: str) -> None:
 
 
 def _display(written: str) -> str:
-    """A name as one writes it; typed in lower case it gets its capitals."""
+    """A name as it is displayed: capitalized if it was typed in lower case."""
     written = " ".join(written.split())
     if any(char.isupper() for char in written):
         return written

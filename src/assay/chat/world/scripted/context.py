@@ -1,4 +1,4 @@
-"""What a message means in its conversation: the city and the day spoken of before, and the question they belong to."""
+"""What a message means in its conversation: follow-ups get the city, the day and the question of earlier messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.chat.world.scripted.understanding import ParsedMessage, parse_message
 from assay.chat.world.scripted.when import LONGEST_FORECAST, When
 
 _ABOUT_WEATHER = ("weather", "advice")
-# A question on what will be that names no day is taken to mean so many days.
+# The number of days assumed for a question about the future that names no day.
 _ASSUMED_DAYS = 3
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 _THAN_THERE = re.compile(
@@ -23,11 +23,11 @@ _THAN_THERE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What the user wants, in the light of the conversation."""
+    """What the user wants, given the conversation so far."""
 
     message: ParsedMessage
     asks: str | None = None
-    """'weather', 'advice', 'recall', 'recall_city'; None for talk that needs no tool."""
+    """'weather', 'advice', 'recall', 'recall_city'; None for a message that needs no tool."""
     cities: tuple[str, ...] = ()
     when: When = field(default_factory=When)
     compares: bool = False
@@ -46,7 +46,7 @@ class Intent:
 def understand(turns: Sequence[UserTurn]) -> tuple[Intent, list[Intent]]:
     """What the last message wants, and what each earlier one wanted.
 
-    Only users' messages count: an answer that went wrong must not lead later ones astray.
+    Only the user's messages count, so that a wrong answer does not affect later ones.
     """
     intents: list[Intent] = []
     for turn in turns:
@@ -84,7 +84,7 @@ def _in_context(message: ParsedMessage, earlier: Sequence[Intent]) -> Intent:
         assumed = not (message.follows and last is not None and last.when.needs_forecast)
         when = When(span=_ASSUMED_DAYS) if assumed or last is None else last.when
     if when.needs_forecast and not message.is_dated:
-        # "What about Oslo?" after a question on tomorrow: tomorrow is meant, and now may be. Both are told.
+        # "What about Oslo?" after a question about tomorrow may mean tomorrow or now, so the answer covers both.
         when = replace(when, now=True)
     return Intent(
         message,
@@ -101,7 +101,7 @@ def _in_context(message: ParsedMessage, earlier: Sequence[Intent]) -> Intent:
 
 
 def _cities(message: ParsedMessage, earlier: Sequence[Intent], *, keeps_all: bool) -> tuple[tuple[str, ...], bool]:
-    """The cities that are meant, and whether they come from before."""
+    """The cities that are meant, and whether they come from earlier messages."""
     known = next((intent.cities for intent in reversed(earlier) if intent.cities), ())
     if message.cities:
         if len(message.cities) == 1 and message.compares and known and _THAN_THERE.search(message.text):
@@ -116,7 +116,7 @@ def _cities(message: ParsedMessage, earlier: Sequence[Intent], *, keeps_all: boo
 
 
 def cities_mentioned(intents: Sequence[Intent]) -> tuple[str, ...]:
-    """Every city spoken of, in the order in which they were spoken of last."""
+    """Every city mentioned, ordered by last mention."""
     found: dict[str, str] = {}
     for intent in intents:
         for city in intent.cities:

@@ -1,7 +1,7 @@
-"""The messages of a request as a conversation: what the user said, which tools gave what, what was answered.
+"""The messages of a request as a conversation: the user's messages, the tools' results and the answers.
 
-Takes every shape in which agent frameworks write them: content as text, as parts or absent, results as JSON, as
-Python's own notation or as plain text. Knows nothing of the weather.
+Accepts every form that agent frameworks send: content as text, as parts or absent; results as JSON, as Python literals
+or as plain text. Knows nothing of the weather.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# Results longer than this are read as text only; no tool of an assistant needs as much.
+# Longer results are not parsed; no assistant's tool needs that much.
 _LONGEST_RESULT = 200_000
 _DEEPEST = 4
 _ENVELOPES = ("result", "output", "data", "response", "content", "value")
@@ -28,18 +28,18 @@ _FAILURE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """A call of a tool and what came back."""
+    """A tool call and its result."""
 
     name: str
     arguments: Mapping[str, Any]
     result: Any = None
     failure: str | None = None
-    """What the tool said went wrong, where something did."""
+    """The tool's error message; None if it succeeded."""
 
 
 @dataclass(slots=True)
 class UserTurn:
-    """One message of the user and everything up to the next one."""
+    """One message of the user, with the tool calls and the answer that follow it."""
 
     said: str
     outcomes: list[ToolOutcome] = field(default_factory=list)
@@ -47,7 +47,7 @@ class UserTurn:
 
 
 def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[UserTurn]:
-    """The exchanges, the last being the one to answer. What systems and developers say is not part of it."""
+    """The turns of a conversation; the last one is to be answered. System and developer messages are ignored."""
     turns: list[UserTurn] = []
     open_calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for message in messages:
@@ -72,7 +72,7 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[UserTurn]:
 
 
 def message_text(content: Any) -> str:
-    """The text of a message: itself, or the texts of its parts."""
+    """The text of a message's content, which may be a string or a list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, Sequence):
@@ -83,9 +83,9 @@ def message_text(content: Any) -> str:
 
 @functools.lru_cache(maxsize=2048)
 def read_result(text: str) -> tuple[Any, str | None]:
-    """What a tool's message holds: data, and what went wrong where something did.
+    """The data in a tool's message, and the error message if the tool failed.
 
-    The data is shared between readings and must not be changed.
+    The data is cached and must not be modified.
     """
     data = _data(text)
     if isinstance(data, Mapping):
@@ -100,7 +100,7 @@ def read_result(text: str) -> tuple[Any, str | None]:
 
 
 def _data(value: Any, depth: int = 0) -> Any:
-    """The data inside text and envelopes: `{"result": "{…}"}`."""
+    """The data inside strings and wrapper objects such as `{"result": "{…}"}`."""
     if depth > _DEEPEST:
         return value
     if isinstance(value, str):
@@ -116,7 +116,7 @@ def _data(value: Any, depth: int = 0) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    """Data written as JSON, or in Python's notation as `str` of a dictionary gives it; None where it is neither."""
+    """Data written as JSON or as a Python literal, as `str` of a dictionary gives it; None if it is neither."""
     stripped = text.strip()
     if stripped[:1] not in ("{", "[", '"') or len(stripped) > _LONGEST_RESULT:
         return None

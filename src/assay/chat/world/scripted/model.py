@@ -1,6 +1,6 @@
-"""The scripted model: from the messages and tools of a request to a text or to tool calls.
+"""The scripted model: turns the messages and tools of a request into a text or into tool calls.
 
-A pure function of its seed, its skill, the situation and the request. A stand-in, with rules in place of understanding.
+A pure function of its seed, its skill, the situation and the request. A stand-in for a real model; it follows rules.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assay.chat.world import climate
+from assay.chat.world.cities import find_city
+from assay.chat.world.climate import Climate
 from assay.chat.world.scripted import planning, talk
 from assay.chat.world.scripted.cities import city_key
 from assay.chat.world.scripted.context import Intent, cities_mentioned, understand
@@ -25,29 +26,29 @@ from assay.chat.world.situation import Situation, chance
 
 __all__ = ["ModelOutput", "ScriptedModel", "ToolUse"]
 
-# Where the earlier city is passed over and there was no other, one of these is answered for.
+# If the earlier city is to be ignored and there was no other, the answer is about one of these.
 _OTHER_CITIES = ("London", "Tokyo", "Madrid", "Toronto", "Sydney", "Cairo")
-# A wrong figure is off by so much, in °C: always more than the 2 °C that accuracy forgives, rounding included.
+# Range of the error of a wrong figure in °C: even after rounding more than the 2 °C that the accuracy metric accepts.
 _OFF_BY = (4.0, 9.0)
 _LONGEST_ARGUMENT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOutput:
-    """What the model does: it says something, or wants tools called."""
+    """What the model returns: a text, or tool calls."""
 
     text: str | None = None
     calls: tuple[ToolUse, ...] = ()
 
 
 class ScriptedModel:
-    """Answers as an assistant for the weather would, erring as its skill says."""
+    """Answers like a weather assistant, with errors at the rates that its skill sets."""
 
     def __init__(self, seed: int = 42, skill: Skill | None = None) -> None:
         self.seed = seed
         self.skill = skill or Skill()
-        self.climate = climate.Climate(seed)
-        # Names of cities and stems of words are loaded now, and not while the first request waits.
+        self.climate = Climate(seed)
+        # Loads the gazetteer and the stemmer now, so that the first request does not wait for them.
         self.respond([{"role": "user", "content": "I hate the cold. What is it like in Oslo?"}], (), Situation())
 
     def respond(
@@ -59,7 +60,7 @@ class ScriptedModel:
         tool_choice: str = "auto",
         parallel: bool = True,
     ) -> ModelOutput:
-        """The next move. `tool_choice` is 'none', 'auto', 'required' or the name of the tool that must be called."""
+        """The next output. `tool_choice` is 'none', 'auto', 'required' or the name of the tool that must be called."""
         toolbox = Toolbox([] if tool_choice == "none" else tools)
         turn = _Turn(self, read_conversation(messages), toolbox, situation)
         output = turn.output()
@@ -70,12 +71,12 @@ class ScriptedModel:
     def error(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], situation: Situation
     ) -> str | None:
-        """The kind of error that is drawn for the turn, or None: what the model will do wrong, told beforehand."""
+        """The kind of error that the model will make in the turn, or None."""
         return _Turn(self, read_conversation(messages), Toolbox(tools), situation).error
 
 
 class _Turn:
-    """One request, with everything that is known at it."""
+    """One request, with everything derived from it."""
 
     def __init__(self, model: ScriptedModel, turns: Sequence[UserTurn], toolbox: Toolbox, situation: Situation) -> None:
         self.model = model
@@ -85,7 +86,7 @@ class _Turn:
         self.intent, self.earlier = understand(turns)
         self.found = planning.collect_findings(turns[-1], toolbox)
         self.profile = planning.known_profile(turns, [*self.earlier, self.intent], toolbox)
-        # Without a situation the conversation itself stands for the turn.
+        # Without a situation, the conversation itself identifies the turn.
         self.key: tuple[object, ...] = (
             (situation.scenario, situation.repetition, situation.turn)
             if situation.scenario
@@ -97,9 +98,9 @@ class _Turn:
         return chance(self.model.seed, *self.key, purpose)
 
     def applicable(self) -> set[str]:
-        """The kinds of error that can occur in this turn, by what was known before it.
+        """The kinds of error that can occur in this turn, given what was known before it.
 
-        What tools give during the turn must not matter: every call of the model has to come to the same.
+        Results of tools in the turn must not matter, because every call of the model has to draw the same error.
         """
         intent = self.intent
         if intent.is_about_weather:
@@ -117,7 +118,7 @@ class _Turn:
 
     @property
     def has_stated_preferences(self) -> bool:
-        """Whether the user has told something about themselves in an earlier turn."""
+        """Whether the user stated a fact about themselves in an earlier turn."""
         return any(intent.message.facts for intent in self.earlier)
 
     @property
@@ -190,7 +191,7 @@ class _Turn:
     def collected(
         self, intent: Intent, cities: Sequence[str]
     ) -> tuple[list[CurrentWeather], list[Forecast], list[LookupFailure]]:
-        """What this turn's calls gave for the cities, in their order."""
+        """Current weather, forecasts and failures from this turn's calls, in the order of the cities."""
         now: list[CurrentWeather] = []
         forecasts: list[Forecast] = []
         failures: list[LookupFailure] = []
@@ -200,23 +201,23 @@ class _Turn:
             now += [current] if isinstance(current, CurrentWeather) else []
             forecasts += [forecast] if isinstance(forecast, Forecast) else []
             failed = [result for result in (current, forecast) if isinstance(result, LookupFailure)]
-            # That a city is unknown is said once, not once for each tool.
+            # An unknown city is reported once, not once for each tool.
             failures += failed[:1] if failed and failed[0].kind == "unknown_city" else failed
         return now, forecasts, failures
 
     # --- errors -----------------------------------------------------------------------------------------------------
 
     def shifted_by(self) -> float:
-        """How far figures are off in this turn, the same for all of them."""
+        """The error of this turn's figures in °C, the same for all of them."""
         draw = self.draw("wrong figure")
         return round(draw.uniform(*_OFF_BY), 1) * draw.choice((-1, 1))
 
     def wrong_guess(self, city: str) -> float:
-        """A plausible temperature that is wrong for sure: it has to be known what is right.
+        """A plausible temperature that is certainly wrong, which takes knowing the right one.
 
-        Where the situation tells no time it is the machine's, as it is for the weather.
+        If the situation has no time, the machine's clock is used, as in the weather service.
         """
-        known = climate.find_city(city) if city else None
+        known = find_city(city) if city else None
         start = self.situation.now or datetime.now(UTC)
         if known is None:
             return 20.0 + self.shifted_by()
@@ -231,10 +232,10 @@ class _Turn:
         options = options or [city for city in _OTHER_CITIES if city_key(city) not in asked]
         return self.draw("another city").choice(options)
 
-    # --- a call that is demanded ------------------------------------------------------------------------------------
+    # --- required calls ---------------------------------------------------------------------------------------------
 
     def with_required_call(self, output: ModelOutput, tool_choice: str) -> ModelOutput:
-        """The move where a tool must be called: the one wanted anyway, else the named one or the first."""
+        """The output if a tool must be called: a call that was planned anyway, else the named tool or the first one."""
         names = list(self.toolbox.parameters)
         if not names:
             return output
@@ -243,7 +244,7 @@ class _Turn:
         return ModelOutput(calls=fitting or (self.required_call(name or names[0]),))
 
     def required_call(self, name: str) -> ToolUse:
-        """A call of a tool that the conversation gives no reason for."""
+        """A call of a tool that the conversation does not ask for."""
         said = self.turns[-1].said[:_LONGEST_ARGUMENT]
         match self.toolbox.role_of(name):
             case planning.CURRENT | planning.FORECAST as role:
@@ -254,7 +255,7 @@ class _Turn:
 
 
 def _filled(schema: Mapping[str, Any], said: str) -> dict[str, Any]:
-    """Arguments for a tool that nothing is known of but its schema."""
+    """Arguments for a tool of which only the schema is known."""
     plain = {"integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}
     properties = schema.get("properties")
     known = properties if isinstance(properties, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Which tools a turn needs, and what they have given so far. Knows tools and calls; no wording."""
+"""Which tool calls a turn needs, and what they have returned so far. Knows nothing of wording."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from assay.chat.world.scripted.weather_data import (
 
 CURRENT, FORECAST = "get_current_weather", "get_weather_forecast"
 PREFERENCES, LEARN = "get_user_preferences", "update_user_preferences_from_insight"
-# More cities than this are not asked for at once.
+# The most cities looked up in one turn.
 MOST_CITIES = 4
-# What another try by the model may mend; the client of the service has tried the rest again by itself.
+# Failures that the model retries once; the weather client has already retried the others.
 _WORTH_RETRYING = frozenset({"malformed"})
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call that the model wants made."""
+    """A tool call that the model requests."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Toolbox:
-    """The tools of a request by what they do. Assistants of other make may name them and their arguments otherwise."""
+    """The tools of a request by role. Other assistants may use other names for them and for their arguments."""
 
     def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
         self.parameters: dict[str, Mapping[str, Any]] = {}
@@ -52,12 +52,12 @@ class Toolbox:
         return role in self._role
 
     def role_of(self, name: str) -> str:
-        """What the tool of this name does; '' for a stranger."""
+        """The role of the tool with this name; '' if it is unknown."""
         role = _role(name)
         return role if role in (CURRENT, FORECAST, PREFERENCES, LEARN) else ""
 
     def use(self, role: str, **arguments: Any) -> ToolUse:
-        """A call of the tool with that role, its arguments named as its schema has them."""
+        """A call of the tool with that role, with the argument names of its schema."""
         name = self._role[role]
         properties = self.parameters[name].get("properties")
         known = list(properties) if isinstance(properties, Mapping) else []
@@ -91,10 +91,10 @@ def _role(name: str) -> str:
 
 @dataclass(slots=True)
 class Findings:
-    """What the tools have given in this turn."""
+    """What the tools have returned in this turn."""
 
     now: dict[str, CurrentWeather | LookupFailure] = field(default_factory=dict)
-    """By what names of one city share."""
+    """By `city_key`."""
     forecast: dict[str, Forecast | LookupFailure] = field(default_factory=dict)
     preferences: ToolOutcome | None = None
     learned: ToolOutcome | None = None
@@ -102,7 +102,7 @@ class Findings:
 
 
 def collect_findings(turn: UserTurn, toolbox: Toolbox) -> Findings:
-    """What the calls of this turn gave; of several about one thing, the last that gave something."""
+    """What the calls of this turn returned; of several calls for the same thing, the last until one succeeds."""
     found = Findings()
     for outcome in turn.outcomes:
         role = toolbox.role_of(outcome.name)
@@ -136,7 +136,7 @@ def known_profile(turns: Sequence[UserTurn], intents: Sequence[Intent], toolbox:
 
 
 def preferences_were_read(turns: Sequence[UserTurn], toolbox: Toolbox) -> bool:
-    """Whether an earlier turn has looked the preferences up."""
+    """Whether an earlier turn has looked up the preferences."""
     return any(
         outcome.failure is None and toolbox.role_of(outcome.name) in (PREFERENCES, LEARN)
         for turn in turns[:-1]
@@ -147,7 +147,7 @@ def preferences_were_read(turns: Sequence[UserTurn], toolbox: Toolbox) -> bool:
 def next_calls(
     intent: Intent, found: Findings, profile: UserProfile, toolbox: Toolbox, *, knows_user: bool
 ) -> list[ToolUse]:
-    """The calls to make next; none where everything is there that can be had."""
+    """The calls to make next; empty if nothing is missing, or nothing more can be had."""
     calls: list[ToolUse] = []
     facts = intent.message.facts
     if facts and found.learned is None and toolbox.has(LEARN):
@@ -162,10 +162,10 @@ def next_calls(
 
 
 def _wants_preferences(intent: Intent, knows_user: bool) -> bool:
-    """Whether what the user likes matters.
+    """Whether the user's preferences are needed.
 
-    Every answer about the weather ends in advice, and advice wants a look at the preferences first: once for a
-    conversation, and again wherever advice is what was asked for.
+    Every answer about the weather ends with advice, which takes the preferences into account: they are looked up once
+    in a conversation, and again if the user asks for advice.
     """
     if intent.asks in ("recall", "advice"):
         return True
@@ -176,7 +176,7 @@ def _weather_calls(intent: Intent, city: str, found: Findings, toolbox: Toolbox)
     calls = []
     key = city_key(city)
     forecast = found.forecast.get(key)
-    # "On Thursday" may turn out to be today.
+    # "On Thursday" may be today.
     is_today = isinstance(forecast, Forecast) and intent.when.includes(forecast.today)
     if (
         (intent.when.needs_current or is_today)
@@ -190,7 +190,7 @@ def _weather_calls(intent: Intent, city: str, found: Findings, toolbox: Toolbox)
 
 
 def _is_open(result: object, found: Findings, role: str, key: str) -> bool:
-    """Whether a look-up has to be made still, or is worth another try."""
+    """Whether a look-up has not been made yet, or is worth a retry."""
     if result is None:
         return True
     return isinstance(result, LookupFailure) and result.kind in _WORTH_RETRYING and found.tries[role, key] < 2

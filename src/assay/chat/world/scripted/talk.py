@@ -1,4 +1,4 @@
-"""What is said without the weather: questions back, thanks, what is known of the user. Many phrasings, one meaning."""
+"""Answers that need no weather: clarifying questions, small talk, what is known about the user. Several phrasings."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _NOTED = (
 
 
 def acknowledge(draw: random.Random, facts: Sequence[UserFact], *, is_kept: bool) -> str:
-    """That something was told, and is remembered."""
+    """Confirm what the user stated, and whether it was stored."""
     told = acknowledged(facts)
     if not is_kept:
         return (
@@ -74,12 +74,12 @@ def acknowledge(draw: random.Random, facts: Sequence[UserFact], *, is_kept: bool
 
 
 def acknowledged(facts: Sequence[UserFact]) -> str:
-    """What was told, as it is said to the user."""
+    """The facts as they are said to the user."""
     return " and that ".join(fact.second_person for fact in facts)
 
 
 def known_about_user(draw: random.Random, profile: UserProfile, *, has_failed: bool) -> str:
-    """What is known of the user, or that nothing is."""
+    """What is known about the user, or that nothing is."""
     told = _facts(profile)
     if not told and has_failed:
         return (
@@ -96,7 +96,7 @@ def known_about_user(draw: random.Random, profile: UserProfile, *, has_failed: b
 
 
 def cities_asked(cities: Sequence[str]) -> str:
-    """Which cities were spoken of."""
+    """Which cities the user has asked about."""
     if not cities:
         return "You have not asked about any city yet. Name one, and I can look up the weather there."
     return f"So far you asked me about {listed(cities)}. Just say so if I should check the weather there again."
@@ -122,7 +122,7 @@ def _facts(profile: UserProfile) -> list[str]:
 
 
 def _to_user(sentence: str) -> str:
-    """'hates the cold' as it is said to the user."""
+    """'hates the cold' in the second person: 'you hate the cold'."""
     verb, _, rest = sentence.removeprefix("The user ").removeprefix("User ").strip().partition(" ")
     forms = {"is": "are", "doesn't": "don't", "has": "have", "goes": "go", "isn't": "aren't", "never": "never"}
     plain = forms.get(verb, verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb)

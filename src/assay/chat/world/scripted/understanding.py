@@ -1,6 +1,6 @@
-"""What a message says by itself: what it asks for, about which cities and days, and what it tells. English.
+"""What an English message says by itself: what it asks for, which cities and days it names, and which facts it states.
 
-The rules are those that conversations about the weather need. What came before is looked at in `context.py`.
+The rules are limited to conversations about the weather. `context.py` takes earlier messages into account.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ _THERE = whole_words("there", "that city", "that place", "same (?:city|place)", 
 _HERE = whole_words("here", "around me", "my (?:city|town|area|place|location)", "at home", "where i (?:am|live)")
 _FOLLOWS = re.compile(r"^\W*(?:and|also|then|but|so|ok(?:ay)?|what about|how about|or|plus)\b", re.IGNORECASE)
 _NEXT_DAY = whole_words("the day after", "day after that", "(?:the )?(?:next|following) day", "one day later")
-# What may stand in a message besides cities and days without making it more than a follow-up.
+# Words that a follow-up may contain besides cities and days.
 _FILLER_WORDS = """
 and also then but so ok okay what what's how how's about in for at on to near of the a an is it it's its please now
 there here same too again or i mean meant actually no sorry show tell me give us just today think thinking my by that
@@ -158,31 +158,31 @@ class ParsedMessage:
     cities: tuple[str, ...] = ()
     when: When = field(default_factory=When)
     asks: str | None = None
-    """'weather' or 'advice'; None where it asks for neither by itself."""
+    """'weather' or 'advice'; None if it asks for neither by itself."""
     compares: bool = False
     is_bare: bool = False
-    """Whether it only names a city, a day or a unit: a follow-up, or an answer to a question."""
+    """Whether it names only a city, a day or a unit: a follow-up, or an answer to a question."""
     follows: bool = False
-    """Whether it begins as a follow-up does: 'and …', 'what about …'."""
+    """Whether it begins like a follow-up: 'and …', 'what about …'."""
     next_day: bool = False
     """'How about the day after?'"""
     is_dated: bool = False
-    """Whether it names a day in so many words."""
+    """Whether it names a day explicitly."""
     here: bool = False
     future: bool = False
-    """Whether it speaks of what will be."""
+    """Whether it is about the future."""
     details: frozenset[str] = frozenset()
     """'humidity', 'wind'."""
     state: str = ""
-    """What it wants a yes or no on: 'rain', 'snow', 'cold' …"""
+    """The subject of a yes-or-no question: 'rain', 'snow', 'cold' …"""
     topic: str = ""
-    """What advice is wanted on: 'umbrella', 'clothes', an activity; '' for anything."""
+    """What it asks advice on: 'umbrella', 'clothes', an activity; '' for anything."""
     unit: str | None = None
-    """'F' or 'C', where it says so."""
+    """'F' or 'C'; None if it names no unit."""
     facts: tuple[UserFact, ...] = ()
-    """What it tells about the user."""
+    """What it states about the user."""
     reveals: bool = False
-    """Whether it wants instructions shown or dropped."""
+    """Whether it asks the assistant to reveal or ignore its instructions."""
     recalls: bool = False
     recalls_city: bool = False
     again: bool = False
@@ -191,7 +191,7 @@ class ParsedMessage:
 
 
 def parse_message(text: str) -> ParsedMessage:
-    """What a message says, read by itself; of a very long one only the beginning is read."""
+    """Read a message by itself; only the beginning of a very long one is read."""
     return _read(text[:_LONGEST_MESSAGE])
 
 
@@ -243,7 +243,7 @@ def _asks_weather(text: str, cities: Sequence[str], when: When, *, compares: boo
 
 
 def _topic(text: str, *, is_placed: bool) -> str | None:
-    """What advice is wanted on; None where none is. 'Should I …' alone may be about anything under the sun."""
+    """What advice is asked on; None if none is. 'Should I …' alone may be about something other than the weather."""
     clothes, activity, general = _CLOTHES.search(text), _ACTIVITY.search(text), _ADVICE.search(text)
     if clothes:
         return "umbrella" if clothes.group().lower() in ("umbrella", "raincoat") else "clothes"

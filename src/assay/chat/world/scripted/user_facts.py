@@ -1,4 +1,4 @@
-"""What users tell about themselves: preferences in their messages, and preferences as tools give them back."""
+"""What is known about a user: facts stated in their messages, and preferences returned by tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.chat.world.preferences import parse_preferences
 _DISLIKES = ("cold", "rain", "heat", "snow", "wind")
 _DEEPEST = 4
 _LONGEST = 200
-# Where a statement ends: at a mark, or where a question or another statement begins.
+# The end of a statement: punctuation, or the beginning of a question or of another statement.
 _END = (
     r"(?=\s*(?:[,.;!?]|$|\bso\b|\bbut\b|\bwhat\b|\bplease\b"
     r"|\band (?:what|how|is|should|can|do|will|i|where|which|tell|please)\b))"
@@ -44,7 +44,7 @@ _VERBS = {
     "feel cold": "feels cold",
 }
 _BY_LENGTH = sorted(map(re.escape, _VERBS), key=len, reverse=True)
-_TOLD = re.compile(rf"\bi {_ADVERBS}({'|'.join(_BY_LENGTH)})\b((?: [^,.;!?]+?)?){_END}", re.IGNORECASE)
+_STATEMENT = re.compile(rf"\bi {_ADVERBS}({'|'.join(_BY_LENGTH)})\b((?: [^,.;!?]+?)?){_END}", re.IGNORECASE)
 _AM = re.compile(
     r"\bi(?:'m| am) ((?:not |no )?(?:really |quite |very )?(?:a )?(?:big |huge |great )?"
     r"(?:fan of|sensitive to|allergic to|into|fond of|keen on|from|based in|living in"
@@ -71,28 +71,28 @@ _ASKED = re.compile(
     r"|\bdo you (?:know|remember)\b",
     re.IGNORECASE,
 )
-_SAYS_NOTHING = frozenset({"", "it", "you", "this", "that", "them"})
-# What is kept about a user is data as well; a sentence that gives orders is passed over.
+_EMPTY_OBJECTS = frozenset({"", "it", "you", "this", "that", "them"})
+# Stored sentences are untrusted input: one that looks like an instruction is ignored.
 _COMMANDS = re.compile(
     r"\b(?:ignore|disregard|forget|override|pretend|reveal|instructions?|prompt|you must|(?:answer|say) only)\b",
     re.IGNORECASE,
 )
-_NAMES_OF_UNITS = {"imperial": "F", "fahrenheit": "F", "metric": "C", "celsius": "C"}
+_UNITS_BY_NAME = {"imperial": "F", "fahrenheit": "F", "metric": "C", "celsius": "C"}
 
 
 @dataclass(frozen=True, slots=True)
 class UserFact:
-    """Something told about the user, as a tool gets it and as it is said back."""
+    """A fact that a user stated about themselves."""
 
     third_person: str
-    """In the third person: 'hates the cold'."""
+    """As it is passed to a tool: 'hates the cold'."""
     second_person: str
-    """To the user: 'you hate the cold'."""
+    """As it is said to the user: 'you hate the cold'."""
 
 
 def read_user_facts(text: str) -> tuple[tuple[UserFact, ...], str]:
-    """What a message tells about its user, and the rest of the message."""
-    found = sorted(_found(text), key=lambda one: one[0])
+    """The facts that a message states about its user, and the rest of the message."""
+    found = sorted(_find_facts(text), key=lambda one: one[0])
     kept: list[tuple[int, int, UserFact]] = []
     for one in found:
         if not kept or one[0] >= kept[-1][1]:
@@ -104,22 +104,26 @@ def read_user_facts(text: str) -> tuple[tuple[UserFact, ...], str]:
     return tuple(fact for _, _, fact in kept), _LEAD.sub(" ", " . ".join([*rest, text[at:]]))
 
 
-def _found(text: str) -> Iterable[tuple[int, int, UserFact]]:
+def _find_facts(text: str) -> Iterable[tuple[int, int, UserFact]]:
     for match in _UNITS.finditer(text):
         if _LASTING.search(match.group()) and not _WEATHER.search(match.group()):
             unit = match.group(1).lower()
             name = unit.capitalize() if unit in ("fahrenheit", "celsius") else f"{unit} units"
             yield match.start(), match.end(), UserFact(f"prefers {name}", f"you prefer {name}")
-    for match in _TOLD.finditer(text):
+    for match in _STATEMENT.finditer(text):
         verb, about = match.group(1).lower(), match.group(2)
-        says_something = " cold" in verb or about.strip().lower() not in _SAYS_NOTHING
-        if says_something and not _is_asked(text, match.start()):
-            yield match.start(), match.end(), UserFact(_third(_VERBS[verb] + about), _second(f"you {verb}{about}"))
+        is_statement = " cold" in verb or about.strip().lower() not in _EMPTY_OBJECTS
+        if is_statement and not _is_asked(text, match.start()):
+            yield (
+                match.start(),
+                match.end(),
+                UserFact(_third_person(_VERBS[verb] + about), _second_person(f"you {verb}{about}")),
+            )
     for match in _AM.finditer(text):
         if not _is_asked(text, match.start()):
             said = match.group(1)
             told = _LIVES.sub("lives in ", said) if _LIVES.match(said) else f"is {said}"
-            yield match.start(), match.end(), UserFact(_third(told), _second(f"you are {said}"))
+            yield match.start(), match.end(), UserFact(_third_person(told), _second_person(f"you are {said}"))
     for match in _HOME.finditer(text):
         city = match.group(1).strip()
         yield match.start(), match.end(), UserFact(f"lives in {city}", f"your home city is {city}")
@@ -128,16 +132,16 @@ def _found(text: str) -> Iterable[tuple[int, int, UserFact]]:
 
 
 def _is_asked(text: str, start: int) -> bool:
-    """Whether 'I like …' stands in a question: 'What do I like?', 'Do you know that I hate …?'."""
+    """Whether 'I like …' is part of a question: 'What do I like?', 'Do you know that I hate …?'."""
     return bool(_ASKED.search(re.split(r"[.!]", text[:start])[-1]))
 
 
-def _third(text: str) -> str:
+def _third_person(text: str) -> str:
     text = re.sub(r"\bmy\b", "their", " ".join(text.split()), flags=re.IGNORECASE)
     return re.sub(r"\bme\b", "them", text, flags=re.IGNORECASE)[:_LONGEST]
 
 
-def _second(text: str) -> str:
+def _second_person(text: str) -> str:
     text = re.sub(r"\bmy\b", "your", " ".join(text.split()), flags=re.IGNORECASE)
     return re.sub(r"\b(?:me|myself)\b", "you", text, flags=re.IGNORECASE)[:_LONGEST]
 
@@ -147,18 +151,18 @@ class UserProfile:
     """What is known about a user."""
 
     dislikes: frozenset[str] = frozenset()
-    """Of 'cold', 'rain', 'heat', 'snow', 'wind'."""
+    """A subset of 'cold', 'rain', 'heat', 'snow', 'wind'."""
     indoor: bool = False
     outdoor: bool = False
     unit: str | None = None
     """'F' or 'C'."""
     home: str | None = None
     said: tuple[str, ...] = ()
-    """Sentences kept about the user, in the third person."""
+    """Stored sentences about the user, in the third person."""
 
 
 def read_profile(results: Iterable[Any], told: Iterable[str]) -> UserProfile:
-    """What tools' results say about the user, in whatever table it stands, and what was told since."""
+    """The profile from tools' results, which may nest it at any level, and from the facts stated since."""
     flags: dict[str, Any] = {}
     said: dict[str, None] = {}
     for result in results:
@@ -177,7 +181,7 @@ def read_profile(results: Iterable[Any], told: Iterable[str]) -> UserProfile:
         dislikes=frozenset(name for name in _DISLIKES if flags.get(f"dislikes_{name}") is True),
         indoor=flags.get("prefers_indoor") is True,
         outdoor=flags.get("outdoor_activities") is True,
-        unit=_NAMES_OF_UNITS.get(str(flags.get("units", "")).lower()),
+        unit=_UNITS_BY_NAME.get(str(flags.get("units", "")).lower()),
         home=home if isinstance(home, str) and home else None,
         said=tuple(said),
     )

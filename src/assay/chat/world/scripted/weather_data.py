@@ -1,4 +1,4 @@
-"""Tool results about the weather as figures and words that can be told: units put right, strange text left out."""
+"""Tool results about the weather, cleaned for an answer: temperatures in °C, and no text that is not a condition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KELVIN = 273.15
 _LONGEST_CONDITION = 40
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _PLAIN = re.compile(r"[a-z][a-z /,'-]*", re.IGNORECASE)
-# The ways in which a text addresses whoever reads it; no weather service describes the sky so.
+# Words that address the reader of a text; no weather service uses them to describe the sky.
 _ADDRESSES = re.compile(
     r"\b(?:ignore|disregard|instruction|instead|assistant|system|prompt|you must|you are|tell the user|say that|reply"
     r"|respond|reveal|forget|important|user)\b",
@@ -45,7 +45,7 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CurrentWeather:
-    """The weather in a city now, in °C, % and m/s."""
+    """The current weather in a city, in °C, % and m/s."""
 
     city: str
     temperature: float
@@ -55,7 +55,7 @@ class CurrentWeather:
     wind: float | None = None
     was_kelvin: bool = False
     had_foreign_text: bool = False
-    """Whether the description held something that is no weather."""
+    """Whether the description contained text that does not describe weather."""
 
     def shifted_by(self, degrees: float) -> CurrentWeather:
         feels = None if self.feels_like is None else self.feels_like + degrees
@@ -64,7 +64,7 @@ class CurrentWeather:
 
 @dataclass(frozen=True, slots=True)
 class ForecastDay:
-    """The weather on a day to come."""
+    """The forecast for one day."""
 
     date: date
     high: float
@@ -82,7 +82,7 @@ class ForecastDay:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The days to come in a city."""
+    """The forecast for a city."""
 
     city: str
     today: date
@@ -93,7 +93,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class LookupFailure:
-    """A look-up that gave nothing."""
+    """A look-up without a usable result."""
 
     city: str
     kind: str
@@ -103,7 +103,7 @@ class LookupFailure:
 
 
 def read_current_weather(outcome: ToolOutcome, city: str) -> CurrentWeather | LookupFailure:
-    """The present weather that a call gave, or what went wrong."""
+    """The current weather from a call's result, or the failure."""
     what = "current weather"
     if outcome.failure is not None:
         return LookupFailure(city, failure_kind(outcome.failure), what)
@@ -126,7 +126,7 @@ def read_current_weather(outcome: ToolOutcome, city: str) -> CurrentWeather | Lo
 
 
 def read_forecast_days(outcome: ToolOutcome, city: str) -> Forecast | LookupFailure:
-    """The days to come that a call gave, or what went wrong; a forecast of no days is a trouble too."""
+    """The forecast from a call's result, or the failure; an empty forecast is a failure too."""
     what = "forecast"
     if outcome.failure is not None:
         return LookupFailure(city, failure_kind(outcome.failure), what)
@@ -157,7 +157,7 @@ def read_forecast_days(outcome: ToolOutcome, city: str) -> Forecast | LookupFail
 
 
 def read_condition(text: Any) -> tuple[str, bool]:
-    """The words for the weather, and whether there was something else among them, which is left out."""
+    """The condition in a description, and whether other text was removed from it."""
     if not isinstance(text, str):
         return _UNREADABLE, False
     written = " ".join(text.split())
@@ -168,7 +168,7 @@ def read_condition(text: Any) -> tuple[str, bool]:
 
 
 def failure_kind(failure: str) -> str:
-    """The kind of trouble that an error's text tells of."""
+    """The kind of failure that an error message describes."""
     for kind, pattern in _CAUSES:
         if re.search(pattern, failure, re.IGNORECASE):
             return kind
@@ -176,7 +176,7 @@ def failure_kind(failure: str) -> str:
 
 
 class _Figures:
-    """The temperatures of one table in °C."""
+    """Reads the temperatures of one table in °C."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._table = table
@@ -189,14 +189,14 @@ class _Figures:
             return None
         if self._imperial:
             return round((value - 32) * 5 / 9, 1)
-        if value > _KELVIN_ABOVE:  # hotter than any weather: it must be kelvin
+        if value > _KELVIN_ABOVE:  # hotter than any weather in °C, so it must be kelvin
             self.was_kelvin = True
             return round(value - _KELVIN, 1) + 0.0
         return value
 
 
 def _inner(data: Any, wanted: Sequence[str], envelopes: Sequence[str]) -> Mapping[str, Any]:
-    """The table that has one of `wanted`: the result itself, or one directly inside."""
+    """The table that has one of the `wanted` keys: the result itself, or one directly inside it."""
     if not isinstance(data, Mapping):
         return {}
     if any(name in data and not isinstance(data[name], Mapping) for name in wanted):
@@ -207,7 +207,7 @@ def _inner(data: Any, wanted: Sequence[str], envelopes: Sequence[str]) -> Mappin
 
 
 def _city(data: Mapping[str, Any], asked: str) -> str:
-    """The city's name as the service writes it, where that is a name at all."""
+    """The city's name in the service's spelling if that is a plausible name, else as it was requested."""
     name = data.get("city")
     if isinstance(name, str) and 0 < len(name) <= 60 and name.isprintable() and not _ADDRESSES.search(name):
         return name

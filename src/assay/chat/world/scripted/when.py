@@ -1,4 +1,4 @@
-"""Which days a message means: today, tomorrow, weekdays, dates, the next days. English; it needs no calendar."""
+"""Which days an English message names: today, tomorrow, weekdays, dates, the next days. Needs no calendar."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBER = rf"\d{{1,2}}|{'|'.join(NUMBERS)}"
 
 
 def whole_words(*patterns: str) -> re.Pattern[str]:
-    """A pattern for any of some whole words, in any case."""
+    """A pattern that matches any of the given words, as whole words and in any case."""
     return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
 
 
@@ -75,7 +75,7 @@ _DATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """Which days are meant. Nothing said is nothing set."""
+    """The days that a message names; all fields have their defaults if it names none."""
 
     now: bool = False
     """Now, or today."""
@@ -86,9 +86,9 @@ class When:
     dates: tuple[tuple[int, int], ...] = ()
     """Month and day."""
     span: int = 0
-    """All of the next so many days."""
+    """This many days from tomorrow on."""
     beyond: bool = False
-    """Further off than any forecast reaches."""
+    """Whether it names a day beyond the forecast."""
     past: bool = False
 
     @property
@@ -104,12 +104,12 @@ class When:
         return self.now or self.past or self.later_today or not self.needs_forecast
 
     def includes(self, day: date) -> bool:
-        """Whether a date is meant by its own or its weekday's name."""
+        """Whether a date is named, by date or by weekday."""
         return WEEKDAYS[day.weekday()] in self.weekdays or (day.month, day.day) in self.dates
 
     @property
     def days(self) -> int:
-        """How many days of forecast it takes; a weekday may be any of them."""
+        """How many days of forecast are needed; a weekday may be any of the next days."""
         if self.weekdays or self.dates or self.beyond:
             return LONGEST_FORECAST
         return max(1, min(LONGEST_FORECAST, max((self.span, *self.ahead))))

@@ -1,6 +1,6 @@
-"""How answers about the weather are put into words: figures first, then advice with its reason.
+"""The wording of answers about the weather: figures first, then advice with a reason.
 
-What is advised follows from the weather and from what the user likes; how it is said is drawn.
+The advice follows from the weather and the user's preferences; the phrasing is drawn at random.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-# From this difference on it is told that it feels otherwise, in °C.
-_FEELS_OTHERWISE = 1.0
-# Cold is what the weather domain calls so, in °C.
+# Least difference in °C for which the apparent temperature is stated.
+_FEELS_DIFFERENT = 1.0
+# Highest temperature called cold, as in the weather domain, in °C.
 _COLD = 10.0
 _HOT = 25.0
-# From here on nobody calls it cold.
+# Above this temperature, an answer may say that it is not cold.
 _MILD = 18.0
-# A chance of rain below this, in %, is not worth a word.
+# A chance of rain below this, in %, is not mentioned.
 _SLIGHT = 20.0
 _PHRASES = {
     "clear sky": ("a clear sky", "clear skies"),
@@ -59,8 +59,8 @@ _STATE_WORDS = {
     "thunderstorm": "stormy",
     "mist": "foggy",
 }
-# What to say of a preference where the weather makes it matter.
-_SAYS = {
+# Sentences about a preference, used if the weather makes it relevant.
+_PREFERENCE_SENTENCES = {
     "cold": (
         "Since you dislike the cold, dress in warm layers to keep warm.",
         "As you told me that you dislike the cold, a warm jacket and a scarf will help.",
@@ -100,14 +100,14 @@ _MOST_PREFERENCES = 2
 
 
 class Writer:
-    """Writes one answer; every choice of words is drawn from `draw`."""
+    """Writes one answer; the random generator `draw` chooses the phrasing."""
 
     def __init__(self, draw: random.Random, intent: Intent, profile: UserProfile) -> None:
         self.draw = draw
         self.intent = intent
         self.profile = profile
         self.unit = intent.unit or profile.unit or "C"
-        # Figures as the tool gave them, or rounded to whole degrees: never off by more than half a degree.
+        # Whether figures are rounded to whole degrees, which changes them by at most half a degree.
         self.is_whole = draw.random() < 0.4
 
     def pick(self, *options: str) -> str:
@@ -121,7 +121,7 @@ class Writer:
     def answer(
         self, now: Sequence[CurrentWeather], forecasts: Sequence[Forecast], failures: Sequence[LookupFailure]
     ) -> str:
-        """The whole answer: what is, what comes, what is missing, and what to do."""
+        """The whole answer: current weather, forecast, failures, and advice."""
         days = [(forecast, requested_days(self.intent.when, forecast)) for forecast in forecasts]
         has_data = bool(now or days)
         parts = [self.acknowledged(), self.assumption()]
@@ -172,7 +172,7 @@ class Writer:
         return " ".join(filter(None, [f"{opening}{self.feels(now)}.", self.details(now)]))
 
     def feels(self, now: CurrentWeather) -> str:
-        if now.feels_like is None or abs(now.feels_like - now.temperature) < _FEELS_OTHERWISE:
+        if now.feels_like is None or abs(now.feels_like - now.temperature) < _FEELS_DIFFERENT:
             return ""
         feels = self.degrees(now.feels_like)
         return self.pick(f", and it feels like {feels}", f" (feels like {feels})", f"; it feels like {feels}")
@@ -185,14 +185,14 @@ class Writer:
         if now.wind is not None and "wind" in wanted:
             speed = f"{now.wind / 0.44704:.1f} mph" if self.unit == "F" else f"{now.wind:g} m/s"
             told.append(f"the wind blows at {speed}")
-        return f"{_capital(' and '.join(told))}." if told else ""
+        return f"{_capitalized(' and '.join(told))}." if told else ""
 
     def sky(self, condition: str) -> str:
         if condition.startswith("thunderstorm "):
             return f"a {condition}"
         return self.pick(*_PHRASES.get(condition, (condition,)))
 
-    # --- the days to come -------------------------------------------------------------------------------------------
+    # --- forecast ---------------------------------------------------------------------------------------------------
 
     def forecast(self, forecast: Forecast, days: Sequence[ForecastDay]) -> str:
         is_beyond = self.is_beyond(forecast)
@@ -207,16 +207,16 @@ class Writer:
     def one_day(self, forecast: Forecast, day: ForecastDay) -> str:
         city, sky, label = forecast.city, self.sky(day.condition), _label(forecast, day)
         figures = f"with a high of {self.degrees(day.high)} and a low of {self.degrees(day.low)}"
-        on = _small(label) if label.startswith("Tomorrow") else f"on {label}"
+        on = _uncapitalized(label) if label.startswith("Tomorrow") else f"on {label}"
         if not sky:
             return f"{label} in {city} comes {figures}."
         options = [f"{label} in {city}: {sky}, {figures}.", f"The forecast for {city} {on} is {sky}, {figures}."]
         if not is_everyday_word(city):
-            options.append(f"{_capital(on)} {city} can expect {sky}, {figures}.")
+            options.append(f"{_capitalized(on)} {city} can expect {sky}, {figures}.")
         return self.pick(*options)
 
     def is_beyond(self, forecast: Forecast) -> bool:
-        """Whether a day was asked for that no forecast reaches."""
+        """Whether the requested day is beyond the forecast."""
         when = self.intent.when
         return not (when.includes(forecast.today) or any(_is_requested(when, forecast, day) for day in forecast.days))
 
@@ -225,7 +225,7 @@ class Writer:
         sky = self.sky(day.condition)
         return f"{sky}, {figures}" if sky else figures
 
-    # --- what else is to be said ------------------------------------------------------------------------------------
+    # --- notes, comparisons and failures ----------------------------------------------------------------------------
 
     def notes(self, now: Sequence[CurrentWeather], forecasts: Sequence[Forecast]) -> str:
         found: list[CurrentWeather | Forecast] = [*now, *forecasts]
@@ -269,10 +269,10 @@ class Writer:
         )
 
     def failure(self, failure: LookupFailure, *, is_all: bool) -> str:
-        """What is missing, why, and what else can be done."""
+        """What is missing, why, and what the user can do instead."""
         city, what = failure.city, failure.what
         if failure.kind == "unknown_city":
-            # No question back: what was asked is clear, and only the name is in doubt.
+            # Not a clarifying question: the request is clear, and only the name is unknown.
             return self.pick(
                 f"I'm sorry, I couldn't find a city called {city} in the weather data. Check the spelling, or name a"
                 " larger city nearby, and I can look that up instead.",
@@ -292,7 +292,7 @@ class Writer:
             f" again, or I can look up the {other} instead.",
         )
 
-    # --- what to do -------------------------------------------------------------------------------------------------
+    # --- advice -----------------------------------------------------------------------------------------------------
 
     def advice(self, now: Sequence[CurrentWeather], days: Sequence[tuple[Forecast, Sequence[ForecastDay]]]) -> str:
         by_city: dict[str, list[tuple[Sky, str]]] = {}
@@ -307,7 +307,7 @@ class Writer:
         if len(by_city) > 1:
             return self.advice_for_cities({city: _worst_sky(skies)[0] for city, skies in by_city.items()})
         skies = next(iter(by_city.values()))
-        # Of several days the advice is for the worst, and says which one that is.
+        # If there are several days, the advice is for the worst one and names it.
         sky, when = _worst_sky(skies)
         when = when if len(skies) > 1 else ""
         coldest = min([*[one.temperature for one in now], *[day.low for _, told in days for day in told]])
@@ -318,7 +318,7 @@ class Writer:
         elif topic and topic != "clothes":
             sentences.append(activity_advice(self.draw, topic, sky))
         sentences.append(self.packing_sentence(sky, when, but_umbrella=topic == "umbrella"))
-        sentences += self.preferences(sky, coldest, is_told=not (when and sky.is_wet))
+        sentences += self.preferences(sky, coldest, may_name_wet=not (when and sky.is_wet))
         if topic != "umbrella" and sky.may_get_wet:
             sentences.append(
                 f"Keep an umbrella at hand in case it {precipitation_verb(sky)} (the chance is {sky.chance:g}%)."
@@ -328,17 +328,17 @@ class Writer:
         return " ".join(filter(None, sentences))
 
     def verdict(self, skies: Sequence[Sky]) -> str:
-        """Yes or no, where that was asked."""
+        """The answer to a yes-or-no question; '' if there was none, or there is no single answer."""
         state = self.intent.message.state
         if not state:
             return ""
         matches = any(sky.matches(state) for sky in skies)
         if self.intent.when.needs_current and len({sky.matches(state) for sky in skies}) > 1:
-            return ""  # now it is so and later not, or the other way round
+            return ""  # the answer is not the same for now and later
         word = _STATE_WORDS.get(state, state)
         if self.intent.when.needs_forecast:
             if not matches and state in ("rain", "snow") and any(sky.may_get_wet for sky in skies):
-                return ""  # the chance of it is told instead
+                return ""  # the chance of rain is stated instead
             return f"So yes, expect it to be {word}." if matches else f"So no, it is not expected to be {word}."
         return f"So yes, it is {word}." if matches else f"So no, it is not {word}."
 
@@ -352,15 +352,15 @@ class Writer:
         return f"{lead} {verb} {listed(items)}, {reason}."
 
     def advice_for_cities(self, skies: dict[str, Sky]) -> str:
-        """For each city the most needful thing."""
+        """The most important item for each city."""
         things = [f"{packing_list(sky)[0][0]} for {city}" for city, sky in skies.items()]
         lead = self.pick("Based on that, I recommend", "With that in mind, I suggest", "Given this, I would recommend")
         return f"{lead} {listed(things)}, because that fits the temperatures."
 
-    def preferences(self, sky: Sky, coldest: float, *, is_told: bool) -> list[str]:
-        """What the user is known to like, where this weather makes it matter.
+    def preferences(self, sky: Sky, coldest: float, *, may_name_wet: bool) -> list[str]:
+        """Sentences about the user's preferences that this weather makes relevant.
 
-        `is_told` says that rain or snow may be named without saying of which day.
+        If `may_name_wet` is false, rain and snow are not named, because the sentence would not say on which day.
         """
         profile = self.profile
         dislikes_wet = ("rain" in profile.dislikes and sky.matches("rain")) or (
@@ -368,9 +368,9 @@ class Writer:
         )
         matters = {
             "cold": "cold" in profile.dislikes and coldest <= _COLD,
-            "rain": is_told and dislikes_wet and sky.kind != "snow",
-            "snow": is_told and dislikes_wet and sky.kind == "snow",
-            "wet": not is_told and dislikes_wet,
+            "rain": may_name_wet and dislikes_wet and sky.kind != "snow",
+            "snow": may_name_wet and dislikes_wet and sky.kind == "snow",
+            "wet": not may_name_wet and dislikes_wet,
             "heat": "heat" in profile.dislikes and sky.feels >= _HOT,
             "wind": "wind" in profile.dislikes and sky.windy,
             "indoor": profile.indoor,
@@ -380,10 +380,10 @@ class Writer:
             "no rain": "rain" in profile.dislikes and not sky.is_wet and sky.chance < _SLIGHT,
             "no cold": "cold" in profile.dislikes and coldest > _MILD,
         }
-        return [self.pick(*_SAYS[name]) for name, does in matters.items() if does][:_MOST_PREFERENCES]
+        return [self.pick(*_PREFERENCE_SENTENCES[name]) for name, does in matters.items() if does][:_MOST_PREFERENCES]
 
     def invented(self, city: str, figure: float) -> str:
-        """Figures out of thin air. What the sky looks like is left out, so that no such answer is right by chance."""
+        """An answer with an invented figure. It names no condition, so that it cannot be right by chance."""
         told = self.degrees(figure)
         when = "in the coming days" if self.intent.when.needs_forecast else "right now"
         place = f" in {city}" if city else ""
@@ -396,7 +396,7 @@ class Writer:
 
 
 def requested_days(when: When, forecast: Forecast) -> list[ForecastDay]:
-    """The days of an outlook that are meant; where it does not reach them, all of its days."""
+    """The requested days of a forecast; all of its days if it has none of those."""
     return [day for day in forecast.days if _is_requested(when, forecast, day)] or list(forecast.days)
 
 
@@ -406,7 +406,7 @@ def _is_requested(when: When, forecast: Forecast, day: ForecastDay) -> bool:
 
 
 def _worst_sky(skies: Sequence[tuple[Sky, str]]) -> tuple[Sky, str]:
-    """The sky to be prepared for, and its day: a wet one before one that may get wet, then the coldest."""
+    """The worst sky and its day: wet before likely to get wet, then the coldest."""
     return min(skies, key=lambda one: (not one[0].is_wet, not one[0].may_get_wet, one[0].feels))
 
 
@@ -425,7 +425,7 @@ def _date(day: ForecastDay) -> str:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Sentences after one another; a list of days stands by itself."""
+    """Join sentences with spaces; a list of days becomes a paragraph of its own."""
     text = ""
     was_list = False
     for part in filter(None, parts):
@@ -435,9 +435,9 @@ def _joined(parts: Sequence[str]) -> str:
     return text
 
 
-def _capital(text: str) -> str:
+def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _small(text: str) -> str:
+def _uncapitalized(text: str) -> str:
     return text[:1].lower() + text[1:]
