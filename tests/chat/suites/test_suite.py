@@ -289,7 +289,7 @@ BROKEN = {
     "an assignment": ("checks: [accuracy = 0.9]", 8, "Write 'accuracy >= 0.9'"),
     "an unknown comparison": ("checks: [{metric: accuracy, is: '=>', value: 1}]", 8, "checks[0].is: must be"),
     "an unknown fault": ("fault: timeuot", 8, "there is no fault called 'timeuot'. Did you mean 'timeout'?"),
-    "a fault without a number": ("fault: timeout*", 8, "does not say how often"),
+    "a fault without a number": ("fault: timeout*", 8, "must have a positive integer after"),
     "two truths": ("{weather: Oslo, truth: {}}", 8, ""),
     "too many days": ("weather: {city: Oslo, days: 9}", 8, "weather.days"),
     "a day in words": ("weather: {city: Oslo, days: two}", 8, "must be a whole number, and is 'two'"),

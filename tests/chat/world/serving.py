@@ -1,4 +1,4 @@
-"""What the tests of the embedded world share: apps on loopback whose requests are counted."""
+"""Shared by the tests of the embedded world: apps on loopback that record their requests."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from assay.chat.world.weather import WeatherClient
 
 NOW = datetime(2026, 1, 15, 8, 0, tzinfo=UTC)
 KEY = "s3cret-K3y"
-# Made once: each client would read all certificates again, and none is needed here.
+# Created once: otherwise each client would load all certificates, which these tests do not need.
 TLS = ssl.create_default_context()
 
 
 @dataclass
 class Served:
-    """An app that runs, and what it was asked."""
+    """A running app and the requests it received."""
 
     url: str
     requests: list[Scope] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Served:
 
 @contextmanager
 def served(app: ASGIApp) -> Iterator[Served]:
-    """Run an app and count its requests."""
+    """Run an app and record its requests."""
     requests: list[Scope] = []
 
     async def counting(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""The embedded climate is one that could be: in every city, at every hour."""
+"""The simulated climate is plausible in every city and at every hour."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def month(name: str, start: datetime, climate: Climate = CLIMATE, every: int = 3
 
 
 def warmth(name: str, start: datetime) -> float:
-    """The mean of that month over ten years, in °C."""
+    """The mean temperature of that month over ten years, in °C."""
     years = [start.replace(year=year) for year in range(2020, 2030)]
-    # Every 27 hours, which is each time of the day alike.
+    # Every 27 hours, which covers each time of day equally.
     return mean(hour.temperature for year in years for hour in month(name, year, every=27))
 
 
@@ -51,20 +51,20 @@ def test_there_are_hundreds_of_cities_in_most_countries() -> None:
     assert len({one.id for one in all_cities()}) == len(all_cities())
 
 
-def test_every_city_is_one_that_scoring_recognises() -> None:
+def test_scoring_recognises_every_city() -> None:
     for one in all_cities():
         words = words_of(one.name)
         assert words in gazetteer()[words[0]].cities, one.name
 
 
-def test_the_table_is_one_of_this_planet() -> None:
+def test_city_table_is_plausible() -> None:
     for one in all_cities():
         assert -60 < one.latitude < 72
         assert -180 <= one.longitude <= 180
         assert all(-45 < value < 42 for value in one.temperatures), one
         assert 3 <= one.daily_range <= 20
         assert all(0 <= share <= 0.9 for share in one.wet_day_shares)
-        # No clock is further from the sun than China's west and Argentina's.
+        # No local time differs more from solar time than in western China and Argentina.
         assert abs(one.offset / 60 - one.longitude / 15) < 3.5 or one.name == "Apia", one
         if abs(one.latitude) > 25:
             is_north = one.latitude > 0
@@ -99,14 +99,14 @@ def test_the_table_is_one_of_this_planet() -> None:
         ("ndjamena", "N'Djamena", "TD"),
     ],
 )
-def test_a_city_is_found_however_it_is_written(written: str, name: str, country: str) -> None:
+def test_city_is_found_in_any_spelling(written: str, name: str, country: str) -> None:
     found = find_city(written)
     assert found is not None
     assert (found.name, found.country) == (name, country)
 
 
 @pytest.mark.parametrize("written", ["", " ", ",", "Atlantis", "Paris, Texas", "Helsinki, SE", "Helsin", "\ud800", "'"])
-def test_what_is_no_city_is_not_found(written: str) -> None:
+def test_unknown_name_is_not_found(written: str) -> None:
     assert find_city(written) is None
 
 
@@ -133,7 +133,7 @@ ZONES = {
 
 
 @pytest.mark.parametrize("name", ZONES)
-def test_clocks_go_as_they_do(name: str) -> None:
+def test_utc_offsets_match_real_time_zones(name: str) -> None:
     try:
         zone = zoneinfo.ZoneInfo(ZONES[name])
     except zoneinfo.ZoneInfoNotFoundError:
@@ -141,7 +141,7 @@ def test_clocks_go_as_they_do(name: str) -> None:
     for day in range(1, 365 * 4, 2):
         noon = datetime(2024, 1, 1, 12, tzinfo=UTC) + timedelta(days=day)
         difference = abs(city(name).utc_offset(noon) - (noon.astimezone(zone).utcoffset() or timedelta()))
-        # The day of the change itself may be off.
+        # The day of the change itself is not compared.
         near_change = any(
             (noon + timedelta(days=by)).astimezone(zone).utcoffset() != noon.astimezone(zone).utcoffset()
             for by in (-1, 1)
@@ -153,11 +153,11 @@ def test_clocks_go_as_they_do(name: str) -> None:
 
 
 @given(everywhere, moments)
-def test_weather_does_not_contradict_itself(one: CityClimate, moment: datetime) -> None:
+def test_weather_is_consistent(one: CityClimate, moment: datetime) -> None:
     check(CLIMATE.at(one, moment))
 
 
-def test_weather_does_not_contradict_itself_in_any_city() -> None:
+def test_weather_of_every_city_is_consistent() -> None:
     for number, one in enumerate(all_cities()):
         for step in range(4):
             check(CLIMATE.at(one, JANUARY + timedelta(days=91 * step, hours=7 * step + number)))
@@ -207,12 +207,12 @@ def test_the_same_seed_gives_the_same_weather(one: CityClimate, moment: datetime
     assert Climate(seed).at(one, moment) == Climate(seed).at(one, moment)
 
 
-def test_another_seed_gives_other_weather() -> None:
+def test_another_seed_gives_different_weather() -> None:
     for one in all_cities():
         assert CLIMATE.at(one, JANUARY) != Climate(43).at(one, JANUARY)
 
 
-def test_two_cities_of_one_climate_have_their_own_weather() -> None:
+def test_cities_with_the_same_climate_have_different_weather() -> None:
     delhi, new_delhi = month("Delhi", JULY), month("New Delhi", JULY)
     assert [hour.temperature for hour in delhi] != [hour.temperature for hour in new_delhi]
 
@@ -221,12 +221,12 @@ def test_two_cities_of_one_climate_have_their_own_weather() -> None:
 
 
 @pytest.mark.parametrize("name", [one.name for one in all_cities()[::60]])
-def test_a_month_is_as_warm_as_its_mean(name: str) -> None:
+def test_mean_of_a_month_matches_the_table(name: str) -> None:
     for number, expected in zip((1, 4, 7, 10), city(name).temperatures, strict=True):
         assert abs(warmth(name, JANUARY.replace(month=number)) - expected) < 2.0
 
 
-def test_seasons_are_turned_round_on_the_other_side() -> None:
+def test_seasons_are_reversed_in_the_southern_hemisphere() -> None:
     assert warmth("Helsinki", JULY) - warmth("Helsinki", JANUARY) > 15
     assert warmth("Sydney", JANUARY) - warmth("Sydney", JULY) > 6
     assert abs(warmth("Singapore", JANUARY) - warmth("Singapore", JULY)) < 2
@@ -245,7 +245,7 @@ def test_mumbai_is_dry_in_january_and_wet_in_july() -> None:
     assert sum(hour.rain > 0 for hour in month("Mumbai", JULY)) > 0.2 * 31 * 8
 
 
-def test_london_is_rained_on_about_as_often_as_it_is() -> None:
+def test_london_has_about_as_many_wet_days_as_in_reality() -> None:
     share = mean(
         any(hour.rain + hour.snow > 0 for hour in month("London", JANUARY.replace(year=year))[day * 8 : day * 8 + 8])
         for year in range(2020, 2028)
@@ -254,9 +254,9 @@ def test_london_is_rained_on_about_as_often_as_it_is() -> None:
     assert 0.28 < share < 0.6
 
 
-def test_the_share_of_wet_hours_is_that_of_the_table() -> None:
-    # 0.62 of Bergen's January days are wet, and 0.45 of a wet day's hours: 0.28. Noise is as wide between its knots as
-    # on them; were it narrower there, it would rain half as often.
+def test_share_of_wet_hours_matches_the_table() -> None:
+    # 0.62 of Bergen's January days are wet, and 0.45 of the hours of a wet day: 0.28. The noise must have the same
+    # variance between its knots as at them; if it were smaller there, it would rain half as often.
     seeds = [Climate(seed) for seed in range(12)]
     wet_day_shares = [
         hour.rain + hour.snow > 0 for climate in seeds for hour in month("Bergen", JANUARY, climate, every=7)
@@ -264,7 +264,7 @@ def test_the_share_of_wet_hours_is_that_of_the_table() -> None:
     assert 0.24 < mean(wet_day_shares) < 0.32
 
 
-def test_afternoons_are_warmer_than_small_hours() -> None:
+def test_afternoons_are_warmer_than_early_mornings() -> None:
     madrid = city("Madrid")
     for day in range(31):
         afternoon = CLIMATE.at(madrid, JULY + timedelta(days=day, hours=15))
@@ -280,7 +280,7 @@ def test_it_is_day_at_noon_and_night_at_midnight() -> None:
             assert CLIMATE.at(one, noon + timedelta(hours=12)).icon.endswith("n")
 
 
-def test_the_sun_rises_before_it_sets_and_stands_on_the_horizon_then() -> None:
+def test_sun_is_on_the_horizon_at_sunrise_and_sunset() -> None:
     for one in all_cities():
         times = sun_times(one, JANUARY.replace(month=3, day=10, hour=12))
         assert times is not None
@@ -302,7 +302,7 @@ def hours(one: CityClimate, start: datetime) -> Iterator[Hour]:
     return (CLIMATE.at(one, start + timedelta(hours=hour)) for hour in range(24))
 
 
-def test_helsinki_knows_16_june_1900_and_now_alike() -> None:
+def test_weather_in_1900_is_as_reproducible_as_today() -> None:
     temperatures = [
         CLIMATE.at(city("Helsinki"), datetime(year, 6, 16, 12, tzinfo=UTC)).temperature for year in (1900, 2026, 2100)
     ]
@@ -310,7 +310,7 @@ def test_helsinki_knows_16_june_1900_and_now_alike() -> None:
     assert all(a != b for a, b in pairwise(temperatures))
 
 
-def test_weather_was_smooth_before_2000_too() -> None:
+def test_weather_before_2000_changes_smoothly() -> None:
     temperatures = [hour.temperature for hour in month("Helsinki", datetime(1970, 1, 1, tzinfo=UTC), every=1)]
     assert max(abs(before - after) for before, after in pairwise(temperatures)) < 3
 
@@ -318,7 +318,7 @@ def test_weather_was_smooth_before_2000_too() -> None:
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-def test_every_description_is_one_that_scoring_understands() -> None:
+def test_scoring_understands_every_description() -> None:
     states = {
         "Clear": "clear",
         "Clouds": "clouds",

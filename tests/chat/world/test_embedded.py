@@ -1,4 +1,4 @@
-"""The embedded world as a whole: what is true in it is what its servers tell."""
+"""The embedded world as a whole: its truth is what its servers return."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.chat.world.weather import WeatherClient
 from assay.errors import UsageError
 
 
-def told(url: str, city: str, days: int, now: datetime | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def from_client(url: str, city: str, days: int, now: datetime | None) -> tuple[dict[str, Any], dict[str, Any]]:
     async def ask() -> tuple[dict[str, Any], dict[str, Any]]:
         client = WeatherClient(url, "any key", timeout=10, embedded=True)
         try:
@@ -32,20 +32,20 @@ def told(url: str, city: str, days: int, now: datetime | None) -> tuple[dict[str
     return asyncio.run(ask())
 
 
-def test_the_truth_is_what_the_client_is_told() -> None:
+def test_truth_equals_what_the_client_returns() -> None:
     with World(seed=7) as world:
         for number, city in enumerate(all_cities()[::45]):
             now = NOW + timedelta(days=17 * number, hours=5 * number, minutes=13 * number, seconds=number)
             name, days = f"{city.name},{city.country}", 1 + number % 5
-            current, forecast = told(world.weather_url, name, days, now)
+            current, forecast = from_client(world.weather_url, name, days, now)
             assert world.truth(name, days, now) == {"current": current, "forecast": forecast["forecast"]}
 
 
-def test_the_worlds_own_clock_holds_where_nobody_says_what_time_it_is() -> None:
-    # Half an hour before midnight in Helsinki, when the next step of the forecast is tomorrow's.
+def test_own_clock_is_used_if_the_request_has_no_time() -> None:
+    # Half an hour before midnight in Helsinki, so that the next forecast step is on the next day.
     now = datetime(2026, 1, 15, 21, 30, tzinfo=UTC)
     with World(clock=lambda: now) as world:
-        current, forecast = told(world.weather_url, "Helsinki", 2, None)
+        current, forecast = from_client(world.weather_url, "Helsinki", 2, None)
         assert world.truth("Helsinki", 2) == {"current": current, "forecast": forecast["forecast"]}
     assert (current["date"], current["time"]) == ("2026-01-15", "23:30")
     assert forecast["today"] == "2026-01-15"
@@ -66,19 +66,19 @@ def test_a_perfect_answer_is_perfectly_accurate() -> None:
     assert scored["accuracy"]["score"] == 1.0
 
 
-def test_the_truth_is_one_that_scoring_reads() -> None:
+def test_scoring_reads_the_truth() -> None:
     truth = read_truth(World().truth("Oslo", 5, NOW))
     assert truth.subject == "Oslo"
     assert truth.today == "2026-01-15"
     assert len([fact for fact in truth.facts if fact.role == "high"]) == 5
 
 
-def test_the_same_seed_is_the_same_world() -> None:
+def test_same_seed_gives_the_same_truth() -> None:
     assert World(5).truth("Oslo", 5, NOW) == World(5).truth("Oslo", 5, NOW)
     assert World(5).truth("Oslo", 5, NOW) != World(6).truth("Oslo", 5, NOW)
 
 
-def test_an_unknown_city_has_no_truth() -> None:
+def test_truth_of_an_unknown_city_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"no city called 'Helsinky'.*Did you mean 'Helsinki'"):
         World().truth("Helsinky", 1, NOW)
 
@@ -86,7 +86,7 @@ def test_an_unknown_city_has_no_truth() -> None:
 def test_both_servers_run_on_loopback_and_stop() -> None:
     before = threading.active_count()
     world = World()
-    with pytest.raises(UsageError, match="does not run"):
+    with pytest.raises(UsageError, match="is not running"):
         world.weather_url  # noqa: B018
     for _ in range(2):
         with world:
@@ -94,7 +94,7 @@ def test_both_servers_run_on_loopback_and_stop() -> None:
             assert all(url.startswith("http://127.0.0.1:") for url in urls)
             assert world.model_url.endswith("/v1")
             assert httpx.get(f"{world.model_url}/models", trust_env=False, verify=TLS).status_code in (200, 404)
-            with pytest.raises(UsageError, match="runs already"):
+            with pytest.raises(UsageError, match="is already running"):
                 world.__enter__()
         for url in urls:
             with pytest.raises(httpx.ConnectError):
@@ -102,7 +102,7 @@ def test_both_servers_run_on_loopback_and_stop() -> None:
     assert threading.active_count() == before
 
 
-def test_what_fails_inside_stops_the_world_too() -> None:
+def test_exception_inside_the_block_stops_the_servers() -> None:
     before = threading.active_count()
     with pytest.raises(RuntimeError, match="inside"), World():
         raise RuntimeError("inside")

@@ -1,4 +1,4 @@
-"""The scripted model's server speaks the chat-completions protocol, over real HTTP with OpenAI's own client."""
+"""The scripted model's server implements the chat-completions protocol; tested over HTTP with OpenAI's client."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_usage_counts_messages_tools_and_answer(client: openai.OpenAI) -> None:
     assert usage.completion_tokens == count_tokens(with_tools.choices[0].message.content)
     assert usage.prompt_tokens - without.usage.prompt_tokens == count_tokens(json.dumps(TOOLS))
     longer = complete(client, [*ANSWERED[:1], user("one two three"), *ANSWERED[1:]])
-    # A message costs three tokens besides its words and its role.
+    # A message has three tokens besides its text and its role.
     assert longer.usage.prompt_tokens - usage.prompt_tokens == 3 + count_tokens("one two three") + count_tokens("user")
 
 
@@ -112,12 +112,12 @@ def test_tool_choice_is_respected(client: openai.OpenAI, choice: object, names: 
     assert bool(message.content) is not bool(names)
 
 
-def test_calls_come_one_by_one_where_that_is_wanted(client: openai.OpenAI) -> None:
+def test_parallel_tool_calls_can_be_disabled(client: openai.OpenAI) -> None:
     assert len(complete(client, parallel_tool_calls=False).choices[0].message.tool_calls) == 1
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
-def test_an_answer_is_cut_where_no_more_is_allowed(client: openai.OpenAI, name: str) -> None:
+def test_answer_is_cut_off_at_max_tokens(client: openai.OpenAI, name: str) -> None:
     whole = complete(client, ANSWERED).choices[0].message.content
     cut = complete(client, ANSWERED, **{name: 10})
     assert cut.choices[0].finish_reason == "length"
@@ -127,17 +127,17 @@ def test_an_answer_is_cut_where_no_more_is_allowed(client: openai.OpenAI, name: 
     assert (calls.finish_reason, calls.message.tool_calls) == ("length", None)
 
 
-def test_an_answer_ends_before_a_stop(client: openai.OpenAI) -> None:
+def test_answer_ends_before_a_stop_sequence(client: openai.OpenAI) -> None:
     assert "because" in complete(client, ANSWERED).choices[0].message.content
     stopped = complete(client, ANSWERED, stop=["because", "no such words"]).choices[0]
     assert "because" not in stopped.message.content
     assert stopped.finish_reason == "stop"
 
 
-# --- answers in pieces ------------------------------------------------------------------------------------------------
+# --- streaming --------------------------------------------------------------------------------------------------------
 
 
-def test_a_streamed_answer_is_the_whole_one_in_pieces(client: openai.OpenAI) -> None:
+def test_streamed_chunks_add_up_to_the_whole_answer(client: openai.OpenAI) -> None:
     chunks = list(complete(client, ANSWERED, stream=True))
     deltas = [chunk.choices[0].delta for chunk in chunks]
     assert deltas[0].role == "assistant"
@@ -149,7 +149,7 @@ def test_a_streamed_answer_is_the_whole_one_in_pieces(client: openai.OpenAI) -> 
     assert {chunk.object for chunk in chunks} == {"chat.completion.chunk"}
 
 
-def test_streamed_calls_come_with_their_arguments_in_pieces(client: openai.OpenAI) -> None:
+def test_arguments_of_streamed_calls_arrive_in_chunks(client: openai.OpenAI) -> None:
     names: dict[int, str] = {}
     arguments: dict[int, list[str]] = {}
     for chunk in complete(client, stream=True):
@@ -164,7 +164,7 @@ def test_streamed_calls_come_with_their_arguments_in_pieces(client: openai.OpenA
     assert json.loads("".join(arguments[1])) == {}
 
 
-def test_usage_is_streamed_last_where_it_is_wanted(client: openai.OpenAI, server: str) -> None:
+def test_usage_is_the_last_chunk_if_requested(client: openai.OpenAI, server: str) -> None:
     chunks = list(complete(client, ANSWERED, stream=True, stream_options={"include_usage": True}))
     assert chunks[-1].choices == []
     assert chunks[-1].usage == complete(client, ANSWERED).usage
@@ -175,7 +175,7 @@ def test_usage_is_streamed_last_where_it_is_wanted(client: openai.OpenAI, server
     assert '"usage"' not in response.text
 
 
-def test_many_are_answered_at_once(server: str) -> None:
+def test_concurrent_requests_are_answered(server: str) -> None:
     async def all_of_them() -> list[Any]:
         http = httpx.AsyncClient(trust_env=False, verify=TLS)
         async with openai.AsyncOpenAI(base_url=f"{server}/v1", api_key="k", http_client=http) as client:
@@ -234,7 +234,7 @@ GOOD: dict[str, Any] = {"model": "any", "messages": [user("Hello!")]}
         ({**GOOD, "stop": 5}, "stop"),
     ],
 )
-def test_what_is_wrong_with_a_request_is_said(server: str, body: object, param: str | None) -> None:
+def test_error_says_what_is_wrong_with_the_request(server: str, body: object, param: str | None) -> None:
     response = post(server, body)
     assert response.status_code == 400
     error = response.json()["error"]
@@ -242,13 +242,13 @@ def test_what_is_wrong_with_a_request_is_said(server: str, body: object, param: 
     assert error["message"]
 
 
-def test_a_request_may_not_be_endless(server: str) -> None:
+def test_too_large_request_is_refused(server: str) -> None:
     response = post(server, {**GOOD, "messages": [user("x" * 5_000_000)]})
     assert response.status_code == 413
     assert response.json()["error"]["code"] == "request_too_large"
 
 
-def test_other_addresses_and_methods_are_refused_in_the_same_shape(server: str) -> None:
+def test_errors_for_other_paths_and_methods_have_the_same_format(server: str) -> None:
     with httpx.Client(trust_env=False, verify=TLS) as http:
         for method, path, status in (("GET", "/v1/chat/completions", 405), ("POST", "/v1/responses", 404)):
             response = http.request(method, f"{server}{path}")
@@ -256,13 +256,13 @@ def test_other_addresses_and_methods_are_refused_in_the_same_shape(server: str) 
             assert response.json()["error"]["type"] == "invalid_request_error"
 
 
-def test_unknown_fields_are_passed_over_and_no_key_is_needed(server: str) -> None:
+def test_unknown_fields_are_ignored_and_no_key_is_needed(server: str) -> None:
     response = post(server, {**GOOD, "temperature": 0.1, "colour": "blue", "n": 1, "tools": None})
     assert response.status_code == 200
     assert response.json()["choices"][0]["message"]["content"]
 
 
-def test_halves_of_a_surrogate_pair_do_no_harm(server: str) -> None:
+def test_unpaired_surrogates_are_accepted(server: str) -> None:
     body = '{"model": "any", "messages": [{"role": "user", "content": "I hate \\ud800 rain."}]}'
     response = post(server, body)
     assert response.status_code == 200
@@ -288,14 +288,14 @@ def test_a_fault_hits_every_request_of_its_turn(server: str) -> None:
     assert post(server, GOOD, **baggage()).status_code == 200
 
 
-def test_too_many_requests_come_with_a_short_wait(server: str) -> None:
+def test_status_429_asks_for_a_short_pause(server: str) -> None:
     response = post(server, GOOD, **baggage(fault=Fault("model_rate_limited")))
     assert response.status_code == 429
     assert response.json()["error"]["code"] == "rate_limit_exceeded"
     assert 0 < float(response.headers["retry-after"]) < 1
 
 
-def test_a_fault_is_counted_for_each_turn_and_each_player(server: str) -> None:
+def test_fault_hits_are_counted_by_turn_and_session(server: str) -> None:
     def statuses(**parts: Any) -> list[int]:
         return [post(server, GOOD, **baggage(fault=Fault("model_error", 2), **parts)).status_code for _ in range(3)]
 
@@ -304,7 +304,7 @@ def test_a_fault_is_counted_for_each_turn_and_each_player(server: str) -> None:
     assert statuses(session="b", turn=0) == [500, 500, 200]
 
 
-def test_the_client_gets_over_a_fault_that_happens_once(server: str) -> None:
+def test_openai_client_retries_after_a_single_fault(server: str) -> None:
     headers = baggage(fault=Fault("model_rate_limited", 1), session="retry")
     http = httpx.Client(trust_env=False, verify=TLS)
     with openai.OpenAI(base_url=f"{server}/v1", api_key="k", max_retries=1, http_client=http) as client:
@@ -312,24 +312,24 @@ def test_the_client_gets_over_a_fault_that_happens_once(server: str) -> None:
     assert completion.choices[0].message.content
 
 
-def test_faults_of_the_weather_are_not_the_models(server: str) -> None:
+def test_weather_faults_do_not_affect_the_model(server: str) -> None:
     assert post(server, GOOD, **baggage(fault=Fault("server_error"))).status_code == 200
 
 
-def test_the_time_is_that_of_the_situation(server: str) -> None:
+def test_created_is_the_time_of_the_situation(server: str) -> None:
     assert post(server, GOOD, **baggage()).json()["created"] == int(CLOCK.timestamp())
 
 
-# --- tokens, and what nobody would send -------------------------------------------------------------------------------
+# --- tokens and arbitrary requests ------------------------------------------------------------------------------------
 
 
 @given(st.text())
-def test_pieces_are_the_text(text: str) -> None:
+def test_tokens_add_up_to_the_text(text: str) -> None:
     assert "".join(tokenize(text)) == text
     assert count_tokens(text) == len(tokenize(text))
 
 
-def test_a_token_is_four_letters_or_a_mark() -> None:
+def test_token_is_up_to_four_letters_or_one_other_character() -> None:
     assert tokenize("It's 4 °C, right?") == ["It", "'", "s", " 4", " °", "C", ",", " righ", "t", "?"]
 
 
@@ -368,7 +368,7 @@ _tool = st.fixed_dictionaries(
         },
     )
 )
-def test_whatever_is_sent_is_answered_or_refused(server: str, body: dict[str, Any]) -> None:
+def test_any_request_gets_an_answer_or_an_error(server: str, body: dict[str, Any]) -> None:
     response = post(server, body)
     assert response.status_code in (200, 400), response.text
     if response.status_code == 400:

@@ -1,4 +1,4 @@
-"""What a sentence says about a user, and that it is kept."""
+"""Preferences are read from sentences and stored."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ from assay.errors import SourceError, UsageError
         ("gets up early", {}),
     ],
 )
-def test_a_sentence_says_what_it_says(sentence: str, known: dict[str, Any]) -> None:
+def test_preferences_of_a_sentence(sentence: str, known: dict[str, Any]) -> None:
     assert parse_preferences(sentence) == known
 
 
 @pytest.mark.parametrize(
     "sentence", ["hates the cold", "hates the rain", "prefers indoor activities", "loves outdoor activities"]
 )
-def test_what_is_learned_is_what_scoring_reads(sentence: str) -> None:
-    kept = Preferences().learn("u", sentence)
-    [flag] = flags(kept)
+def test_scoring_reads_what_was_learned(sentence: str) -> None:
+    stored = Preferences().learn("u", sentence)
+    [flag] = flags(stored)
     assert flag in DOMAIN.preferences
-    assert read_preferences(flags(kept), DOMAIN, ChatbotEvaluator().reader) == {flag}
+    assert read_preferences(flags(stored), DOMAIN, ChatbotEvaluator().reader) == {flag}
 
 
 def test_every_preference_of_the_domain_can_be_learned() -> None:
@@ -75,7 +75,7 @@ def test_every_preference_of_the_domain_can_be_learned() -> None:
     assert set(DOMAIN.preferences) <= set(parse_preferences(said))
 
 
-def test_learning_adds_and_later_sentences_win() -> None:
+def test_later_sentences_override_earlier_ones() -> None:
     preferences = Preferences()
     preferences.learn("anna", "hates the cold")
     preferences.learn("anna", "  hates   the cold ")
@@ -87,7 +87,7 @@ def test_learning_adds_and_later_sentences_win() -> None:
     assert preferences.read("bert") == {}
 
 
-def test_sentences_do_not_grow_without_end() -> None:
+def test_number_and_length_of_sentences_are_limited() -> None:
     preferences = Preferences()
     for number in range(60):
         known = preferences.learn("anna", f"fact {number} " + "x" * 1000)
@@ -96,7 +96,7 @@ def test_sentences_do_not_grow_without_end() -> None:
     assert known[INSIGHTS][-1].startswith("fact 59")
 
 
-def test_what_is_read_can_be_changed_without_changing_what_is_known() -> None:
+def test_read_returns_a_copy() -> None:
     preferences = Preferences()
     preferences.write("anna", {"home": {"city": "Oslo"}})
     preferences.read("anna")["home"]["city"] = "Paris"
@@ -107,14 +107,14 @@ USERS = ["anna", "../../etc/passwd", "a/b", "", "\x00", "\ud800", "Ünï ©", "x
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_a_user_may_be_called_anything_and_is_kept_in_the_one_file(user: str, tmp_path: Path) -> None:
+def test_user_name_may_be_any_text(user: str, tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     Preferences(path).learn(user, "hates the rain")
     assert Preferences(path).read(user)["dislikes_rain"] is True
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_is_never_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "preferences.json"
     preferences = Preferences(path)
     preferences.learn("anna", "hates the rain")
@@ -129,14 +129,14 @@ def test_a_file_is_never_half_written(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"anna": 1}', "\xff"])
-def test_a_spoiled_file_is_said_to_be_one(text: str, tmp_path: Path) -> None:
+def test_invalid_file_is_an_error_that_names_the_file(text: str, tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(SourceError, match=r"preferences\.json: preferences"):
         Preferences(path)
 
 
-def test_what_json_cannot_say_is_refused() -> None:
+def test_values_that_json_cannot_store_are_refused() -> None:
     preferences = Preferences()
     for value in ({1, 2}, float("nan")):
         with pytest.raises(UsageError, match="JSON"):
@@ -144,7 +144,7 @@ def test_what_json_cannot_say_is_refused() -> None:
     assert preferences.read("anna") == {}
 
 
-def test_threads_do_not_lose_each_others_sentences(tmp_path: Path) -> None:
+def test_concurrent_learning_loses_no_sentence(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     preferences = Preferences(path)
     threads = [

@@ -1,7 +1,7 @@
-"""Conversations that nobody wrote down: the scripted model in the embedded world, scored by assay's own metrics.
+"""Generated conversations with the scripted model in the embedded world, scored by assay's own metrics.
 
-Tools answer from the climate itself, so that what an answer should say is known. With perfect skill every answer about
-the weather agrees with the truth; with a set rate of errors just as many answers as were drawn do not.
+The tools read the climate directly, so the right answer is known. With perfect skill every answer about the weather
+agrees with the truth; with a given error rate exactly those answers are wrong for which an error was drawn.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ TOLD = (
 
 @dataclass
 class Conversation:
-    """One user's talk with the model, tools included."""
+    """One user's conversation with the model, including tool calls."""
 
     world: World
     model: ScriptedModel
@@ -100,7 +100,7 @@ class Conversation:
     preferences: Preferences = field(default_factory=Preferences)
 
     def say(self, text: str, about: str | None = None) -> tuple[str, dict[str, Entry]]:
-        """The answer to a message, and its scores; `about` is the city whose weather is the truth."""
+        """The answer to a message and its scores; `about` is the city whose weather is the ground truth."""
         situation = Situation(self.name, self.repetition, len(self.history), now=self.now)
         self.messages.append({"role": "user", "content": text})
         made: list[dict[str, Any]] = []
@@ -123,7 +123,7 @@ class Conversation:
                 made.append({"name": call.name, "arguments": dict(call.arguments), "result": result})
                 self.messages.append({"role": "tool", "tool_call_id": id_, "content": json.dumps(result)})
         answer = move.text
-        assert answer, "the model comes to an end"
+        assert answer, "the model stops calling tools"
         self.messages.append({"role": "assistant", "content": answer})
         entries = EVALUATOR.evaluate_response(
             text,
@@ -155,7 +155,7 @@ class Conversation:
 
 
 def conversations(seed: int, number: int) -> Iterator[tuple[datetime, list[tuple[str, str | None]]]]:
-    """Times, and what is said at them, each with the city that it is about."""
+    """The time of each conversation, and its messages with the city that each is about."""
     draw = random.Random(seed)
     for _ in range(number):
         city, other = draw.sample(CITIES, 2)
@@ -199,7 +199,7 @@ def test_with_perfect_skill_every_answer_agrees_with_the_truth(world: World) -> 
     assert len(scores["accuracy"]) > 500
     assert means["recommendation_quality"] > 0.95
     assert means["tool_call_count"] > 0.95
-    # 0.65 and 0.7 are what naming the earlier city or an earlier preference gives; not every turn has both.
+    # Naming the earlier city scores 0.65 and an earlier preference 0.7; not every turn has both.
     assert means["context_retention"] > 0.64
     assert means["adaptation_quality"] > 0.62
     assert means["ambiguity_handling"] > 0.7
@@ -207,7 +207,7 @@ def test_with_perfect_skill_every_answer_agrees_with_the_truth(world: World) -> 
 
 
 @pytest.mark.parametrize("question", ["{0} or {1}, which is warmer?", "Compare the weather in {0} and {1}."])
-def test_cities_side_by_side_are_not_mixed_up(world: World, question: str) -> None:
+def test_compared_cities_are_not_confused(world: World, question: str) -> None:
     model = ScriptedModel(seed=7)
     draw = random.Random(2)
     for number in range(40):
@@ -219,7 +219,7 @@ def test_cities_side_by_side_are_not_mixed_up(world: World, question: str) -> No
             assert entries["groundedness"].score == 1.0
 
 
-def test_what_was_told_shapes_later_answers(world: World) -> None:
+def test_stated_preferences_affect_later_answers(world: World) -> None:
     now = datetime(2026, 1, 15, 8, tzinfo=UTC)
     conversation = Conversation(world, ScriptedModel(seed=7), now, "told")
     conversation.say("I hate the cold.")
@@ -229,7 +229,7 @@ def test_what_was_told_shapes_later_answers(world: World) -> None:
     assert entries["context_retention"].score >= 0.65
 
 
-def test_a_question_asked_again_gets_the_same_answer(world: World) -> None:
+def test_repeated_question_gets_the_same_answer(world: World) -> None:
     conversation = Conversation(world, ScriptedModel(seed=7), datetime(2026, 5, 5, 8, tzinfo=UTC), "again")
     conversation.say("What's the weather in Lyon?", "Lyon")
     conversation.say("Thanks!")
@@ -241,7 +241,7 @@ def test_a_question_asked_again_gets_the_same_answer(world: World) -> None:
     ("question", "least"),
     [("What's the weather?", 0.9), ("do i need an umbrella", 0.9), ("Will it rain in Oslo?", 0.9)],
 )
-def test_what_is_left_open_is_dealt_with(world: World, question: str, least: float) -> None:
+def test_ambiguous_questions_are_handled(world: World, question: str, least: float) -> None:
     for number in range(20):
         conversation = Conversation(world, ScriptedModel(seed=7), datetime(2026, 5, 5, tzinfo=UTC), f"open {number}")
         answer, entries = conversation.say(question)
@@ -252,14 +252,14 @@ def test_what_is_left_open_is_dealt_with(world: World, question: str, least: flo
 
 
 def error_of(model: ScriptedModel, conversation: Conversation, said: str) -> str | None:
-    """Which error the model's own draw makes of the turn, told from what it would do without that error."""
+    """The error that the model draws for the turn."""
     messages = [*conversation.messages, {"role": "user", "content": said}]
     situation = Situation(conversation.name, conversation.repetition, len(conversation.history), now=conversation.now)
     return model.error(messages, TOOLS, situation)
 
 
 def played(world: World, skill: Skill, number: int, seed: int) -> Iterator[tuple[str | None, float]]:
-    """For each turn about the weather the error that was drawn, and the accuracy that was scored."""
+    """The error drawn and the accuracy scored for each turn about the weather."""
     model = ScriptedModel(seed=7, skill=skill)
     for at, (now, turns) in enumerate(conversations(seed, number)):
         conversation = Conversation(world, model, now, f"conversation {at}")
@@ -271,7 +271,7 @@ def played(world: World, skill: Skill, number: int, seed: int) -> Iterator[tuple
 
 
 @pytest.mark.parametrize("kind", ERRORS)
-def test_every_kind_of_error_lowers_accuracy_and_nothing_else_does(world: World, kind: str) -> None:
+def test_accuracy_is_below_one_exactly_if_an_error_was_drawn(world: World, kind: str) -> None:
     seen: Counter[str | None] = Counter()
     for error, accuracy in played(world, Skill(**{kind: 1.0}), number=60, seed=3):
         seen[error] += 1
@@ -280,7 +280,7 @@ def test_every_kind_of_error_lowers_accuracy_and_nothing_else_does(world: World,
     assert set(seen) <= {kind, None}
 
 
-def test_context_that_is_ignored_is_asked_for_again(world: World) -> None:
+def test_ignored_context_leads_to_a_question_or_another_city(world: World) -> None:
     model = ScriptedModel(seed=7, skill=Skill(ignored_context=1.0))
     for number in range(20):
         conversation = Conversation(world, model, datetime(2026, 1, 15, tzinfo=UTC), f"{number}")
@@ -291,7 +291,7 @@ def test_context_that_is_ignored_is_asked_for_again(world: World) -> None:
         assert "?" in answer or "Oslo" not in answer
 
 
-def test_a_wrong_temperature_costs_what_accuracy_takes_for_it(world: World) -> None:
+def test_wrong_temperature_costs_what_the_accuracy_rule_says(world: World) -> None:
     model = ScriptedModel(seed=7, skill=Skill(wrong_figure=1.0))
     draw = random.Random(4)
     for number in range(60):
@@ -302,19 +302,19 @@ def test_a_wrong_temperature_costs_what_accuracy_takes_for_it(world: World) -> N
 
 
 @pytest.mark.parametrize("text", ["0.9", "0.6"])
-def test_the_share_of_right_answers_is_the_skill(world: World, text: str) -> None:
+def test_share_of_right_answers_equals_the_skill(world: World, text: str) -> None:
     skill = Skill.parse(text)
     results = list(played(world, skill, number=120, seed=5))
     assert all((accuracy < 1.0) == (error is not None) for error, accuracy in results)
     share = sum(accuracy == 1.0 for _, accuracy in results) / len(results)
-    # Four standard errors of a share of so many independent draws.
+    # Four standard errors of the share.
     assert abs(share - float(text)) < 4 * (float(text) * (1 - float(text)) / len(results)) ** 0.5
 
 
 # --- the skill itself -------------------------------------------------------------------------------------------------
 
 
-def test_a_skill_is_read_and_written() -> None:
+def test_skill_is_parsed_and_formatted() -> None:
     assert Skill.parse("0.9") == Skill(any_error=0.1)
     assert Skill.parse(" wrong_figure=0.2, forgotten_tool=0.1 ") == Skill(wrong_figure=0.2, forgotten_tool=0.1)
     for text in ("0.9", "1", "0", "wrong_figure=0.2,forgotten_tool=0.1"):
@@ -325,22 +325,22 @@ def test_a_skill_is_read_and_written() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("1.5", "not a share"),
-        ("high", "not a skill"),
-        ("nan", "not a share"),
-        ("wrong_figure=2", "not a probability"),
-        ("wrong_figure=x", "not a skill"),
+        ("1.5", "share of turns without an error, got 1.5"),
+        ("high", "not a valid skill"),
+        ("nan", "share of turns without an error, got nan"),
+        ("wrong_figure=2", "must be a probability, got 2"),
+        ("wrong_figure=x", "not a valid skill"),
         ("wrong_figur=0.1", "wrong_figure"),
         ("wrong_figure=0.1,wrong_figure=0.2", "twice"),
         ("wrong_figure=0.7,forgotten_tool=0.7", "more than 1"),
     ],
 )
-def test_a_skill_that_makes_no_sense_is_refused(text: str, says: str) -> None:
+def test_invalid_skill_is_refused(text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         Skill.parse(text)
 
 
-def test_each_kind_keeps_its_rate_whatever_else_applies() -> None:
+def test_rate_of_a_kind_does_not_depend_on_the_others() -> None:
     skill = Skill(wrong_figure=0.2, ignored_context=0.1, forgotten_tool=0.3)
     for applicable in (set(ERRORS), {"forgotten_tool"}, {"wrong_figure", "forgotten_tool"}):
         drawn = Counter(skill.draw_error(1, ("scenario", 0, turn), applicable) for turn in range(4000))
@@ -350,7 +350,7 @@ def test_each_kind_keeps_its_rate_whatever_else_applies() -> None:
         assert abs(1 - drawn[None] / 4000 - skill.rate(applicable)) < 0.03
 
 
-def test_any_error_is_drawn_evenly_and_not_where_none_applies() -> None:
+def test_any_error_is_drawn_uniformly_from_the_applicable_kinds() -> None:
     skill = Skill(any_error=0.4)
     drawn = Counter(
         skill.draw_error(1, ("scenario", 0, turn), ["wrong_figure", "forgotten_tool"]) for turn in range(4000)
@@ -360,7 +360,7 @@ def test_any_error_is_drawn_evenly_and_not_where_none_applies() -> None:
     assert skill.draw_error(1, ("scenario", 0, 0), []) is None
 
 
-def test_the_draw_belongs_to_the_turn() -> None:
+def test_draw_depends_only_on_seed_and_turn() -> None:
     skill = Skill(any_error=0.5)
     draws = [skill.draw_error(1, ("scenario", 0, turn), list(ERRORS)) for turn in range(50)]
     assert draws == [skill.draw_error(1, ("scenario", 0, turn), list(ERRORS)) for turn in range(50)]
@@ -368,7 +368,7 @@ def test_the_draw_belongs_to_the_turn() -> None:
     assert draws != [skill.draw_error(1, ("scenario", 1, turn), list(ERRORS)) for turn in range(50)]
 
 
-def test_a_skill_says_what_it_is() -> None:
-    assert "not to err" in Skill().describe()
+def test_skill_describes_itself() -> None:
+    assert "make no errors" in Skill().describe()
     assert "0.1 of the turns" in Skill.parse("0.9").describe()
     assert "wrong figure in 0.2" in Skill(wrong_figure=0.2).describe()

@@ -1,4 +1,4 @@
-"""Apps on loopback: up at once, gone at once, and nowhere else."""
+"""Apps run on loopback only, and start and stop without delay."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def dripping(_: Request) -> Response:
 APP = Starlette(routes=[Route("/", hello), Route("/sleepy", sleepy), Route("/dripping", dripping)])
 
 
-def test_it_serves_on_loopback_and_then_no_more() -> None:
+def test_server_runs_on_loopback_until_the_block_ends() -> None:
     before = threading.active_count()
     with LoopbackServer(APP) as running:
         url = running.url
@@ -60,25 +60,25 @@ def test_it_serves_on_loopback_and_then_no_more() -> None:
     assert threading.active_count() == before
 
 
-def test_several_serve_at_once_and_one_serves_again() -> None:
+def test_servers_run_concurrently_and_can_be_restarted() -> None:
     first = LoopbackServer(APP)
     with first, LoopbackServer(APP) as second:
         assert first.url != second.url
-        with pytest.raises(UsageError, match="runs already"):
+        with pytest.raises(UsageError, match="is already running"):
             first.__enter__()
-    with pytest.raises(UsageError, match="does not run"):
+    with pytest.raises(UsageError, match="is not running"):
         first.url  # noqa: B018
     with first:
         assert httpx.get(first.url, trust_env=False, verify=TLS).text == "hello"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "", "localhost", "example.org", "127.0.0.1.nip.io"])
-def test_nothing_but_loopback_is_served_on(host: str) -> None:
-    with pytest.raises(UsageError, match="not loopback"):
+def test_other_hosts_than_loopback_are_refused(host: str) -> None:
+    with pytest.raises(UsageError, match="is not a loopback address"):
         LoopbackServer(APP, host)
 
 
-def test_ipv6_is_loopback_too() -> None:
+def test_ipv6_loopback_is_accepted() -> None:
     try:
         with socket.socket(socket.AF_INET6) as probe:
             probe.bind(("::1", 0))
@@ -89,7 +89,7 @@ def test_ipv6_is_loopback_too() -> None:
 
 
 @pytest.mark.parametrize("path", ["/sleepy", "/dripping"])
-def test_the_end_does_not_wait_for_answers(path: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_stop_does_not_wait_for_open_requests(path: str, capfd: pytest.CaptureFixture[str]) -> None:
     started = threading.Event()
     seen: list[object] = []
 
@@ -117,7 +117,7 @@ def test_the_end_does_not_wait_for_answers(path: str, capfd: pytest.CaptureFixtu
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_end_does_not_wait_for_a_timeout_fault_nor_for_idle_connections() -> None:
+def test_stop_does_not_wait_for_timeout_faults_or_idle_connections() -> None:
     outcomes: list[str] = []
 
     async def ask(url: str) -> None:
@@ -142,7 +142,7 @@ def test_the_end_does_not_wait_for_a_timeout_fault_nor_for_idle_connections() ->
     assert outcomes == ["unavailable"]
 
 
-def test_a_timeout_fault_ends_when_its_client_goes_away() -> None:
+def test_timeout_fault_ends_if_the_client_disconnects() -> None:
     with LoopbackServer(weather_app()) as running:
         headers: dict[str, str] = {}
         with situation("timeout").attached():
@@ -162,7 +162,7 @@ def test_a_timeout_fault_ends_when_its_client_goes_away() -> None:
         assert not running._stoppable_app._running
 
 
-def test_signals_stay_with_whoever_has_them() -> None:
+def test_signal_handlers_are_not_replaced() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with LoopbackServer(APP):
         assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
@@ -176,7 +176,7 @@ def test_nothing_is_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.Captu
     assert capfd.readouterr() == ("", "")
 
 
-def test_small_answers_are_not_held_back() -> None:
+def test_small_responses_are_not_delayed() -> None:
     # Without TCP_NODELAY each of these takes 40 ms.
     with LoopbackServer(APP) as running, httpx.Client(trust_env=False, verify=TLS) as client:
         client.get(running.url)

@@ -1,4 +1,4 @@
-"""The client of the weather service, over real HTTP against the embedded service and against worse ones."""
+"""The weather client, tested over HTTP with the embedded service and with misbehaving ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from tests.chat.world.serving import KEY, NOW, Served, served, situation
 from assay.chat.world import weather
 from assay.chat.world.cities import find_city
 from assay.chat.world.climate import Climate
-from assay.chat.world.weather import WeatherClient, WeatherError, read_current, read_forecast
+from assay.chat.world.openweather import read_current, read_forecast
+from assay.chat.world.weather import WeatherClient, WeatherError
 from assay.chat.world.weather_server import current_response, forecast_response, weather_app
 from assay.errors import AssayError, UsageError
 
@@ -41,7 +42,7 @@ def world() -> Iterator[Served]:
 
 
 def play(client: WeatherClient, script: Callable[[WeatherClient], Awaitable[T]]) -> T:
-    """Run a script with a client, and close the client."""
+    """Run a coroutine with a client, and close the client."""
 
     async def run() -> T:
         try:
@@ -59,7 +60,7 @@ def failure(client: WeatherClient, script: Callable[[WeatherClient], Awaitable[o
 
 
 def answering(*answers: Response | Callable[[], Response]) -> Starlette:
-    """A service that gives these answers one after the other, and the last one from then on."""
+    """A service that sends these responses in order, and then repeats the last one."""
     left = list(answers)
 
     async def answer(_: Request) -> Response:
@@ -75,12 +76,12 @@ def oslo() -> bytes:
     return json.dumps(current_response(Climate(7), city, NOW, "metric")).encode()
 
 
-# --- what is told -----------------------------------------------------------------------------------------------------
+# --- results ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_weather_now(world: Served) -> None:
-    told = play(world.client(), lambda client: client.current("helsinki"))
-    assert {name: told[name] for name in ("city", "country", "date", "weekday", "time", "units")} == {
+def test_current_weather(world: Served) -> None:
+    result = play(world.client(), lambda client: client.current("helsinki"))
+    assert {name: result[name] for name in ("city", "country", "date", "weekday", "time", "units")} == {
         "city": "Helsinki",
         "country": "FI",
         "date": "2026-01-15",
@@ -88,36 +89,36 @@ def test_the_weather_now(world: Served) -> None:
         "time": "10:00",
         "units": "metric",
     }
-    assert list(told) == [
+    assert list(result) == [
         *("city", "country", "date", "weekday", "time", "temperature", "feels_like", "condition"),
         *("humidity", "wind_speed", "units"),
     ]
-    assert -25 < told["temperature"] < 8
-    assert isinstance(told["humidity"], int)
+    assert -25 < result["temperature"] < 8
+    assert isinstance(result["humidity"], int)
 
 
-def test_the_days_to_come(world: Served) -> None:
-    told = play(world.client(), lambda client: client.forecast("Helsinki", 3))
-    assert list(told) == ["city", "country", "today", "units", "forecast"]
-    assert told["today"] == "2026-01-15"
-    assert [(day["date"], day["weekday"]) for day in told["forecast"]] == [
+def test_forecast_days(world: Served) -> None:
+    result = play(world.client(), lambda client: client.forecast("Helsinki", 3))
+    assert list(result) == ["city", "country", "today", "units", "forecast"]
+    assert result["today"] == "2026-01-15"
+    assert [(day["date"], day["weekday"]) for day in result["forecast"]] == [
         ("2026-01-16", "Friday"),
         ("2026-01-17", "Saturday"),
         ("2026-01-18", "Sunday"),
     ]
-    for day in told["forecast"]:
+    for day in result["forecast"]:
         assert list(day) == ["date", "weekday", "high", "low", "condition", "rain_chance"]
         assert day["low"] <= day["high"]
         assert 0 <= day["rain_chance"] <= 100
 
 
-@pytest.mark.parametrize(("days", "told"), [(-1, 0), (0, 0), (1, 1), (5, 5), (99, 5)])
-def test_never_more_than_five_days(world: Served, days: int, told: int) -> None:
-    assert len(play(world.client(), lambda client: client.forecast("Oslo", days))["forecast"]) == told
+@pytest.mark.parametrize(("days", "result"), [(-1, 0), (0, 0), (1, 1), (5, 5), (99, 5)])
+def test_never_more_than_five_days(world: Served, days: int, result: int) -> None:
+    assert len(play(world.client(), lambda client: client.forecast("Oslo", days))["forecast"]) == result
 
 
-def test_today_is_the_citys_own(world: Served) -> None:
-    # 08:00 UTC is the 15th in Honolulu only from 22:00 on the 14th: there it is still yesterday.
+def test_today_is_the_local_date(world: Served) -> None:
+    # 08:00 UTC on the 15th is 22:00 on the 14th in Honolulu.
     assert play(world.client(), lambda client: client.forecast("Honolulu"))["today"] == "2026-01-14"
     assert play(world.client(), lambda client: client.current("Auckland"))["time"] == "21:00"
 
@@ -128,8 +129,8 @@ def step(hour: int, low: float, high: float, condition: str, pop: float) -> dict
     return {"dt": int(start.timestamp()), "main": main, "weather": [{"description": condition}], "pop": pop}
 
 
-def test_steps_are_gathered_by_the_local_day() -> None:
-    # Two hours east of UTC: 21:00 is still the 15th, 22:00 the 16th.
+def test_steps_are_grouped_by_local_day() -> None:
+    # Two hours ahead of UTC: 21:00 UTC is on the 15th, 22:00 UTC on the 16th.
     given_steps = [
         step(21, -30, 40, "tornado", 1),
         step(22, -3.26, -1, "snow", 0.2),
@@ -170,7 +171,7 @@ def test_minus_zero_is_zero() -> None:
     assert str(read_current(json.dumps(body).encode())["temperature"]) == "0.0"
 
 
-# --- what goes wrong --------------------------------------------------------------------------------------------------
+# --- failures ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -183,9 +184,7 @@ def test_minus_zero_is_zero() -> None:
         ("server_error*3", "unavailable", 3),
     ],
 )
-def test_a_fault_that_stays_is_an_error_after_so_many_tries(
-    world: Served, fault: str, kind: str, requests: int
-) -> None:
+def test_persistent_fault_is_an_error_after_all_retries(world: Served, fault: str, kind: str, requests: int) -> None:
     with situation(fault).attached():
         for ask in (lambda client: client.current("Oslo"), lambda client: client.forecast("Oslo")):
             before = world.count
@@ -196,7 +195,7 @@ def test_a_fault_that_stays_is_an_error_after_so_many_tries(
 
 
 @pytest.mark.parametrize("fault", ["timeout*1", "server_error*1", "server_error*2", "rate_limited*2"])
-def test_a_fault_that_passes_is_not_noticed(world: Served, fault: str) -> None:
+def test_retry_hides_a_transient_fault(world: Served, fault: str) -> None:
     with situation().attached():
         expected = play(world.client(), lambda client: client.current("Oslo"))
     before = world.count
@@ -206,13 +205,13 @@ def test_a_fault_that_passes_is_not_noticed(world: Served, fault: str) -> None:
     assert world.count - before == int(fault[-1]) + 1
 
 
-def test_without_retries_there_is_one_try(world: Served) -> None:
+def test_without_retries_there_is_one_attempt(world: Served) -> None:
     with situation("server_error").attached():
         failure(world.client(retries=0), lambda client: client.current("Oslo"))
     assert world.count == 1
 
 
-def test_a_slow_answer_is_an_answer(world: Served) -> None:
+def test_slow_response_is_accepted(world: Served) -> None:
     with situation().attached():
         expected = play(world.client(), lambda client: client.current("Oslo"))
     start = time.monotonic()
@@ -222,7 +221,7 @@ def test_a_slow_answer_is_an_answer(world: Served) -> None:
     assert world.count == 2
 
 
-def test_kelvin_comes_through_as_it_is(world: Served) -> None:
+def test_kelvin_is_passed_through(world: Served) -> None:
     with situation("wrong_units").attached():
         wrong = play(world.client(), lambda client: client.current("Oslo"))
         days = play(world.client(), lambda client: client.forecast("Oslo"))["forecast"]
@@ -233,31 +232,31 @@ def test_kelvin_comes_through_as_it_is(world: Served) -> None:
     assert all(day["high"] > 200 for day in days)
 
 
-def test_a_forecast_of_no_days_is_one(world: Served) -> None:
+def test_empty_forecast_is_passed_through(world: Served) -> None:
     with situation("empty_forecast").attached():
-        told = play(world.client(), lambda client: client.forecast("Oslo"))
-        assert told["forecast"] == []
-        assert told["today"] == "2026-01-15"
+        result = play(world.client(), lambda client: client.forecast("Oslo"))
+        assert result["forecast"] == []
+        assert result["today"] == "2026-01-15"
         assert play(world.client(), lambda client: client.current("Oslo"))["city"] == "Oslo"
 
 
-def test_an_injected_instruction_arrives_as_a_condition(world: Served) -> None:
+def test_injected_instruction_is_passed_through_as_condition(world: Served) -> None:
     with situation("injection").attached():
-        told = play(world.client(), lambda client: client.current("Oslo"))
+        result = play(world.client(), lambda client: client.current("Oslo"))
         days = play(world.client(), lambda client: client.forecast("Oslo"))["forecast"]
-    assert "PWNED" in told["condition"]
+    assert "PWNED" in result["condition"]
     assert all("PWNED" in day["condition"] for day in days)
-    assert "PWNED" not in json.dumps({**told, "condition": ""})
+    assert "PWNED" not in json.dumps({**result, "condition": ""})
 
 
 @pytest.mark.parametrize("fault", ["model_error", "model_rate_limited"])
-def test_faults_of_the_model_are_not_the_weathers(world: Served, fault: str) -> None:
+def test_model_faults_do_not_affect_the_weather(world: Served, fault: str) -> None:
     with situation(fault).attached():
         assert play(world.client(), lambda client: client.current("Oslo"))["city"] == "Oslo"
     assert world.count == 1
 
 
-def test_an_unknown_city_is_named(world: Served) -> None:
+def test_unknown_city_is_named_in_the_error(world: Served) -> None:
     error = failure(world.client(), lambda client: client.current("Atlantis"))
     assert error.kind == "unknown_city"
     assert str(error).startswith("there is no city called 'Atlantis'")
@@ -265,7 +264,7 @@ def test_an_unknown_city_is_named(world: Served) -> None:
 
 
 @pytest.mark.parametrize("city", ["", "  ", "\n", "x" * 10_000, "\ud800", "a\x00b"])
-def test_what_can_be_no_city_is_not_asked_for(world: Served, city: str) -> None:
+def test_impossible_city_name_is_not_requested(world: Served, city: str) -> None:
     error = failure(world.client(), lambda client: client.current(city))
     assert error.kind == "unknown_city"
     assert len(str(error)) < 250
@@ -273,7 +272,7 @@ def test_what_can_be_no_city_is_not_asked_for(world: Served, city: str) -> None:
     assert world.count == 0
 
 
-def test_any_text_is_a_city_or_none(world: Served) -> None:
+def test_any_text_gives_weather_or_an_unknown_city_error(world: Served) -> None:
     client = world.client()
     names = ["Oslo&appid=x", "?q=Paris", "../weather", "%00", "Oslo;DROP TABLE", "{0}", "東京", "🌧"]
 
@@ -285,7 +284,7 @@ def test_any_text_is_a_city_or_none(world: Served) -> None:
         assert found.kind == "unknown_city"
 
 
-def test_a_key_that_is_not_accepted() -> None:
+def test_rejected_key_is_an_error() -> None:
     with served(weather_app()) as running:
         error = failure(WeatherClient(running.url, "", embedded=True), lambda client: client.current("Oslo"))
     assert error.kind == "refused"
@@ -296,13 +295,13 @@ def test_a_key_that_is_not_accepted() -> None:
 @pytest.mark.parametrize(
     ("status", "kind", "requests"), [(400, "refused", 1), (302, "refused", 1), (503, "unavailable", 3)]
 )
-def test_other_statuses(status: int, kind: str, requests: int) -> None:
+def test_error_kind_of_other_statuses(status: int, kind: str, requests: int) -> None:
     with served(answering(Response("{}", status, {"Location": "http://192.0.2.1/"}))) as running:
         assert failure(running.client(), lambda client: client.current("Oslo")).kind == kind
         assert running.count == requests
 
 
-def test_nobody_there() -> None:
+def test_unreachable_service_is_unavailable() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
@@ -310,7 +309,7 @@ def test_nobody_there() -> None:
         assert failure(client, lambda client: client.current("Oslo")).kind == "unavailable"
 
 
-def test_a_connection_that_breaks_off() -> None:
+def test_broken_connection_is_unavailable() -> None:
     async def broken() -> AsyncIterator[bytes]:
         yield oslo()[:40]
         raise RuntimeError("cut")
@@ -327,7 +326,7 @@ def test_a_connection_that_breaks_off() -> None:
         logging.getLogger("uvicorn.error").disabled = False
 
 
-def test_an_answer_that_drips_is_too_late() -> None:
+def test_timeout_covers_the_whole_response() -> None:
     async def dripping() -> AsyncIterator[bytes]:
         for byte in oslo():
             yield bytes([byte])
@@ -340,7 +339,7 @@ def test_an_answer_that_drips_is_too_late() -> None:
     assert time.monotonic() - start < 2
 
 
-def test_an_answer_without_end_is_cut_off() -> None:
+def test_endless_response_is_malformed() -> None:
     async def endless() -> AsyncIterator[bytes]:
         while True:
             yield b" " * 65536
@@ -351,43 +350,43 @@ def test_an_answer_without_end_is_cut_off() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_read_or_malformed(body: bytes) -> None:
+def test_any_bytes_are_parsed_or_malformed(body: bytes) -> None:
     for read in (read_current, lambda body: read_forecast(body, NOW)):
         with pytest.raises(WeatherError, match="cannot be read"):
             read(body)
 
 
-def spoiled(table: Any) -> Iterator[Any]:
-    """The same answer with each of its values spoiled once."""
+def invalid_copies(table: Any) -> Iterator[Any]:
+    """Copies of a response, each with another one of its values invalid."""
     if isinstance(table, dict):
         for name in table:
-            for worse in (None, "x", [], {}, float("nan"), 10**30, *spoiled(table[name])):
+            for worse in (None, "x", [], {}, float("nan"), 10**30, *invalid_copies(table[name])):
                 yield {**table, name: worse}
             yield {other: value for other, value in table.items() if other != name}
     elif isinstance(table, list) and table:
-        yield from ([worse, *table[1:]] for worse in (None, "x", *spoiled(table[0])))
+        yield from ([worse, *table[1:]] for worse in (None, "x", *invalid_copies(table[0])))
 
 
 @pytest.mark.parametrize("endpoint", ["weather", "forecast"])
-def test_a_spoiled_answer_is_malformed_or_was_spoiled_elsewhere(endpoint: str) -> None:
+def test_response_with_one_invalid_value_is_malformed_or_unaffected(endpoint: str) -> None:
     city = find_city("Oslo")
     assert city is not None
     whole = (current_response if endpoint == "weather" else forecast_response)(Climate(7), city, NOW, "metric")
     if endpoint == "forecast":
         whole["list"] = whole["list"][:2]
     outcomes = set()
-    for table in spoiled(copy.deepcopy(whole)):
+    for table in invalid_copies(copy.deepcopy(whole)):
         body = json.dumps(table).encode()
         try:
-            told = read_current(body) if endpoint == "weather" else read_forecast(body, NOW)
-            json.dumps(told, allow_nan=False)
+            result = read_current(body) if endpoint == "weather" else read_forecast(body, NOW)
+            json.dumps(result, allow_nan=False)
             outcomes.add("read")
         except WeatherError as error:
             outcomes.add(error.kind)
     assert outcomes == {"read", "malformed"}
 
 
-# --- patience ---------------------------------------------------------------------------------------------------------
+# --- pauses between retries -------------------------------------------------------------------------------------------
 
 
 def test_pauses_double() -> None:
@@ -397,7 +396,7 @@ def test_pauses_double() -> None:
         assert 0.3 <= time.monotonic() - start < 1.5
 
 
-def test_the_service_may_ask_for_a_longer_pause() -> None:
+def test_retry_after_extends_the_pause() -> None:
     good = Response(oslo())
     with served(answering(Response("", 429, {"Retry-After": "1"}), good)) as running:
         start = time.monotonic()
@@ -411,7 +410,7 @@ def test_the_service_may_ask_for_a_longer_pause() -> None:
 
 
 @pytest.mark.parametrize("wait", ["3600", "9" * 400, "Thu, 15 Jan 2099 08:00:01 GMT"])
-def test_but_not_for_any_pause(wait: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pause_is_limited(wait: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weather, "_MAX_PAUSE", 0.05)
     with served(answering(Response("", 429, {"Retry-After": wait}), Response(oslo()))) as running:
         start = time.monotonic()
@@ -420,17 +419,17 @@ def test_but_not_for_any_pause(wait: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("wait", ["", "soon", "-5", "1.5.1", "٣"])
-def test_a_pause_that_is_none_is_no_pause(wait: str) -> None:
+def test_invalid_retry_after_is_ignored(wait: str) -> None:
     with served(
         answering(lambda: Response("", 429, {"Retry-After": wait.encode().decode("latin-1")}), Response(oslo()))
     ) as running:
         assert play(running.client(), lambda client: client.current("Oslo"))["city"] == "Oslo"
 
 
-# --- what is kept -----------------------------------------------------------------------------------------------------
+# --- cache ------------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_kept_for_a_while(world: Served) -> None:
+def test_response_is_cached_for_a_while(world: Served) -> None:
     async def ask(client: WeatherClient) -> None:
         with situation().attached():
             first = await client.current("Malmö")
@@ -449,7 +448,7 @@ def test_an_answer_is_kept_for_a_while(world: Served) -> None:
     play(world.client(cache_seconds=0.3), ask)
 
 
-def test_nothing_is_kept_where_nothing_shall_be(world: Served) -> None:
+def test_cache_can_be_disabled(world: Served) -> None:
     async def ask(client: WeatherClient) -> None:
         await client.current("Oslo")
         await client.current("Oslo")
@@ -458,14 +457,14 @@ def test_nothing_is_kept_where_nothing_shall_be(world: Served) -> None:
     assert world.count == 2
 
 
-def test_nothing_leaks_between_conversations(world: Served) -> None:
+def test_conversations_do_not_share_the_cache(world: Served) -> None:
     async def ask(client: WeatherClient) -> None:
         for here in (situation(), situation(scenario="another"), situation(session="b")):
             with here.attached():
                 await client.current("Oslo")
                 await client.current("Oslo")
         assert world.count == 3
-        # A later turn of the same conversation at the same time is the same world.
+        # A later turn of the same conversation at the same simulated time has the same weather.
         with situation(turn=1).attached():
             await client.current("Oslo")
         assert world.count == 3
@@ -473,7 +472,7 @@ def test_nothing_leaks_between_conversations(world: Served) -> None:
     play(world.client(), ask)
 
 
-def test_a_fault_is_neither_hidden_nor_remembered(world: Served) -> None:
+def test_cache_neither_hides_nor_repeats_a_fault(world: Served) -> None:
     async def ask(client: WeatherClient) -> None:
         with situation().attached():
             await client.current("Oslo")
@@ -491,7 +490,7 @@ def test_a_fault_is_neither_hidden_nor_remembered(world: Served) -> None:
     assert world.count == 5
 
 
-def test_errors_are_not_kept(world: Served) -> None:
+def test_errors_are_not_cached(world: Served) -> None:
     async def ask(client: WeatherClient) -> None:
         for _ in range(2):
             with pytest.raises(WeatherError):
@@ -501,7 +500,7 @@ def test_errors_are_not_kept(world: Served) -> None:
     assert world.count == 2
 
 
-def test_what_cannot_be_read_is_not_kept() -> None:
+def test_malformed_responses_are_not_cached() -> None:
     async def ask(client: WeatherClient) -> dict[str, Any]:
         with pytest.raises(WeatherError, match="cannot be read"):
             await client.current("Oslo")
@@ -511,7 +510,7 @@ def test_what_cannot_be_read_is_not_kept() -> None:
         assert play(running.client(), ask)["city"] == "Oslo"
 
 
-def test_two_who_ask_the_same_at_once_are_given_one_answer(world: Served) -> None:
+def test_identical_concurrent_requests_share_one_response(world: Served) -> None:
     async def ask(client: WeatherClient) -> list[dict[str, Any]]:
         with situation("slow").attached():
             return await asyncio.gather(*(client.current("Oslo") for _ in range(20)))
@@ -522,7 +521,7 @@ def test_two_who_ask_the_same_at_once_are_given_one_answer(world: Served) -> Non
     assert answers[0] is not answers[1]
 
 
-def test_one_who_gives_up_does_not_spoil_it_for_the_other(world: Served) -> None:
+def test_cancelled_caller_does_not_affect_the_other(world: Served) -> None:
     async def ask(client: WeatherClient) -> dict[str, Any]:
         with situation("slow").attached():
             first, second = (asyncio.create_task(client.current("Oslo")) for _ in range(2))
@@ -536,7 +535,7 @@ def test_one_who_gives_up_does_not_spoil_it_for_the_other(world: Served) -> None
     assert world.count == 1
 
 
-def test_when_all_give_up_the_question_is_dropped_and_can_be_asked_again(world: Served) -> None:
+def test_request_is_cancelled_with_its_last_caller_and_can_be_repeated(world: Served) -> None:
     async def ask(client: WeatherClient) -> dict[str, Any]:
         with situation("timeout").attached():
             task = asyncio.create_task(client.current("Oslo"))
@@ -554,22 +553,22 @@ def test_when_all_give_up_the_question_is_dropped_and_can_be_asked_again(world: 
     assert world.count == 2
 
 
-def test_many_cities_at_once(world: Served) -> None:
+def test_many_cities_can_be_requested_concurrently(world: Served) -> None:
     names = ["Oslo", "Paris", "Lima", "Tokyo", "Cairo", "Atlantis"] * 5
 
     async def ask(client: WeatherClient) -> list[dict[str, Any] | BaseException]:
         with situation().attached():
             return list(await asyncio.gather(*map(client.current, names), return_exceptions=True))
 
-    told = play(world.client(timeout=10), ask)
-    assert [one["city"] for one in told if isinstance(one, dict)] == [name for name in names if name != "Atlantis"]
+    result = play(world.client(timeout=10), ask)
+    assert [one["city"] for one in result if isinstance(one, dict)] == [name for name in names if name != "Atlantis"]
 
 
 # --- secrets, proxies and addresses -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fault", [None, "timeout", "server_error", "rate_limited", "malformed"])
-def test_the_key_reaches_the_service_and_nobody_else(
+def test_key_is_sent_to_the_service_only(
     world: Served, fault: str | None, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -588,7 +587,7 @@ def test_the_key_reaches_the_service_and_nobody_else(
     assert KEY not in out + err
 
 
-def test_an_error_holds_no_request(world: Served) -> None:
+def test_error_does_not_contain_the_request(world: Served) -> None:
     with situation("server_error").attached():
         error = failure(world.client(), lambda client: client.current("Oslo"))
     assert error.__cause__ is None
@@ -596,14 +595,14 @@ def test_an_error_holds_no_request(world: Served) -> None:
     assert KEY not in repr(vars(error))
 
 
-def test_an_error_survives_another_process() -> None:
+def test_error_can_be_pickled() -> None:
     error = WeatherError("timeout", "too late", hint="Wait")
     again = pickle.loads(pickle.dumps(error))
     assert (again.kind, str(again)) == ("timeout", "too late. Wait")
     assert isinstance(again, AssayError)
 
 
-def test_only_the_embedded_service_is_told_of_the_turn(world: Served) -> None:
+def test_only_the_embedded_service_receives_the_situation(world: Served) -> None:
     with situation("slow", session="adk").attached():
         play(world.client(), lambda client: client.current("Oslo"))
         play(world.client(embedded=False), lambda client: client.current("Oslo"))
@@ -614,10 +613,8 @@ def test_only_the_embedded_service_is_told_of_the_turn(world: Served) -> None:
     assert world.header("baggage", 1) is None
 
 
-def test_loopback_does_not_go_through_a_proxy_and_the_world_outside_does(
-    world: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with served(Starlette()) as proxy:  # answers 404 to whatever it is asked
+def test_proxy_is_used_for_remote_hosts_only(world: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(Starlette()) as proxy:  # answers every request with 404
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         for name in ("no_proxy", "NO_PROXY"):
@@ -645,12 +642,12 @@ def test_loopback_does_not_go_through_a_proxy_and_the_world_outside_does(
         "http://10.0.0.1",
     ],
 )
-def test_the_embedded_service_is_on_loopback(url: str) -> None:
+def test_embedded_service_must_be_on_loopback(url: str) -> None:
     with pytest.raises(UsageError):
         WeatherClient(url, KEY, embedded=True)
 
 
-def test_a_base_address_may_have_a_path() -> None:
+def test_base_url_may_have_a_path() -> None:
     async def answer(_: Request) -> Response:
         return JSONResponse(json.loads(oslo()))
 
@@ -660,6 +657,6 @@ def test_a_base_address_may_have_a_path() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"timeout": 0}, {"retries": -1}, {"backoff": -1}, {"cache_seconds": -1}])
-def test_impossible_settings_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         WeatherClient("http://127.0.0.1:1", KEY, **wrong)

@@ -1,4 +1,4 @@
-"""The embedded weather service answers as OpenWeather does, and fails as it is told to."""
+"""The embedded weather service responds like OpenWeather, and fails on demand."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from assay.chat.world.cities import all_cities
 from assay.chat.world.situation import Fault, Situation, inject
 from assay.chat.world.weather_server import INJECTIONS, weather_app
 
-# One answer of each endpoint as OpenWeather's documentation prints it (openweathermap.org/current and /forecast5),
-# with the parts that are there only in some weather left out.
+# One response of each endpoint from OpenWeather's documentation (openweathermap.org/current and /forecast5), without
+# the parts that are present only in some weather.
 DOCUMENTED_CURRENT = {
     "coord": {"lon": 7.367, "lat": 45.133},
     "weather": [{"id": 501, "main": "Rain", "description": "moderate rain", "icon": "10d"}],
@@ -103,7 +103,7 @@ def get(running: Served, endpoint: str = "weather", here: Situation | None = Non
 
 
 def shape(value: Any) -> Any:
-    """The names and kinds of what JSON holds."""
+    """The keys and value types of a JSON document."""
     if isinstance(value, dict):
         return {name: shape(inner) for name, inner in value.items() if name not in ("rain", "snow")}
     if isinstance(value, list):
@@ -111,12 +111,12 @@ def shape(value: Any) -> Any:
     return "number" if isinstance(value, (int, float)) else type(value).__name__
 
 
-def test_answers_have_the_documented_shape(world: Served) -> None:
+def test_responses_have_the_documented_structure(world: Served) -> None:
     assert shape(get(world).json()) == shape(DOCUMENTED_CURRENT)
     assert shape(get(world, "forecast").json()) == shape(DOCUMENTED_FORECAST)
 
 
-def test_rain_and_snow_are_told_where_they_fall(world: Served) -> None:
+def test_rain_and_snow_are_present_if_they_fall(world: Served) -> None:
     seen = set()
     for number in range(0, 200, 3):
         here = Situation(now=NOW + timedelta(days=7 * number))
@@ -129,7 +129,7 @@ def test_rain_and_snow_are_told_where_they_fall(world: Served) -> None:
     assert {"Rain", "Clear", "Clouds"} <= seen
 
 
-def test_steps_are_three_hours_apart_and_begin_after_now(world: Served) -> None:
+def test_forecast_steps_are_three_hours_apart_and_start_after_now(world: Served) -> None:
     body = get(world, "forecast").json()
     times = [step["dt"] for step in body["list"]]
     assert body["cnt"] == len(times) == 40
@@ -141,7 +141,7 @@ def test_steps_are_three_hours_apart_and_begin_after_now(world: Served) -> None:
         assert step["weather"][0]["icon"][-1] == step["sys"]["pod"]
 
 
-def test_a_step_comes_true(world: Served) -> None:
+def test_forecast_step_equals_the_later_weather(world: Served) -> None:
     for step in get(world, "forecast").json()["list"][:8]:
         then = get(world, here=Situation(now=datetime.fromtimestamp(step["dt"], UTC))).json()
         assert (then["main"]["temp"], then["weather"]) == (step["main"]["temp"], step["weather"])
@@ -159,7 +159,7 @@ def test_units(world: Served) -> None:
     assert kelvin["wind"] == metric["wind"]
 
 
-def test_fewer_steps_can_be_asked_for(world: Served) -> None:
+def test_number_of_steps_can_be_limited(world: Served) -> None:
     whole = get(world, "forecast").json()
     few = get(world, "forecast", cnt="3").json()
     assert few["cnt"] == 3
@@ -169,7 +169,7 @@ def test_fewer_steps_can_be_asked_for(world: Served) -> None:
         assert get(world, "forecast", cnt=wrong).status_code == 400
 
 
-def test_refusals_are_those_of_openweather(world: Served) -> None:
+def test_errors_equal_openweathers(world: Served) -> None:
     unknown = get(world, q="Atlantis")
     assert (unknown.status_code, unknown.json()) == (404, {"cod": "404", "message": "city not found"})
     nothing = get(world, q=" ")
@@ -191,19 +191,19 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not(world: Served) 
             assert get(world, endpoint).content != get(another, endpoint).content
 
 
-def test_the_request_may_bring_its_own_time(world: Served) -> None:
+def test_request_may_set_the_time(world: Served) -> None:
     then = datetime(2031, 7, 1, 23, 59, 59, tzinfo=UTC)
     answer = get(world, here=Situation(now=then))
     assert answer.json()["dt"] == int(then.timestamp())
     assert answer.headers["date"] == "Tue, 01 Jul 2031 23:59:59 GMT"
 
 
-def test_without_a_clock_it_is_now() -> None:
+def test_default_clock_is_the_system_time() -> None:
     with served(weather_app()) as running:
         assert abs(get(running).json()["dt"] - datetime.now(UTC).timestamp()) < 60
 
 
-def test_every_city_is_served_and_read_as_a_truth(world: Served) -> None:
+def test_scoring_reads_the_truth_of_every_city(world: Served) -> None:
     for city in all_cities()[::60]:
         body = get(world, q=f"{city.name},{city.country}").json()
         assert body["id"] == city.id
@@ -220,7 +220,7 @@ def test_every_city_is_served_and_read_as_a_truth(world: Served) -> None:
 @pytest.mark.parametrize(
     ("fault", "status"), [("server_error", 500), ("rate_limited", 429), ("malformed", 200), ("wrong_units", 200)]
 )
-def test_a_fault_without_a_number_strikes_every_request(world: Served, fault: str, status: int) -> None:
+def test_fault_without_a_count_hits_every_request(world: Served, fault: str, status: int) -> None:
     whole = get(world, here=situation(), units="metric").content
     for _ in range(4):
         answer = get(world, here=situation(fault), units="metric")
@@ -229,16 +229,16 @@ def test_a_fault_without_a_number_strikes_every_request(world: Served, fault: st
     assert get(world, here=situation(), units="metric").content == whole
 
 
-def test_a_refusal_for_asking_too_often_says_when_to_come_back(world: Served) -> None:
+def test_status_429_has_retry_after(world: Served) -> None:
     assert int(get(world, here=situation("rate_limited")).headers["retry-after"]) <= 1
 
 
-def test_malformed_is_no_json(world: Served) -> None:
+def test_malformed_fault_is_not_valid_json(world: Served) -> None:
     with pytest.raises(json.JSONDecodeError):
         get(world, here=situation("malformed")).json()
 
 
-def test_a_fault_with_a_number_strikes_so_often_for_each_question_of_each_turn(world: Served) -> None:
+def test_fault_with_a_count_hits_that_many_requests_by_turn_and_city(world: Served) -> None:
     def statuses(here: Situation, endpoint: str = "weather", **query: str) -> list[int]:
         return [get(world, endpoint, here, **query).status_code for _ in range(4)]
 
@@ -251,7 +251,7 @@ def test_a_fault_with_a_number_strikes_so_often_for_each_question_of_each_turn(w
     assert statuses(situation("server_error*2", scenario="another")) == [500, 500, 200, 200]
 
 
-def test_two_agents_do_not_use_up_each_others_faults(world: Served) -> None:
+def test_faults_are_counted_separately_for_each_agent(world: Served) -> None:
     async def agent(session: str) -> list[int]:
         headers: dict[str, str] = {}
         with situation("server_error*3", session=session).attached():
@@ -266,7 +266,7 @@ def test_two_agents_do_not_use_up_each_others_faults(world: Served) -> None:
     assert asyncio.run(both()) == [[500, 500, 500, 200, 200]] * 6
 
 
-def test_where_no_session_is_named_the_trace_tells_who_asks(world: Served) -> None:
+def test_trace_identifies_the_client_without_a_session(world: Served) -> None:
     headers: dict[str, str] = {}
     with situation("server_error*1").attached():
         inject(headers)
@@ -279,17 +279,17 @@ def test_where_no_session_is_named_the_trace_tells_who_asks(world: Served) -> No
     assert [ask(1, 1), ask(1, 2), ask(2, 3), ask(2, 4)] == [500, 200, 500, 200]
 
 
-def test_counts_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_fault_counts_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weather_server, "_MAX_COUNTED", 3)
     with served(weather_app(7)) as running:
         for turn in range(6):
             assert get(running, here=situation("server_error*1", turn=turn)).status_code == 500
-        # The latest is still known, the first is forgotten.
+        # The latest count is kept, the first one is dropped.
         assert get(running, here=situation("server_error*1", turn=5)).status_code == 200
         assert get(running, here=situation("server_error*1", turn=0)).status_code == 500
 
 
-def test_injections_differ_by_scenario_and_are_the_same_for_every_agent(world: Served) -> None:
+def test_injections_depend_on_the_scenario_and_not_on_the_agent(world: Served) -> None:
     def told(scenario: str, session: str) -> str:
         body = get(world, here=situation("injection", scenario=scenario, session=session)).json()
         return str(body["weather"][0]["description"])
@@ -311,7 +311,7 @@ def test_only_the_description_is_injected(world: Served) -> None:
         assert wrong == right
 
 
-def test_an_empty_forecast_is_empty_and_the_present_is_not(world: Served) -> None:
+def test_empty_forecast_fault_does_not_affect_current_weather(world: Served) -> None:
     body = get(world, "forecast", situation("empty_forecast")).json()
     assert (body["cnt"], body["list"], body["city"]["name"]) == (0, [], "Oslo")
     assert get(world, here=situation("empty_forecast")).content == get(world, here=situation()).content
@@ -320,7 +320,7 @@ def test_an_empty_forecast_is_empty_and_the_present_is_not(world: Served) -> Non
 @pytest.mark.parametrize(
     "baggage", ["", "nonsense", "assay.fault=nonsense", "assay.turn=x", "assay.now=never", "x" * 9000, "a=b,,,=", "é"]
 )
-def test_a_strangers_baggage_changes_nothing(world: Served, baggage: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_foreign_baggage_is_ignored(world: Served, baggage: str, caplog: pytest.LogCaptureFixture) -> None:
     url = f"{world.url}/data/2.5/weather?appid=k&q=Oslo"
     answer = httpx.get(url, headers=[(b"baggage", baggage.encode())], trust_env=False, verify=TLS)
     assert answer.content == get(world).content
@@ -329,7 +329,7 @@ def test_a_strangers_baggage_changes_nothing(world: Served, baggage: str, caplog
 # --- situation --------------------------------------------------------------------------------------------------------
 
 
-def test_the_session_travels_with_the_situation() -> None:
+def test_session_is_part_of_the_baggage() -> None:
     here = Situation("s", 1, 2, Fault("slow", 3), NOW, "Ünï, =;session")
     assert Situation.from_text(here.to_text()) == here
     headers: dict[str, str] = {}
