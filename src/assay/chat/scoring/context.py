@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from assay.chat.domains import Domain, Truth
 from assay.chat.reading.lexicon import Kind
+from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
-from assay.chat.reading.text import Mention, Place, Reader, Reading
+from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.days import PAST, PRESENT, Calendar, ResponseDays
 from assay.chat.scoring.places import Subjects
 from assay.chat.scoring.quotations import quoted_tokens

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from assay.chat.domains import Domain, Truth
-from assay.chat.reading.places import main_name, words_of
-from assay.chat.reading.text import Place, Reader, Reading
+from assay.chat.reading.places import Place, main_name, words_of
+from assay.chat.reading.text import Reader, Reading
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
 _CLOSE = 5
