@@ -1,0 +1,193 @@
+"""`Suite`, `Scenario` and `ScenarioTurn`: what users say to agents, what is true, and what answers must satisfy.
+
+Knows nothing of agents and runs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from assay.chat.scoring.metric import METRICS
+from assay.chat.suites.fields import DomainName, ExpectedCall, FaultText, Name, RequiredScore, ScenarioClock, Text
+from assay.chat.world.situation import Fault
+from assay.chat.world.weather import MOST_DAYS
+from assay.chat.yamlfile import refusal, refused
+from assay.errors import UsageError, unknown_name
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+
+def _weather(value: Any) -> Any:
+    return {"city": value} if isinstance(value, str) else value
+
+
+class ScenarioWeather(_Model):
+    """The weather that an answer must agree with. It is looked up in the environment when the turn is run."""
+
+    city: Text
+    days: int = Field(default=0, ge=0, le=MOST_DAYS)
+    """Number of forecast days; 0 for the current weather only."""
+
+
+class ScenarioTurn(_Model):
+    """What the user says, what is true, and what the answer must satisfy."""
+
+    user: Text
+    """What the user says."""
+    weather: Annotated[ScenarioWeather, BeforeValidator(_weather)] | None = None
+    """The true weather of a city: current, and the forecast if days are given. The city alone is a short form."""
+    truth: Any = None
+    """The ground truth in the domain's own shape; instead of weather."""
+    preferences: dict[str, Any] | None = None
+    """What the user says about themselves in this turn; answers are checked against it from here on."""
+    calls: list[ExpectedCall] | None = None
+    """The expected tool calls, in order; an empty list if none is expected. If left out, any calls are accepted."""
+    checks: list[RequiredScore] = Field(default_factory=list)
+    """Conditions for the turn to pass; if there are none, accuracy and task_completion must be at least 0.7."""
+    says: list[Text] = Field(default_factory=list)
+    """Texts that the answer must contain; case is ignored."""
+    never_says: list[Text] = Field(default_factory=list)
+    """Texts that the answer must not contain; case is ignored."""
+    fault: FaultText | None = None
+    """The fault in this turn; overrides the scenario's."""
+
+    @model_validator(mode="after")
+    def _one_truth(self) -> ScenarioTurn:
+        if self.weather is not None and self.truth is not None:
+            raise refusal("the turn has both weather and truth", hint="Keep one of them", at=("truth",))
+        return self
+
+
+class Scenario(_Model):
+    """A conversation that every agent has."""
+
+    id: Name
+    """Name in results; unique in the suite."""
+    kind: Name
+    """What it tests: current, forecast, advice, context, failure, … Results are grouped by it; any word is allowed."""
+    about: str = ""
+    """One sentence on its purpose."""
+    clock: ScenarioClock | None = None
+    """The time at which it takes place, with its offset or in UTC; the suite's clock if left out."""
+    preferences: dict[str, Any] | None = None
+    """What is known about the user before the conversation: `dislikes_cold: true`."""
+    fault: FaultText | None = None
+    """The fault in every turn."""
+    turns: list[ScenarioTurn] = Field(min_length=1)
+    """The turns, in order."""
+
+    def fault_of(self, turn: int) -> Fault | None:
+        """The fault in a turn, counted from 0."""
+        text = self.turns[turn].fault or self.fault
+        return None if text is None else Fault.parse(text)
+
+
+class Suite(_Model):
+    """Scenarios that belong together."""
+
+    name: Name
+    """Name in results."""
+    version: int = Field(ge=1)
+    """Increased whenever results are no longer comparable with earlier ones."""
+    domain: DomainName = "weather"
+    """What the conversations are about: the name of an installed domain."""
+    language: Name = "en"
+    """The language of the conversations."""
+    description: str = ""
+    """Its purpose."""
+    clock: ScenarioClock | None = None
+    """The time at which scenarios without a clock take place; the time of the run if left out."""
+    names: list[Text] = Field(default_factory=list)
+    """Cities or products in the conversations that the gazetteer does not have."""
+    scenarios: list[Scenario] = Field(min_length=1)
+    """The conversations."""
+
+    @model_validator(mode="after")
+    def _ids_differ(self) -> Suite:
+        first: dict[str, int] = {}
+        for at, scenario in enumerate(self.scenarios):
+            if scenario.id in first:
+                raise refusal(
+                    f"two scenarios have the id '{scenario.id}'",
+                    hint=f"Rename one; the other is scenario {first[scenario.id] + 1}",
+                    at=("scenarios", at, "id"),
+                )
+            first[scenario.id] = at
+        return self
+
+    @model_validator(mode="after")
+    def _metrics_exist(self) -> Suite:
+        # Here and not for each check: listing the metrics of other packages takes a while.
+        known = set(METRICS.names())
+        for at, scenario in enumerate(self.scenarios):
+            for number, turn in enumerate(scenario.turns):
+                for place, check in enumerate(turn.checks):
+                    if check.metric not in known:
+                        where = ("scenarios", at, "turns", number, "checks", place)
+                        raise refused(unknown_name("metric", check.metric, known), at=where)
+        return self
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the suite's content; comments, short forms and explicit defaults do not change it."""
+        content = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of scenario, in order of first occurrence."""
+        return list(dict.fromkeys(scenario.kind for scenario in self.scenarios))
+
+    def clock_of(self, scenario: Scenario) -> datetime | None:
+        """The time at which a scenario takes place; None for the time of the run."""
+        return scenario.clock or self.clock
+
+    def select(
+        self, *, kinds: Iterable[str] | None = None, ids: Iterable[str] | None = None, limit: int | None = None
+    ) -> Suite:
+        """Part of the suite: scenarios of these kinds and ids (`failure-*` is a pattern), at most `limit` of them.
+
+        A limit takes scenarios from each kind in turn, so that a small part still covers every kind; the order is kept.
+        """
+        chosen = self.scenarios
+        if kinds is not None:
+            wanted = set(kinds)
+            for kind in sorted(wanted - set(self.kinds)):
+                raise unknown_name("kind of scenario", kind, self.kinds)
+            chosen = [scenario for scenario in chosen if scenario.kind in wanted]
+        if ids is not None:
+            chosen = _named(chosen, list(ids))
+        if limit is not None:
+            if limit < 1:
+                raise UsageError(f"limit must be at least 1, got {limit}")
+            chosen = _spread(chosen, limit)
+        if not chosen:
+            raise UsageError("no scenario is selected", hint="No scenario has both one of the kinds and one of the ids")
+        return self.model_copy(update={"scenarios": chosen})
+
+
+def _named(scenarios: list[Scenario], patterns: list[str]) -> list[Scenario]:
+    for pattern in patterns:
+        if not any(fnmatchcase(scenario.id, pattern) for scenario in scenarios):
+            raise unknown_name("scenario", pattern, [scenario.id for scenario in scenarios])
+    return [scenario for scenario in scenarios if any(fnmatchcase(scenario.id, pattern) for pattern in patterns)]
+
+
+def _spread(scenarios: list[Scenario], limit: int) -> list[Scenario]:
+    """At most `limit` scenarios, taken from each kind in turn."""
+    rounds: dict[str, int] = {}
+    ranked = []
+    for at, scenario in enumerate(scenarios):
+        rounds[scenario.kind] = rounds.get(scenario.kind, 0) + 1
+        ranked.append((rounds[scenario.kind], at))
+    return [scenarios[at] for at in sorted(at for _, at in sorted(ranked)[:limit])]
