@@ -63,7 +63,7 @@ def score(
         from assay.chat.judge import Judge
 
         chosen = [*(chosen or METRICS.names()), Judge(judge_url, judge_model, samples=judge_samples).metric()]
-    scores = score_transcripts(read_transcripts(file, form=form, agent=agent), metrics=chosen, seed=seed)
+    scores = score_transcripts(read_transcripts(file, format=form, agent=agent), metrics=chosen, seed=seed)
     if not scores.answers:
         raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
     # Before anything else is written: what was scored must not be lost to a wrong path.

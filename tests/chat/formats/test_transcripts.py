@@ -207,7 +207,7 @@ def test_printed_spans_with_events(tmp_path: Path) -> None:
         ('{"agent": "a", "scenario": "s", "turns": [{"user": 5}]}', "turns.0.user"),
         ('{"agent": "a", "scenario": "s", "turns": [], "moon": 1}', "moon"),
         ('{"agent": "a", "scenario": "s", "turns": [{"response_time": -1}]}', "turns.0.response_time"),
-        ("5", "no form"),
+        ("5", "is not in a format that assay knows"),
         ('{"messages": [5]}', "messages"),
         ('{"messages": [{"role": "user", "content": 5}]}', "content"),
         ('{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "x"}]}]}]}', "span"),
@@ -231,14 +231,14 @@ def test_a_spoiled_line_is_named_by_its_number(tmp_path: Path) -> None:
         read_transcripts(path)
 
 
-def test_an_absent_file_and_an_unknown_form(tmp_path: Path) -> None:
+def test_an_absent_file_and_an_unknown_format(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
         read_transcripts(tmp_path / "none.jsonl")
     (tmp_path / "latin.jsonl").write_bytes(b"\xff\xfe")
     with pytest.raises(SourceError, match="UTF-8"):
         read_transcripts(tmp_path / "latin.jsonl")
     with pytest.raises(UsageError, match="openai"):
-        read_transcripts(tmp_path / "none.jsonl", form="openia")
+        read_transcripts(tmp_path / "none.jsonl", format="openia")
 
 
 def test_half_a_surrogate_pair_is_scored(tmp_path: Path) -> None:

@@ -1,0 +1,94 @@
+"""OpenAI-style message lists → transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.chat.formats.payload import arguments_of, parsed, text_of
+from assay.chat.scoring.trajectory import failure_in
+from assay.chat.transcript import Transcript, parse
+from assay.errors import SourceError
+
+_OF_TRANSCRIPT = ("repetition", "domain", "language", "names", "preferences", "characteristics")
+_OF_LAST_TURN = ("truth", "response_time", "expected_calls", "checks")
+
+
+def from_messages(
+    record: Mapping[str, Any] | Sequence[Mapping[str, Any]], where: str, *, agent: str | None = None, scenario: str = ""
+) -> Transcript:
+    """A transcript from a list of messages, or from a record with the list under `messages` and other fields.
+
+    The other fields belong to the transcript (agent, scenario, repetition, preferences, …) or to the last turn (truth,
+    response_time, expected_calls, checks). `model` and `id` are used if there is no agent or scenario.
+    """
+    fields: Mapping[str, Any] = {} if isinstance(record, Sequence) else record
+    messages = record if isinstance(record, Sequence) else record["messages"]
+    if not is_message_list(messages):
+        raise SourceError("messages is not a list of messages with a role", where=where)
+    turns: list[dict[str, Any]] = []
+    calls: dict[str, dict[str, Any]] = {}
+    for at, message in enumerate(messages):
+        role = message["role"]
+        text = text_of(message.get("content"), f"{where} messages[{at}]")
+        if role == "user":
+            turns.append({"user": text, "tool_calls": []})
+        elif role == "assistant":
+            turn = _last(turns)
+            if text:
+                turn["assistant"] = text
+            for call in message.get("tool_calls") or ():
+                made = _tool_call(call, f"{where} messages[{at}]")
+                turn["tool_calls"].append(made)
+                calls[str(call.get("id"))] = made
+        elif role in ("tool", "function"):
+            answered = calls.get(str(message.get("tool_call_id"))) or _by_name(_last(turns), message.get("name"))
+            if answered is not None:
+                _set_result(answered, text)
+    if turns:
+        turns[-1] |= {name: fields[name] for name in _OF_LAST_TURN if name in fields}
+    return parse(
+        {
+            "agent": agent or fields.get("agent") or fields.get("model") or "assistant",
+            "scenario": str(fields.get("scenario") or fields.get("id") or scenario or where),
+            "turns": turns,
+            **{name: fields[name] for name in _OF_TRANSCRIPT if name in fields},
+        },
+        where,
+    )
+
+
+def is_message_list(value: object) -> bool:
+    """Whether a value is a list of messages: at least one, each with a role."""
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and bool(value)
+        and all(isinstance(message, Mapping) and "role" in message for message in value)
+    )
+
+
+def _last(turns: list[dict[str, Any]]) -> dict[str, Any]:
+    if not turns:
+        turns.append({"user": None, "tool_calls": []})
+    return turns[-1]
+
+
+def _by_name(turn: dict[str, Any], name: object) -> dict[str, Any] | None:
+    """The first call of that name without a result; older messages name the function instead of the call."""
+    return next((call for call in turn["tool_calls"] if call["name"] == name and "result" not in call), None)
+
+
+def _tool_call(call: Mapping[str, Any], where: str) -> dict[str, Any]:
+    function = call.get("function")
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+        raise SourceError("a tool call has no function with a name", where=where)
+    return {"name": function["name"], "arguments": arguments_of(function.get("arguments"))}
+
+
+def _set_result(call: dict[str, Any], text: str | None) -> None:
+    result = parsed(text)
+    call["result"] = result
+    failure = failure_in(result)
+    if failure is not None:
+        call["error"] = failure
