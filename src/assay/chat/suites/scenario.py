@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from assay.chat.scoring.metric import METRICS
 from assay.chat.suites.fields import DomainName, ExpectedCall, FaultText, Name, RequiredScore, ScenarioClock, Text
 from assay.chat.world.situation import Fault
-from assay.chat.world.weather import MOST_DAYS
+from assay.chat.world.openweather import MAX_FORECAST_DAYS
 from assay.chat.yamlfile import refusal, refused
 from assay.errors import UsageError, unknown_name
 
@@ -34,7 +34,7 @@ class ScenarioWeather(_Model):
     """The weather that an answer must agree with. It is looked up in the environment when the turn is run."""
 
     city: Text
-    days: int = Field(default=0, ge=0, le=MOST_DAYS)
+    days: int = Field(default=0, ge=0, le=MAX_FORECAST_DAYS)
     """Number of forecast days; 0 for the current weather only."""
 
 
