@@ -40,18 +40,24 @@ def labels_of(batch: Any) -> Ints:
 def predictions_of(batch: Any) -> Ints:
     """Predicted ids, shape (rows, positions): as given, or the most probable of logits (rows, positions, tokens)."""
     whole = first_of(batch)
-    ndim = getattr(whole, "ndim", None)
-    if ndim == 3 and hasattr(whole, "argmax"):
-        whole = whole.argmax(-1)  # on the tensor's own device: far less has to travel
+    if getattr(whole, "ndim", None) == 3:
+        whole = most_probable(whole)
     ids = array_of(whole)
-    if ids.ndim == 3:
-        ids = ids.argmax(-1)
     if ids.size and not np.issubdtype(ids.dtype, np.integer):
         raise UsageError(
             f"predictions have shape {ids.shape} and hold {ids.dtype}",
             hint="Give token ids (rows, positions) or logits (rows, positions, tokens)",
         )
     return np.atleast_2d(ids) if ids.size else ids.reshape(len(ids) if ids.ndim else 0, -1).astype(np.int64)
+
+
+def most_probable(logits: Any) -> Any:
+    """The first largest entry of the last axis: an array, or a tensor where the logits are on another device.
+
+    On a processor NumPy finds it five times faster than PyTorch; elsewhere far less has to travel afterwards.
+    """
+    elsewhere = hasattr(logits, "detach") and (logits.device.type != "cpu" or "bfloat16" in str(logits.dtype))
+    return logits.detach().argmax(-1) if elsewhere else array_of(logits).argmax(-1)
 
 
 def inputs_of(batch: Any, labels: Ints) -> Ints | None:

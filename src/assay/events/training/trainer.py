@@ -13,11 +13,12 @@ from assay.errors import AssayWarning, SourceError, TruthError, UsageError, miss
 from assay.events.codecs import Codec
 from assay.events.codecs.vocabulary import AnyTokenizer
 from assay.events.evaluation import EventReport
-from assay.events.training.arrays import array_of, batches_of, first_of
+from assay.events.training.arrays import array_of, batches_of, first_of, most_probable
 from assay.events.training.figures import figures
 from assay.events.training.tokens import TokenEvaluation
 
 try:
+    import torch
     from transformers import TrainerCallback
 except ImportError as error:
     raise missing_extra("transformers", "train", "score events in a Trainer") from error
@@ -84,7 +85,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
         """The most probable token of each position: what is gathered and kept is that much smaller."""
-        return first_of(logits).argmax(dim=-1)
+        return torch.as_tensor(most_probable(first_of(logits)))
 
     def __call__(self, prediction: EvalPrediction, compute_result: bool | None = None) -> dict[str, float]:
         """What a Trainer calls: after each batch (`batch_eval_metrics=True`), or once with everything."""
