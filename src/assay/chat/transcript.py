@@ -6,16 +6,18 @@ This is where text from files comes in: types are checked, and an error says the
 from __future__ import annotations
 
 import json
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from assay.chat.scoring.metric import Entry
 from assay.errors import SourceError
+from assay.json_safe import json_safe, whole_text
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -32,16 +34,21 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=True)
 
 
-class ToolCall(_Model):
-    """A call of a tool."""
+def _finite(seconds: Any) -> Any:
+    """A time that is no number is not known."""
+    return None if isinstance(seconds, float) and not math.isfinite(seconds) else seconds
 
-    name: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    result: Any = None
+
+class ToolCall(_Model):
+    """A call of a tool. What it was given and returned is made fit for JSON: a NaN becomes the text "NaN"."""
+
+    name: Annotated[str, BeforeValidator(json_safe)]
+    arguments: Annotated[dict[str, Any], BeforeValidator(json_safe)] = Field(default_factory=dict)
+    result: Annotated[Any, BeforeValidator(json_safe)] = None
     """What it returned, in any JSON shape."""
-    error: str | None = None
+    error: Annotated[str | None, BeforeValidator(json_safe)] = None
     """What went wrong, where something did."""
-    duration: float | None = None
+    duration: Annotated[float | None, BeforeValidator(_finite)] = None
     """Seconds."""
 
 
@@ -131,7 +138,7 @@ def load_json(text: str) -> Any:
 
 def _whole(data: Any) -> Any:
     if isinstance(data, str):
-        return data.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole_text(data)
     if isinstance(data, list):
         return [_whole(item) for item in data]
     if isinstance(data, dict):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _WHAT, _WHERE, _PACE, _OUTPUT = "What is played", "Where it is played", "Pace", "Output"
 _INTERRUPTED = 130
 # What follows from another turn's failure, which is told by itself.
-_FOLLOWS = re.compile(r"turn \d+ (failed|could not be scored)")
+_FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
 _BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out"})
 

@@ -10,7 +10,6 @@ import contextvars
 import difflib
 import importlib
 import inspect
-import json
 import os
 import sys
 import threading
@@ -268,9 +267,8 @@ def _reply(given: object, name: str) -> Reply:
 
 
 def _tool_call(call: dict[str, Any] | ToolCall) -> ToolCall:
-    """A call of a tool, as data that can be kept: whatever is no JSON becomes text."""
-    data = call.model_dump() if isinstance(call, ToolCall) else call
-    return ToolCall.model_validate(json.loads(json.dumps(data, default=str)))
+    """A call of a tool, as data that can be kept."""
+    return call if isinstance(call, ToolCall) else ToolCall.model_validate(call)
 
 
 # --- where it is -----------------------------------------------------------------------------------------------------

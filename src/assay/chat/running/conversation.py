@@ -17,6 +17,7 @@ from assay.chat.scoring.record import Record
 from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import flags
 from assay.chat.world.situation import Situation
+from assay.json_safe import json_safe, whole_text
 from assay.redaction import redacted, redacted_value
 
 if TYPE_CHECKING:
@@ -123,11 +124,15 @@ async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Prefere
             except (Exception, SystemExit) as failure:  # an agent that asks to exit has failed, and no more than that
                 error = failure
             wall = time.perf_counter() - started
-        record = _record(watched.read(), heard, situation, wall, error)
+        try:
+            record = _record(watched.read(), heard, situation, wall, error)
+        except Exception as failure:  # an account of the turn that is none, such as a number of tokens that is a text
+            error = error or failure
+            record = Record(status="failed", reason=describe(error), fault=_text(situation.fault), wall=wall)
         # Without the sentences it was learned from: "no longer hates the cold" tells its opposite to who reads words.
-        known = flags(preferences.read(job.user))
+        known = json_safe(flags(preferences.read(job.user)))
         blameless = error is not None and is_blameless(error, situation)
-        yield Played(at, redacted(heard.text), record, known, blameless)
+        yield Played(at, redacted(whole_text(heard.text)), record, known, blameless)
         if error is not None:
             return
 
@@ -147,6 +152,8 @@ class _Heard:
     async def listen(self, parts: AsyncIterator[str | Reply], started: float) -> None:
         async for part in parts:
             if isinstance(part, Reply):
+                if not isinstance(part.text, str):
+                    raise TypeError(f"the text of a Reply is a str, not {type(part.text).__name__}")
                 self.reply = part
             elif isinstance(part, str):
                 if part and self.first_text is None:
@@ -172,7 +179,7 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
     return Record(
         status="scored" if error is None else "failed",
         reason="" if error is None else describe(error),
-        fault=None if situation.fault is None else str(situation.fault),
+        fault=_text(situation.fault),
         tool_calls=[ToolCall.model_validate(redacted_value(call.model_dump())) for call in tool_calls],
         model_calls=trace.model_calls,
         input_tokens=trace.input_tokens,
@@ -187,9 +194,17 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
     )
 
 
+def _text(fault: object) -> str | None:
+    return None if fault is None else str(fault)
+
+
 def describe(error: BaseException) -> str:
     """An error as one line: its class and its words."""
-    words = " ".join(redacted(str(error)).split())
+    try:
+        said = str(error)
+    except Exception:  # an exception of a stranger's class
+        said = ""
+    words = " ".join(redacted(whole_text(said)).split())
     return f"{type(error).__name__}: {words}"[:_LONGEST_REASON] if words else type(error).__name__
 
 

@@ -100,8 +100,11 @@ class LocalHost:
         await self.open()
         assert self._opened is not None
         opened = self._opened
-        async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.preferences):
-            yield played
+        try:
+            async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.preferences):
+                yield played
+        except Exception as error:
+            raise CrashedError(describe(error)) from error
 
     async def close(self) -> None:
         if self._opened is not None:

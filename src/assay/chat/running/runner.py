@@ -356,7 +356,8 @@ class _Conversation:
             self._keep(self._unscored(played.turn, failed, played.text))
             self.end("skipped", f"turn {played.turn + 1} could not be scored")
         else:
-            self._keep(answer)
+            if not self._keep(answer):
+                self.end("skipped", f"turn {played.turn + 1} could not be stored")
 
     def end(self, status: str, reason: str) -> list[Answer]:
         """Every turn that is not there yet ends like this; where it fails, only the first one does."""
@@ -373,9 +374,22 @@ class _Conversation:
                 status, reason = "skipped", f"turn {at + 1} failed"
         return self.answers
 
-    def _keep(self, answer: Answer) -> None:
-        self._sink.keep(answer)
+    def _keep(self, answer: Answer) -> bool:
+        """Keep a turn. One that cannot be stored, because of what is in it, fails alone; False then."""
+        try:
+            self._sink.keep(answer)
+        except AssayError:
+            raise  # the store itself fails, for all turns alike
+        except Exception as error:
+            reason = f"it could not be stored: {describe(error)}"
+            given = answer.record or Record()
+            record = Record(status="failed", reason=reason, kind=given.kind, fault=given.fault, attempts=given.attempts)
+            failed = self._unscored(answer.turn, record)
+            self._sink.keep(failed)
+            self.answers.append(failed)
+            return False
         self.answers.append(answer)
+        return True
 
     def _unscored(self, at: int, record: Record, said: str = "") -> Answer:
         agent, scenario, repetition = self._cell.key

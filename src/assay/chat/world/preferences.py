@@ -18,7 +18,8 @@ from typing import Any
 
 from assay.chat.reading.places import fold, gazetteer
 from assay.chat.world.cities import find_city
-from assay.errors import SourceError, UsageError, missing_extra
+from assay.errors import SourceError, missing_extra
+from assay.json_safe import json_safe
 
 INSIGHTS = "insights"
 """The key under which the sentences themselves are stored."""
@@ -87,15 +88,8 @@ class Preferences:
             return copy.deepcopy(self._users.get(user, {}))
 
     def write(self, user: str, preferences: Mapping[str, Any]) -> None:
-        """Replace a user's preferences."""
-        try:
-            # Converted to JSON and back, so that memory and file hold the same values.
-            known = json.loads(json.dumps(dict(preferences), allow_nan=False))
-        except (TypeError, ValueError) as error:
-            raise UsageError(
-                f"the preferences of '{user}' cannot be stored as JSON: {error}",
-                hint="Use strings, finite numbers, booleans, lists and dictionaries",
-            ) from error
+        """Replace a user's preferences; values that JSON cannot hold become text."""
+        known = json_safe(dict(preferences))  # so that memory and file hold the same values
         with self._lock:
             before = self._users.get(user)
             self._users[user] = known
