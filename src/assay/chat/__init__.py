@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring.metric import METRICS, Entry, Evidence, Finding, Metric, Rule
     from assay.chat.scoring.record import Record
     from assay.chat.scoring.scores import Scores, score
-    from assay.chat.scoring.trajectory import Call, Trajectory
+    from assay.chat.scoring.trajectory import Trajectory
     from assay.chat.suites import Suite, load_suite
     from assay.chat.transcript import ToolCall, Transcript, Turn
 
@@ -52,7 +52,6 @@ _HOMES = {
     "ToolCall": "transcript",
     "Transcript": "transcript",
     "Turn": "transcript",
-    "Call": "scoring.trajectory",
     "Trajectory": "scoring.trajectory",
 }
 
@@ -63,7 +62,6 @@ __all__ = [
     "METRIC_NAMES",
     "Agent",
     "AgentKind",
-    "Call",
     "ChatbotEvaluator",
     "Domain",
     "Entry",

@@ -20,7 +20,8 @@ from assay.chat.reading.text import Reader
 from assay.chat.scoring.context import Exchange, ScoringContext
 from assay.chat.scoring.metric import METRICS, Entry, Metric
 from assay.chat.scoring.preferences import read_preferences
-from assay.chat.scoring.trajectory import Call, failure_in
+from assay.chat.scoring.trajectory import failure_in
+from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
 
 METRIC_NAMES = (
@@ -88,8 +89,8 @@ class ChatbotEvaluator:
         response_time: float | None = None,
         tool_call_count: int | None = None,
         *,
-        tool_calls: Sequence[Call | Mapping[str, Any]] | None = None,
-        expected_calls: Sequence[Call | Mapping[str, Any]] | None = None,
+        tool_calls: Sequence[ToolCall | Mapping[str, Any]] | None = None,
+        expected_calls: Sequence[ToolCall | Mapping[str, Any]] | None = None,
         characteristics: Mapping[str, Any] | None = None,
     ) -> dict[str, Entry]:
         """One entry for each metric: score, measured, band, details, evidence.
@@ -123,8 +124,8 @@ class ChatbotEvaluator:
         preferences: Mapping[str, Any] | None = None,
         response_time: float | None = None,
         tool_call_count: int | None = None,
-        tool_calls: Sequence[Call | Mapping[str, Any]] | None = None,
-        expected_calls: Sequence[Call | Mapping[str, Any]] | None = None,
+        tool_calls: Sequence[ToolCall | Mapping[str, Any]] | None = None,
+        expected_calls: Sequence[ToolCall | Mapping[str, Any]] | None = None,
         characteristics: Mapping[str, Any] | None = None,
     ) -> ScoringContext:
         """What metrics see of an answer: its texts read, its data checked."""
@@ -227,7 +228,7 @@ def _count(value: object) -> int | None:
     return int(value)
 
 
-def _calls(value: Any, field: str) -> tuple[Call, ...] | None:
+def _calls(value: Any, field: str) -> tuple[ToolCall, ...] | None:
     if value is None:
         return None
     return tuple(_call(call, f"{field}[{at}]") for at, call in enumerate(_sequence(value, field)))
@@ -243,9 +244,9 @@ def _parsed(arguments: Any) -> Any:
         return arguments
 
 
-def _call(value: Any, field: str) -> Call:
-    if isinstance(value, Call):
-        return value
+def _call(value: Any, field: str) -> ToolCall:
+    if isinstance(value, ToolCall):
+        return value if value.error else value.model_copy(update={"error": failure_in(value.result)})
     if not isinstance(value, Mapping):
         raise UsageError(f"{field} is {_name(value)}, not a call", hint="Give a dictionary with name and arguments")
     arguments = _parsed(value.get("arguments"))
@@ -255,9 +256,9 @@ def _call(value: Any, field: str) -> Call:
     duration = value.get("duration")
     if duration is not None and (isinstance(duration, bool) or not isinstance(duration, (int, float))):
         raise UsageError(f"{field}.duration is {_name(duration)}, not a number of seconds", hint="Give a number")
-    return Call(
+    return ToolCall(
         name=_text(value.get("name"), f"{field}.name"),
-        arguments=dict(arguments or {}),
+        arguments={str(name): argument for name, argument in (arguments or {}).items()},
         result=value.get("result"),
         error=str(error) if error else failure_in(value.get("result")),
         duration=duration,

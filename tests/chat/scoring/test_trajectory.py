@@ -1,4 +1,4 @@
-"""Expected against actual calls."""
+"""Expected against actual tool calls."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.chat import Call, Trajectory
+from assay.chat import ToolCall, Trajectory
 from assay.chat.scoring.trajectory import assign, repeated
 
-A, B, C = Call("a", {"x": 1}), Call("b", {"city": "Oslo"}), Call("c")
+
+def call(name: str, **arguments: object) -> ToolCall:
+    return ToolCall(name=name, arguments=arguments)
+
+
+A, B, C = call("a", x=1), call("b", city="Oslo"), call("c")
 
 
 def test_the_same_calls_are_exact() -> None:
@@ -26,50 +31,50 @@ def test_a_call_between_is_in_order_but_not_exact() -> None:
     assert t.precision == pytest.approx(2 / 3)
     assert t.recall == 1.0
     assert t.f1 == pytest.approx(0.8)
-    assert t.why == "C was called and not expected."
+    assert t.why == "c was called but not expected."
 
 
 def test_another_order_is_any_order() -> None:
     t = Trajectory.match([A, B], [B, A])
     assert (t.exact, t.in_order, t.any_order, t.f1) == (False, False, True, 1.0)
     assert t.out_of_order == (0,)
-    assert "another order" in t.why
+    assert t.why == "call 1 came too early."
 
 
-def test_a_missing_call_is_none_of_them() -> None:
+def test_a_missing_call_is_no_match_in_any_order() -> None:
     t = Trajectory.match([A, B], [A])
     assert (t.exact, t.in_order, t.any_order) == (False, False, False)
     assert t.missing == ("b",)
-    assert t.why == "B was not called."
+    assert t.why == "b was not called."
 
 
 def test_a_wrong_argument_counts_in_part_and_is_named() -> None:
-    t = Trajectory.match([Call("a", {"x": 1, "y": 2})], [Call("a", {"x": 1, "y": 3})])
+    t = Trajectory.match([call("a", x=1, y=2)], [call("a", x=1, y=3)])
     # The name and one of two arguments are right: 0.5 + 0.5 · 1/2.
     assert t.f1 == pytest.approx(0.75)
     assert not t.any_order
-    assert t.why == "A got y=3 where 2 was expected."
+    assert t.why == "a got y=3, expected 2."
 
 
 def test_a_missing_argument_is_named() -> None:
-    assert Trajectory.match([A], [Call("a")]).why == "A lacks the argument x (expected 1)."
+    assert Trajectory.match([A], [call("a")]).why == "a lacks the argument x (expected 1)."
 
 
 def test_extra_arguments_may_be_refused() -> None:
-    extra = [Call("a", {"x": 1, "z": 5})]
+    extra = [call("a", x=1, z=5)]
     assert Trajectory.match([A], extra).exact
-    assert "was not expected" in Trajectory.match([A], extra, extra_arguments=False).why
+    assert Trajectory.match([A], extra, extra_arguments=False).why == "a has the unexpected argument z=5."
 
 
 def test_tolerances_are_by_argument() -> None:
-    want, got = [Call("at", {"lat": 60.17, "lon": 24.94})], [Call("at", {"lat": 60.2, "lon": 24.94})]
+    want, got = [call("at", lat=60.17, lon=24.94)], [call("at", lat=60.2, lon=24.94)]
     assert not Trajectory.match(want, got).exact
     assert Trajectory.match(want, got, tolerances={"lat": 0.05}).exact
 
 
 def test_texts_ignore_case_and_blanks_and_true_is_not_one() -> None:
-    assert Trajectory.match([Call("b", {"city": "New  York"})], [Call("b", {"city": "new york "})]).exact
-    assert not Trajectory.match([A], [Call("a", {"x": True})]).exact
+    assert Trajectory.match([call("b", city="New  York")], [call("b", city="new york ")]).exact
+    assert not Trajectory.match([A], [call("a", x=True)]).exact
 
 
 def test_nothing_expected_and_nothing_called_is_exact() -> None:
@@ -78,8 +83,8 @@ def test_nothing_expected_and_nothing_called_is_exact() -> None:
     assert Trajectory.match([], [A]).f1 == 0.0
 
 
-def test_a_retry_after_a_failure_is_no_repetition() -> None:
-    failed = Call("a", {"x": 1}, error="timeout")
+def test_a_retry_after_a_failure_is_not_a_repetition() -> None:
+    failed = ToolCall(name="a", arguments={"x": 1}, error="timeout")
     assert repeated([failed, A]) == []
     assert repeated([A, B, A]) == [2]
 

@@ -18,7 +18,8 @@ from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.days import PAST, PRESENT, Calendar, ResponseDays
 from assay.chat.scoring.places import Subjects
 from assay.chat.scoring.quotations import quoted_tokens
-from assay.chat.scoring.trajectory import Call, Trajectory
+from assay.chat.scoring.trajectory import Trajectory
+from assay.chat.transcript import ToolCall
 
 _Found = TypeVar("_Found", Mention, Quantity)
 
@@ -46,8 +47,8 @@ class ScoringContext:
     """Names of the domain's preferences that the user has."""
     response_time: float | None = None
     tool_call_count: int | None = None
-    tool_calls: Sequence[Call] | None = None
-    expected_calls: Sequence[Call] | None = None
+    tool_calls: Sequence[ToolCall] | None = None
+    expected_calls: Sequence[ToolCall] | None = None
     characteristics: Mapping[str, Any] | None = None
     names: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
     """Cities or products that the suite adds to the gazetteer: the folded words of each, by the first word."""
@@ -241,7 +242,7 @@ class ScoringContext:
         return None if self.tool_calls is None else len(self.tool_calls)
 
     @cached_property
-    def failed_calls(self) -> list[Call]:
+    def failed_calls(self) -> list[ToolCall]:
         """Calls that failed and were not followed by a successful call of the same tool."""
         calls = list(self.tool_calls or ())
         return [

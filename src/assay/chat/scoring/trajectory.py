@@ -1,4 +1,4 @@
-"""Expected against actual tool calls: exact, in order, in any order, and in part, argument by argument.
+"""Expected against actual tool calls: exact, in order, in any order, or in part, argument by argument.
 
 Knows calls and their arguments; knows no text and no metric.
 """
@@ -7,28 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-# Numbers in arguments (coordinates, amounts) are equal within this share of the expected one.
+from assay.chat.transcript import ToolCall
+
+# Numbers in arguments (coordinates, amounts) are equal within this relative tolerance.
 DEFAULT_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a tool."""
-
-    name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    result: object = None
-    error: str | None = None
-    """What went wrong, where something did."""
-    duration: float | None = None
-    """Seconds."""
-
-
 def failure_in(result: object) -> str | None:
-    """What a result says went wrong: `{"error": …}`, `{"status": "error", "error_message": …}`, 'Error: …'."""
+    """The error that a result reports: `{"error": …}`, `{"status": "error", "error_message": …}`, 'Error: …'."""
     if isinstance(result, Mapping):
         message = result.get("error") or result.get("error_message")
         status = result.get("status")
@@ -38,21 +26,21 @@ def failure_in(result: object) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """An argument that is not as expected."""
+class ArgumentDifference:
+    """An argument that differs from the expected one."""
 
     call: str
     argument: str
     expected: object
     actual: object
-    """`MISSING` where the call did not have it."""
+    """`MISSING` if the call did not have it."""
 
     def __str__(self) -> str:
         if self.actual is MISSING:
             return f"{self.call} lacks the argument {self.argument} (expected {self.expected!r:.80})"
         if self.expected is MISSING:
-            return f"{self.call} has an argument {self.argument} that was not expected ({self.actual!r:.80})"
-        return f"{self.call} got {self.argument}={self.actual!r:.80} where {self.expected!r:.80} was expected"
+            return f"{self.call} has the unexpected argument {self.argument}={self.actual!r:.80}"
+        return f"{self.call} got {self.argument}={self.actual!r:.80}, expected {self.expected!r:.80}"
 
 
 class _Missing:
@@ -68,53 +56,52 @@ class Trajectory:
     """How actual calls compare with expected ones."""
 
     exact: bool
-    """The same calls in the same order, and no others."""
+    """The same calls in the same order and no others."""
     in_order: bool
-    """Every expected call occurs, in the expected order; others may lie between."""
+    """Every expected call occurs, in the expected order; other calls may come between."""
     any_order: bool
     """Every expected call occurs; the order and other calls do not matter."""
     precision: float | None
-    """Share of the actual calls that were expected, with part of a call for part of its arguments; None without any."""
+    """Share of the actual calls that were expected, with partial credit for arguments; None if no call was made."""
     recall: float | None
-    """Share of the expected calls that were made, counted alike; None where none was expected."""
+    """Share of the expected calls that were made, with the same partial credit; None if no call was expected."""
     f1: float
-    """Harmonic mean of the two; 1 where nothing was expected and nothing was called."""
-    differences: tuple[Difference, ...]
-    """Arguments that are not as expected, in calls that were otherwise made."""
+    """Harmonic mean of the two; 1 if no call was expected and none was made."""
+    differences: tuple[ArgumentDifference, ...]
+    """Arguments that differ, in calls to the expected tools."""
     missing: tuple[str, ...]
     """Expected tools that were not called."""
     unexpected: tuple[str, ...]
-    """Tools called beyond the expected ones."""
+    """Tools that were called but not expected."""
     out_of_order: tuple[int, ...]
-    """Indices of actual calls that came before one that was expected earlier."""
+    """Indices of actual calls that came too early: a call that was expected before them came later."""
 
     @property
     def why(self) -> str:
-        """One sentence: why it is not exact, or that it is."""
+        """One sentence: that the match is exact, or why it is not."""
         if self.exact:
             return "The calls are exactly those expected."
         reasons = [f"{name} was not called" for name in self.missing]
         reasons += [str(difference) for difference in self.differences]
-        reasons += [f"{name} was called and not expected" for name in self.unexpected]
+        reasons += [f"{name} was called but not expected" for name in self.unexpected]
         if self.out_of_order:
             early = ", ".join(str(at + 1) for at in self.out_of_order)
-            reasons.append(f"the calls came in another order (call {early} came too early)")
-        text = "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else "")
-        return f"{text[:1].upper()}{text[1:]}."
+            reasons.append(f"call {early} came too early")
+        return "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more." if len(reasons) > 5 else ".")
 
     @classmethod
     def match(
         cls,
-        expected: Sequence[Call],
-        actual: Sequence[Call],
+        expected: Sequence[ToolCall],
+        actual: Sequence[ToolCall],
         *,
         tolerances: Mapping[str, float] | None = None,
         extra_arguments: bool = True,
     ) -> Trajectory:
         """Compare `actual` with `expected`.
 
-        `tolerances` gives an absolute tolerance by the name of a numeric argument. With `extra_arguments=False` an
-        argument that was not expected makes a call differ.
+        `tolerances` maps a numeric argument's name to its absolute tolerance. With `extra_arguments=False`, a call with
+        an unexpected argument differs.
         """
         compare = _Comparison(tolerances or {}, extra_arguments)
         credit = [[compare.credit(want, got) for got in actual] for want in expected]
@@ -152,23 +139,23 @@ class _Comparison:
     tolerances: Mapping[str, float]
     extra_arguments: bool
 
-    def credit(self, want: Call, got: Call) -> float:
-        """0 for another tool; else the share of right arguments, half for the name alone where all are wrong."""
+    def credit(self, want: ToolCall, got: ToolCall) -> float:
+        """0 for another tool; else 0.5 for the name plus up to 0.5 for the share of right arguments."""
         if want.name != got.name:
             return 0.0
         wrong = len(self.differences(want, got))
         names = set(want.arguments) | (set() if self.extra_arguments else set(got.arguments))
         return 1.0 if not wrong else 0.5 * (1 + (len(names) - wrong) / len(names)) if wrong < len(names) else 0.5
 
-    def differences(self, want: Call, got: Call) -> list[Difference]:
+    def differences(self, want: ToolCall, got: ToolCall) -> list[ArgumentDifference]:
         found = [
-            Difference(want.name, name, value, got.arguments.get(name, MISSING))
+            ArgumentDifference(want.name, name, value, got.arguments.get(name, MISSING))
             for name, value in want.arguments.items()
             if not self.equal(name, value, got.arguments.get(name, MISSING))
         ]
         if not self.extra_arguments:
             found += [
-                Difference(want.name, name, MISSING, value)
+                ArgumentDifference(want.name, name, MISSING, value)
                 for name, value in got.arguments.items()
                 if name not in want.arguments
             ]
@@ -191,8 +178,8 @@ class _Comparison:
         return want == got
 
 
-def repeated(calls: Sequence[Call]) -> list[int]:
-    """Indices of calls made before with the same arguments; trying again after a failure is not repeating."""
+def repeated(calls: Sequence[ToolCall]) -> list[int]:
+    """Indices of calls that repeat an earlier one with the same arguments; a retry after a failure does not count."""
     same = _Comparison({}, extra_arguments=False)
     found = []
     for at, call in enumerate(calls):
@@ -203,7 +190,7 @@ def repeated(calls: Sequence[Call]) -> list[int]:
 
 
 def assign(credit: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Pairs (row, column) with the greatest total credit, each row and column at most once; pairs of 0 are left out.
+    """Pairs (row, column) with the greatest total credit, each row and column at most once, without pairs of credit 0.
 
     The Hungarian method with potentials on costs 1 − credit: O(rows² · columns).
     """
@@ -242,7 +229,7 @@ def assign(credit: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _is_subsequence(credit: Sequence[Sequence[float]]) -> bool:
-    """Whether the expected calls occur in order: taking the earliest fitting call each time is enough."""
+    """Whether the expected calls occur in order; taking the earliest matching call each time is enough."""
     at = 0
     for row in credit:
         at = next((column + 1 for column in range(at, len(row)) if row[column] == 1.0), -1)
@@ -252,7 +239,7 @@ def _is_subsequence(credit: Sequence[Sequence[float]]) -> bool:
 
 
 def _out_of_order(pairs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    """Actual calls whose expected place is after that of a later actual call."""
+    """Actual calls whose expected position is after that of a later actual call."""
     by_actual = sorted(pairs, key=lambda pair: pair[1])
     return tuple(
         got for at, (want, got) in enumerate(by_actual) if any(later < want for later, _ in by_actual[at + 1 :])
