@@ -68,3 +68,14 @@ def test_equality_is_of_content() -> None:
     second.add(B, {"hits": Ratio()})
     assert first != second
     assert first != "a tally"
+
+
+def test_counts_of_many_parts_are_kept_as_one() -> None:
+    """A training loop adds a part for each row: what has been counted may not be gone through again for each."""
+    tally = Tally()
+    for _ in range(20_000):
+        tally.add(Episode(), {"hits": Ratio(1, 2), "rows": Joint.of(np.arange(3))})
+    assert tally.total("hits", Ratio) == Ratio(20_000, 40_000)
+    assert tally.total("rows", Joint).counts.tolist() == [20_000] * 3
+    assert len(tally._piles[Episode()]["hits"]) == 1
+    assert (tally + tally).total("hits", Ratio) == Ratio(40_000, 80_000)

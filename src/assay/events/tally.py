@@ -24,6 +24,8 @@ class Tally:
     """States by episode and name."""
 
     _piles: dict[Episode, dict[str, list[State]]] = field(default_factory=dict)
+    _loose: dict[tuple[Episode, str], int] = field(default_factory=dict)
+    """Size of all states of a pile but its first."""
 
     def add(self, episode: Episode, states: Mapping[str, State]) -> None:
         """Count `states` towards `episode`."""
@@ -31,8 +33,12 @@ class Tally:
         for name, state in states.items():
             pile = piles.setdefault(name, [])
             pile.append(state)
-            if sum(map(_size, pile[1:])) > max(_size(pile[0]), _SMALL):
-                piles[name] = [_merged(pile)]
+            if len(pile) == 1:
+                continue
+            loose = self._loose.get((episode, name), 0) + _size(state)
+            if isinstance(state, Ratio | Moments) or loose > max(_size(pile[0]), _SMALL):
+                piles[name], loose = [_merged(pile)], 0
+            self._loose[episode, name] = loose
 
     def __add__(self, other: Tally) -> Tally:
         """Both tallies together."""
@@ -40,7 +46,9 @@ class Tally:
         for tally in (self, other):
             for episode, piles in tally._piles.items():
                 for name, pile in piles.items():
-                    whole._piles.setdefault(episode, {}).setdefault(name, []).extend(pile)
+                    joined = whole._piles.setdefault(episode, {}).setdefault(name, [])
+                    joined.extend(pile)
+                    whole._loose[episode, name] = sum(map(_size, joined[1:]))
         return whole
 
     def __eq__(self, other: object) -> bool:
