@@ -139,7 +139,7 @@ def test_settings_reach_the_codec_and_the_protocols(tmp_path: Path) -> None:
     found = json.loads(result.stdout)
     assert found["inputs"]["truth"]["invalid"] == {}
     assert found["protocols"]["owa@1"]["comparable"] == 1.0
-    assert found["settings"]["d2e.bin_ms"] == 100.0
+    assert found["settings"]["protocols"]["d2e"]["bin_ms"] == 100.0
     assert found["settings"]["strict"] is True
 
 

@@ -296,7 +296,8 @@ def test_other_versions_and_other_settings_are_left_out(events: dict[str, Run]) 
     comparison = compare(good, newer)
     assert {line.measure.part for line in comparison.lines} == {"d2e@1"}
     assert any("owa@1 and owa@2 are different measures" in note for note in comparison.notes)
-    coarser = replace(good, settings={**good.settings, "d2e.bin_ms": 100.0})
+    other_bins = good.settings["protocols"] | {"d2e": {"bin_ms": 100.0, "clock": "auto"}}
+    coarser = replace(good, settings={**good.settings, "protocols": other_bins})
     assert {line.measure.part for line in compare(good, coarser).lines} == {"owa@1"}
     with pytest.raises(UsageError, match="no protocol in common"):
         compare(good, replace(newer, tallies={"owa": newer.tallies["owa"]}))

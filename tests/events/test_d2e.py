@@ -222,5 +222,5 @@ def test_settings_are_reported_beside_the_numbers() -> None:
     report = events.evaluate(
         *(EventStream.from_events([key(0), key(9)]) for _ in range(2)), protocols=["d2e"], settings={"bin_ms": 25.0}
     )
-    assert (report.settings["d2e.bin_ms"], report.settings["d2e.clock"]) == (25.0, "auto")
+    assert report.settings["protocols"]["d2e"] == {"bin_ms": 25.0, "clock": "auto"}
     assert np.isfinite(report.settings["level"])

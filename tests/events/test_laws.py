@@ -363,9 +363,9 @@ def test_the_encodings_own_strictness_is_what_is_reported() -> None:
         + "<EVENT_START><KEYBOARD><0><0><1><65><press><EVENT_END>"
     )
     report = events.evaluate(text, text, encoding=events.codec("hierarchical", strict=True))
-    assert report.settings["strict"] is True
+    assert report.settings["encoding"]["strict"] is True
     assert report.flat("owa")["events"] == 1
-    assert events.evaluate(text, text).settings["strict"] is False
+    assert events.evaluate(text, text).settings["encoding"]["strict"] is False
 
 
 def test_reference_intervals_are_in_the_order_of_the_data() -> None:

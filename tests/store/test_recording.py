@@ -57,8 +57,8 @@ def test_other_encodings_are_rebuilt_with_their_settings(tmp_path: Path, truth: 
         report, again = kept(
             store, texts[1:] + texts[:1], texts, encoding=encoder, protocols=("sequence", "owa"), reps=20
         )
-    assert report.settings["encoding.time_bases"] == [7, 11, 13]
-    assert report.settings["strict"] is True
+    assert report.settings["encoding"]["time_bases"] == [7, 11, 13]
+    assert report.settings["encoding"]["strict"] is True
     assert again.to_json() == report.to_json()
 
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.compare.model import Measure, Measured, Sample, Side, matched, pooled_strata
+from assay.compare.model import Measure, Measured, Sample, Side, apart, matched, pooled_strata
 from assay.errors import UsageError
-from assay.events.codecs import codec
 from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
+from assay.events.stored import protocol_of, settings_of
 from assay.events.stream import Episode
 from assay.events.tally import Tally
 from assay.stats import Resampling
@@ -81,7 +81,7 @@ def _shared_protocols(a: Run, b: Run) -> tuple[list[EventProtocol], list[str]]:
         elif differing := _differing_settings(a, b, name):
             notes.append(f"{name} was not compared: {differing}.")
         else:
-            found.append(_configured(protocol, a))
+            found.append(protocol_of(a, name))
     notes += [
         f"{name} was not compared: only the candidate was scored with it." for name in b.tallies.keys() - a.tallies
     ]
@@ -91,18 +91,13 @@ def _shared_protocols(a: Run, b: Run) -> tuple[list[EventProtocol], list[str]]:
 
 
 def _differing_settings(a: Run, b: Run, protocol: str) -> str:
-    """Settings of a protocol that were not the same, in words; empty where all were."""
-    prefix = f"{protocol}."
-    keys = [key for key in sorted({*a.settings, *b.settings}) if key.startswith(prefix)]
-    apart = [key for key in keys if a.settings.get(key) != b.settings.get(key)]
-    return "; ".join(f"{key} was {a.settings.get(key)} and {b.settings.get(key)}" for key in apart)
-
-
-def _configured(protocol: EventProtocol, run: Run) -> EventProtocol:
-    prefix = f"{protocol.name}."
-    settings = {key.removeprefix(prefix): value for key, value in run.settings.items() if key.startswith(prefix)}
-    encoding = settings.get("digits") or run.settings.get("encoding") or "hierarchical"
-    return protocol.configured(codec(str(encoding)), settings)
+    """Settings of a protocol that were not the same, in words; empty if all were."""
+    if protocol_of(a, protocol) == protocol_of(b, protocol):
+        return ""
+    one, other = settings_of(a), settings_of(b)
+    words = apart(one["protocols"].get(protocol, {}), other["protocols"].get(protocol, {}), f"{protocol}.")
+    # What a protocol takes from the encoding, such as the bases of its digits, is stated there.
+    return "; ".join([*words, *apart(one["encoding"], other["encoding"], "encoding.")])
 
 
 def _common_cases(a: Run, b: Run, protocols: Sequence[str]) -> list[Case]:

@@ -13,6 +13,8 @@ from assay.errors import UsageError
 from assay.stats import Profile
 from assay.types import Case, Estimate, Floats, Run, Verdict
 
+_SHORT = 40  # letters of a setting that is shown in a sentence
+
 Direction = Literal["higher", "lower", "zero", "none"]
 
 
@@ -297,3 +299,19 @@ def _per_case_json(entry: PerCase) -> dict[str, Any]:
 def _profile_json(profile: Profile) -> dict[str, list[float]]:
     columns = {"threshold": profile.thresholds, "share": profile.share, "low": profile.low, "high": profile.high}
     return {name: np.asarray(values).tolist() for name, values in columns.items()}
+
+
+def apart(a: Mapping[str, Any], b: Mapping[str, Any], within: str = "") -> list[str]:
+    """Where two tables of settings differ, inside as far as they have parts, with both values if they are short."""
+    words: list[str] = []
+    for key in sorted(a.keys() | b.keys()):
+        name, pair = f"{within}{key}", (a.get(key), b.get(key))
+        if pair[0] == pair[1]:
+            continue
+        if isinstance(pair[0], Mapping) and isinstance(pair[1], Mapping):
+            words += apart(pair[0], pair[1], f"{name}.")
+            continue
+        shown = [repr(value) for value in pair]
+        is_short = max(map(len, shown)) <= _SHORT
+        words.append(f"{name} was {shown[0]} and {shown[1]}" if is_short else f"{name} is not the same")
+    return words

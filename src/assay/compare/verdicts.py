@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from assay.compare.model import Change, Comparison, Line, Margin, Measured, PerCase, Sample, Side, side_of
+from assay.compare.model import Change, Comparison, Line, Margin, Measured, PerCase, Sample, Side, apart, side_of
 from assay.errors import UsageError
 from assay.stats import Difference, Resampling, difference, holm, performance_profile, probability_of_improvement
 from assay.stats.paired import cases_needed, differing
@@ -21,7 +21,6 @@ _MOST_SET_AGAINST_EACH_OTHER = 2000
 # Settings that change no number, or whose difference has a word of its own: versions of metrics, what was measured.
 _TOLD_ELSEWHERE = {"interval", "reps", "level", "seed", "threads", "metrics", "experience", "notes"}
 # A value of a setting that is longer is not shown in a note.
-_SHORT = 40
 
 
 def compare(
@@ -115,33 +114,23 @@ def _differences_of_input(a: Side, b: Side) -> list[str]:
         if None not in digests and digests[0] != digests[1]:
             notes.append("The two runs were scored against different truths: cases are paired by their names only.")
     settings = [_settings(side) for side in (a, b)]
-    apart = [
-        words
-        for key in sorted(settings[0].keys() & settings[1].keys())
-        for words in _apart(key, settings[0][key], settings[1][key])
-    ]
-    return [*notes, f"Settings differ: {'; '.join(apart)}."] if apart else notes
+    both = settings[0].keys() & settings[1].keys()
+    words = apart({key: settings[0][key] for key in both}, {key: settings[1][key] for key in both})
+    return [*notes, f"Settings differ: {'; '.join(words)}."] if words else notes
 
 
 def _settings(side: Side) -> dict[str, Any]:
     """What decides the numbers of a side, by name. How its agent is set up counts only beside the same agent."""
-    found = {key: value for key, value in side.run.settings.items() if key not in _TOLD_ELSEWHERE}
+    stated = side.run.settings
+    if side.run.kind == "events":
+        from assay.events.stored import settings_of
+
+        stated = settings_of(side.run)
+    found = {key: value for key, value in stated.items() if key not in _TOLD_ELSEWHERE}
     for spec in found.pop("agents", ()):
         if isinstance(spec, Mapping) and spec.get("name") == side.agent:
             found[f"agent {side.agent}"] = spec
     return found
-
-
-def _apart(key: str, a: Any, b: Any) -> Iterator[str]:
-    """Where two values of a setting differ, inside as far as they have parts, with both values where they are short."""
-    if a == b:
-        return
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        for inner in sorted(a.keys() | b.keys()):
-            yield from _apart(f"{key}.{inner}", a.get(inner), b.get(inner))
-        return
-    shown = [repr(value) for value in (a, b)]
-    yield f"{key} was {shown[0]} and {shown[1]}" if max(map(len, shown)) <= _SHORT else f"{key} is not the same"
 
 
 # --- verdicts ------------------------------------------------------------------------------------------------------

@@ -6,18 +6,18 @@ Knows protocols by their contract only. Drawing is left to `assay.report`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assay import __version__
 from assay.errors import SourceError, TruthError, UsageError
-from assay.events.codecs import NAMES as ENCODINGS
 from assay.events.codecs import Codec, codec
 from assay.events.engines import local
 from assay.events.input import Input
 from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
 from assay.events.sources import AnySource, Reading, read
+from assay.events.stored import encoding_of, settings_of
 from assay.events.stream import Episode, EventStream
 from assay.events.tally import Tally
 from assay.stats import Resampling
@@ -158,14 +158,12 @@ class Scoring:
     def stated(self) -> dict[str, Any]:
         """All that was chosen, ready for JSON."""
         return {
-            "encoding": self.encoder.name,
-            **{f"encoding.{key}": value for key, value in _unusual(self.encoder).items()},
-            "strict": getattr(self.encoder, "strict", False),
+            "encoding": self.encoder.to_json(),
             "interval": self.interval,
             "reps": self.reps,
             "level": self.level,
             "seed": self.seed,
-            **{f"{one.name}.{key}": value for one in self.protocols for key, value in one.settings().items()},
+            "protocols": {one.name: dict(one.settings()) for one in self.protocols},
         }
 
     def report(self, tallies: Mapping[str, Tally], predicted: Input, truth: Input) -> EventReport:
@@ -227,14 +225,12 @@ def evaluate(
 
 def rebuilt(run: Run) -> EventReport:
     """The report of a stored run: its numbers recomputed from its tallies, under the settings it was scored with."""
-    stated = dict(run.settings)
-    encoder = _stored_codec(stated)
+    stated = settings_of(run)
+    encoder = encoding_of(stated)
     plan = Resampling(stated["interval"], stated["reps"], stated["level"], stated["seed"])
     results, protocols = {}, []
     for name, version in run.versions.items():
-        prefix = f"{name}."
-        of_protocol = {key.removeprefix(prefix): value for key, value in stated.items() if key.startswith(prefix)}
-        (protocol,) = _configured([f"{name}@{version}"], encoder, of_protocol)
+        (protocol,) = _configured([f"{name}@{version}"], encoder, stated["protocols"].get(name, {}))
         protocols.append(protocol)
         tally = Tally()
         for case, states in run.tallies.get(name, {}).items():
@@ -248,26 +244,6 @@ def rebuilt(run: Run) -> EventReport:
     known = max(len(side.episodes - {""}) for side in (predicted, truth))
     scoring = Scoring(encoder, protocols, plan.unit, plan.reps, plan.level, plan.seed)
     return EventReport(results, predicted, truth, stated, _warnings(predicted, truth, plan.unit, known), scoring)
-
-
-def _stored_codec(stated: Mapping[str, Any]) -> Codec:
-    """The encoding that a run's settings describe. A caller's own is unknown here; only its name was kept."""
-    prefix = "encoding."
-    settings = {key.removeprefix(prefix): value for key, value in stated.items() if key.startswith(prefix)}
-    return codec(stated["encoding"], strict=stated["strict"], **settings)
-
-
-def _unusual(encoder: Codec) -> dict[str, Any]:
-    """The settings of an encoding that are not those its name stands for, ready for JSON."""
-    if encoder.name not in ENCODINGS or not is_dataclass(encoder):
-        return {}
-    usual = codec(encoder.name)
-    return {
-        setting.name: list(value) if isinstance(value, tuple) else value
-        for setting in fields(encoder)
-        if setting.name not in ("name", "strict")
-        and (value := getattr(encoder, setting.name)) != getattr(usual, setting.name, value)
-    }
 
 
 def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> ProtocolResult:

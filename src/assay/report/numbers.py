@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 def number(value: float, unit: str = "") -> str:
     """A figure with as many digits as a reader can use, and a real minus sign."""
@@ -21,6 +24,17 @@ def number(value: float, unit: str = "") -> str:
 def interval(low: float, high: float, unit: str = "") -> str:
     """Both ends of an interval."""
     return f"[{number(low, unit)}, {number(high, unit)}]"
+
+
+def spelled_out(settings: Mapping[str, Any], within: str = "") -> dict[str, str]:
+    """Settings with the names of nested ones joined, for tables: 'encoding time_bases' as '16, 10, 10'."""
+    shown: dict[str, str] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            shown |= spelled_out(value, f"{within}{name} ")
+        else:
+            shown[within + name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return shown
 
 
 def counted(count: int, noun: str) -> str:

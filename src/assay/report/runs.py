@@ -15,6 +15,7 @@ from rich.text import Text
 
 from assay import __version__
 from assay.errors import UsageError, missing_extra
+from assay.report.numbers import spelled_out
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def details(entry: StoredRun) -> RenderableType:
         digest = read.get("sha256")
         rows[side] = f"{read.get('source', '')}" + (f"  sha256 {digest[:_DIGEST_SHOWN]}…" if digest else "")
     shown = {key: value for key, value in run.settings.items() if key not in _NOT_SHOWN}
-    rows["settings"] = ", ".join(f"{key}={value}" for key, value in shown.items())
+    rows["settings"] = ", ".join(f"{key}={value}" for key, value in spelled_out(shown).items())
     rows["environment"] = ", ".join(f"{key} {value}" for key, value in run.environment.items())
     for name, value in rows.items():
         if value:

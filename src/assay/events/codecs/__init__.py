@@ -6,6 +6,7 @@ other sources through its own quantisation, so that like is compared with like.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from assay.errors import UsageError, missing_extra, unknown_name
@@ -36,6 +37,9 @@ class Codec(Protocol):
     def quantise(self, stream: EventStream) -> EventStream:
         """The events as they would come back from encoding and decoding."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Its name and all its settings; `codec_from_json` gives the codec back."""
+
 
 def codec(name: str, **settings: Any) -> Codec:
     """The encoding called `name`, with `settings` in place of its defaults (see `TokenCodec`)."""
@@ -53,6 +57,12 @@ def codec(name: str, **settings: Any) -> Codec:
     except ImportError as error:
         raise missing_extra("numba", "events", "decode token text") from error
     return TokenCodec.named(name, **settings)
+
+
+def codec_from_json(data: Mapping[str, Any]) -> Codec:
+    """The encoding that `to_json` described."""
+    settings = dict(data)
+    return codec(settings.pop("name"), **settings)
 
 
 def encode(stream: EventStream, encoding: str = "hierarchical", **settings: Any) -> str:

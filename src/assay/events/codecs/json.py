@@ -27,6 +27,10 @@ class JsonCodec:
     name: str = "json"
     wrap_ns: None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """Its name: it has no settings."""
+        return {"name": self.name}
+
     def decode(self, text: str | bytes) -> EventStream:
         """All events of one text; what lies between them is ignored and counted."""
         whole = _text(text)

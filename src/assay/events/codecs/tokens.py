@@ -45,6 +45,11 @@ _RESERVED = re.compile(
 )
 
 
+def _settings() -> list[str]:
+    """What may be other than the defaults: the name stands for the rest."""
+    return [one.name for one in fields(TokenCodec) if one.name not in ("name", "signed", "time_first")]
+
+
 @dataclass(frozen=True)
 class TokenCodec:
     """A token encoding. The defaults are set by name; bases, unit and image token may be others."""
@@ -71,13 +76,20 @@ class TokenCodec:
     @classmethod
     def named(cls, name: str, **settings: Any) -> TokenCodec:
         """The encoding with that name, with `settings` in place of its defaults."""
-        known = {f.name for f in fields(cls)} - {"name", "signed", "time_first"}
+        known = _settings()
         for key, value in settings.items():
             if key not in known:
                 raise unknown_name("setting of a token encoding", key, known)
             if key.endswith("_bases"):
                 settings[key] = tuple(value)
         return replace(_DEFAULTS[name], **settings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its name and all its settings, ready for JSON."""
+        settings = {name: getattr(self, name) for name in _settings()}
+        return {"name": self.name} | {
+            name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()
+        }
 
     def __post_init__(self) -> None:
         for bases in (self.time_bases, self.delta_bases, self.scroll_bases):

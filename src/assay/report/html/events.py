@@ -21,7 +21,7 @@ from assay.events.protocols.owa import POSITIONS, PREDICTED, signed_angle
 from assay.events.stream import CATEGORIES
 from assay.report.html.figures import Figures
 from assay.report.html.page import document, escape, table
-from assay.report.numbers import interval, number
+from assay.report.numbers import interval, number, spelled_out
 from assay.stats import percentile
 from assay.types import Distribution, Joint
 
@@ -147,7 +147,9 @@ def _inputs(reports: Reports) -> str:
         *(row(kind, lambda side, kind=kind: f"{side.kinds[kind]:,}") for kind in ("keyboard", "mouse", "screen")),
         row("do not decode", _refusals),
     ]
-    settings = table(["setting", "value"], [[escape(k), escape(v)] for k, v in one.settings.items()], numeric=())
+    settings = table(
+        ["setting", "value"], [[escape(k), escape(v)] for k, v in spelled_out(one.settings).items()], numeric=()
+    )
     return (
         f"<section><h2>What was read</h2>{table(header, rows)}"
         f"<details><summary>Settings</summary>{settings}</details>"
