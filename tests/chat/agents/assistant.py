@@ -1,7 +1,7 @@
-"""What holds for the weather assistant in every framework: each framework's test file runs all of it.
+"""Tests of the weather assistant that run for every framework.
 
-Most of it plays in the embedded world. What its model never does (talk before it calls a tool, call for ever, call what
-is not there, write broken arguments) comes from a server of the tests' own.
+Most of them use the embedded world. What its model never does (write text before a tool call, call tools for ever, call
+unknown tools, write malformed arguments) comes from a scripted HTTP server.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
+from tests.chat.agents.http_server import Server, send, serving
 from tests.chat.agents.laws import NOW, Answer, spans_agree, talk, times_add_up
-from tests.chat.agents.wire import Server, send, serving
 
 from assay.chat.agents import AGENTS, Limits
 from assay.chat.agents._shared.assistant import INSTRUCTIONS, TOOLS, City, Days, Insight
@@ -38,24 +38,24 @@ SOME = Limits(model_calls=7, retries=0)
 MALFORMED = ("{broken", "[1]", '{"town": "Oslo"}', '{"city": ["Oslo"]}')
 
 
-class AssistantLaws:
-    """The laws; a framework's test class says its name."""
+class AssistantTests:
+    """The tests; each framework's test class sets `name`."""
 
     name: str
     limit_error: str
-    """What the framework says where the model is called too often."""
+    """The framework's error message if the model is called too often."""
     forgets_failed_turns = False
-    """Whether a turn that failed leaves nothing behind."""
+    """Whether a failed turn leaves nothing in the conversation."""
     added_instructions = ""
-    """What the framework tells the model besides the assistant's instructions."""
+    """What the framework adds to the assistant's instructions."""
     output_limit = "max_completion_tokens"
-    """The field that tells the model how much it may put out."""
-    unbearable: tuple[str, ...] = ()
-    """Malformed arguments that end the turn at once, because the framework has no setting against it."""
+    """The request field with the limit of output tokens."""
+    fatal_arguments: tuple[str, ...] = ()
+    """Malformed arguments that end the turn immediately; the framework has no setting to change that."""
 
     # --- in the embedded world ---
 
-    def test_it_answers_from_its_tools(self, world: World, tracing: Tracing) -> None:
+    def test_answer_uses_the_tools(self, world: World, tracing: Tracing) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing) as to:
                 answer = await to.say(HELSINKI)
@@ -65,11 +65,11 @@ class AssistantLaws:
             assert call.result["temperature"] == truth["temperature"]
             assert re.search(rf"{truth['temperature']:g}|{truth['temperature']:.0f}", answer.text)
             assert answer.trace.model_calls == 2
-            lawful(answer)
+            check_laws(answer)
 
         asyncio.run(play())
 
-    def test_it_answers_in_pieces(self, world: World, tracing: Tracing) -> None:
+    def test_answer_is_streamed(self, world: World, tracing: Tracing) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing) as to:
                 answer = await to.say(HELSINKI)
@@ -78,7 +78,7 @@ class AssistantLaws:
 
         asyncio.run(play())
 
-    def test_it_remembers_the_conversation(self, world: World, tracing: Tracing) -> None:
+    def test_conversation_is_remembered(self, world: World, tracing: Tracing) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing) as to:
                 await to.say(HELSINKI)
@@ -87,11 +87,11 @@ class AssistantLaws:
             (call,) = weather_calls(answer)
             assert (call.name, call.arguments["city"]) == ("get_weather_forecast", "Helsinki")
             assert weather_calls(stranger) == []
-            lawful(answer, stranger)
+            check_laws(answer, stranger)
 
         asyncio.run(play())
 
-    def test_sessions_do_not_mix(self, world: World, tracing: Tracing) -> None:
+    def test_sessions_are_separate(self, world: World, tracing: Tracing) -> None:
         cities = ("Helsinki", "Madrid", "Cairo", "Oslo")
 
         async def play() -> None:
@@ -105,11 +105,11 @@ class AssistantLaws:
                         assert not any(other in answer.text for other in cities if other != city)
                         assert [call.arguments["city"] for call in weather_calls(answer)] == [city]
                         assert answer.trace.model_calls == 2
-                    lawful(*answers)
+                    check_laws(*answers)
 
         asyncio.run(play())
 
-    def test_preferences_are_the_users(self, world: World, tracing: Tracing) -> None:
+    def test_preferences_belong_to_the_user(self, world: World, tracing: Tracing) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing) as to:
                 told = await to.say("I really hate the cold.", user="ada")
@@ -122,12 +122,12 @@ class AssistantLaws:
             assert asked.trace.tool_calls[0].result["dislikes_cold"] is True
             assert other.trace.tool_calls[0].result == {}
             assert "ada" not in json.dumps([call.arguments for call in told.trace.tool_calls])
-            lawful(told, asked, other)
+            check_laws(told, asked, other)
 
         asyncio.run(play())
 
     @pytest.mark.parametrize("fault", ["server_error", "timeout", "malformed", "rate_limited"])
-    def test_a_tool_that_fails_does_not_end_the_turn(self, world: World, tracing: Tracing, fault: str) -> None:
+    def test_failing_tool_does_not_end_the_turn(self, world: World, tracing: Tracing, fault: str) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing) as to:
                 answer = await to.say(HELSINKI, fault=fault)
@@ -138,22 +138,22 @@ class AssistantLaws:
             assert told
             for call in (*weather_calls(answer), *told):
                 assert call.error
-                assert "the weather service" in call.error, "the reason is told, not the name of an error"
+                assert "the weather service" in call.error, "the answer gives the reason, not the name of an error"
             assert weather_calls(after)[-1].error is None
-            lawful(answer, after)
+            check_laws(answer, after)
 
         asyncio.run(play())
 
-    def test_an_unknown_city_is_told(self, world: World, tracing: Tracing) -> None:
+    def test_unknown_city_is_reported(self, world: World, tracing: Tracing) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing) as to:
                 answer = await to.say("What is the weather in Xyzzyville?")
             assert "Xyzzyville" in answer.text
-            lawful(answer)
+            check_laws(answer)
 
         asyncio.run(play())
 
-    def test_too_many_calls_of_the_model_end_the_turn(self, world: World, tracing: Tracing) -> None:
+    def test_too_many_model_calls_end_the_turn(self, world: World, tracing: Tracing) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing, limits=Limits(model_calls=1)) as to:
                 answer = await to.say(HELSINKI)
@@ -163,7 +163,7 @@ class AssistantLaws:
         asyncio.run(play())
 
     @pytest.mark.parametrize("fault", ["model_error", "model_rate_limited"])
-    def test_a_model_that_fails_ends_the_turn(self, world: World, tracing: Tracing, fault: str) -> None:
+    def test_failing_model_ends_the_turn(self, world: World, tracing: Tracing, fault: str) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing, limits=Limits(retries=0)) as to:
                 await to.say(HELSINKI)
@@ -173,60 +173,62 @@ class AssistantLaws:
             assert answer.trace.model_calls == 1
             assert any(span.failed for span in answer.trace.spans)
             assert weather_calls(after)[0].arguments["city"] == "Helsinki"
-            lawful(after)
+            check_laws(after)
 
         asyncio.run(play())
 
-    def test_a_model_that_fails_once_is_asked_again(self, world: World, tracing: Tracing) -> None:
+    def test_single_model_failure_is_retried(self, world: World, tracing: Tracing) -> None:
         async def play() -> None:
             async with talk(self.name, world, tracing, limits=Limits(retries=1)) as to:
                 answer = await to.say(HELSINKI, fault="model_error*1")
             assert "Helsinki" in answer.text
-            lawful(answer)
+            check_laws(answer)
 
         asyncio.run(play())
 
-    def test_the_same_turn_gives_the_same_answer(self, world: World, tracing: Tracing) -> None:
+    def test_same_turn_gives_the_same_answer(self, world: World, tracing: Tracing) -> None:
         async def play() -> list[str]:
             async with talk(self.name, world, tracing) as to:
                 return [(await to.say(text)).text for text in (HELSINKI, "And tomorrow?", "What should I wear?")]
 
         assert asyncio.run(play()) == asyncio.run(play())
 
-    # --- with a model that does what no good one does ---
+    # --- with a misbehaving model ---
 
-    def test_text_before_a_call_is_heard_and_is_not_the_answer(self, world: World, tracing: Tracing) -> None:
+    def test_text_before_a_tool_call_is_streamed_but_not_part_of_the_answer(
+        self, world: World, tracing: Tracing
+    ) -> None:
         answer, _ = self.with_model(world, tracing, [saying("Let me look. ", calling()), saying("It snows.")])
         assert "".join(answer.pieces) == "Let me look. It snows."
         assert answer.text == "It snows."
-        lawful(answer)
+        check_laws(answer)
 
     def test_parallel_calls_are_all_made(self, world: World, tracing: Tracing) -> None:
         both = saying("", calling(), calling("get_weather_forecast", {"city": "Rome", "days": 2}))
         answer, asked = self.with_model(world, tracing, [both, saying("Snow here, sun there.")])
         assert sorted(answer.calls) == ["get_current_weather", "get_weather_forecast"]
         assert len([message for message in asked[-1]["messages"] if message["role"] == "tool"]) == 2
-        lawful(answer)
+        check_laws(answer)
 
-    def test_a_result_reaches_the_model_as_json(self, world: World, tracing: Tracing) -> None:
+    def test_result_reaches_the_model_as_json(self, world: World, tracing: Tracing) -> None:
         answer, asked = self.with_model(world, tracing, [saying("", calling()), saying("Snow.")])
         (result,) = [message["content"] for message in asked[-1]["messages"] if message["role"] == "tool"]
         text = result if isinstance(result, str) else "".join(part["text"] for part in result)
         assert json.loads(text) == answer.trace.tool_calls[0].result
 
-    def test_tokens_that_nobody_tells_are_not_known(self, world: World, tracing: Tracing) -> None:
+    def test_token_counts_are_none_if_the_endpoint_reports_none(self, world: World, tracing: Tracing) -> None:
         silent = re.sub(rb'data: [^\n]*"usage"[^\n]*\n\n', b"", saying("Hello."))
         answer, _ = self.with_model(world, tracing, [silent])
         assert answer.reply is not None
         assert (answer.reply.input_tokens, answer.reply.output_tokens) == (None, None)
-        lawful(answer)
+        check_laws(answer)
 
-    def test_a_model_that_never_ends_is_stopped(self, world: World, tracing: Tracing) -> None:
+    def test_endless_model_is_stopped(self, world: World, tracing: Tracing) -> None:
         answer, asked = self.with_model(world, tracing, [saying("", calling())])
         assert len(asked) == FEW.model_calls
         assert self.limit_error in str(answer.error)
 
-    def test_a_tool_that_always_fails_ends_the_turn_at_the_limit(self, world: World, tracing: Tracing) -> None:
+    def test_always_failing_tool_ends_the_turn_at_the_limit(self, world: World, tracing: Tracing) -> None:
         moves = [saying("", calling("get_current_weather", {"city": "Xyzzyville"}))]
         answer, asked = self.with_model(world, tracing, moves, SOME)
         assert len(asked) == SOME.model_calls
@@ -235,19 +237,21 @@ class AssistantLaws:
     @pytest.mark.parametrize("arguments", MALFORMED)
     def test_malformed_calls_end_the_turn_at_the_limit(self, world: World, tracing: Tracing, arguments: str) -> None:
         answer, asked = self.with_model(world, tracing, [saying("", calling(arguments=arguments))], SOME)
-        assert len(asked) == (1 if arguments in self.unbearable else SOME.model_calls)
-        assert (self.limit_error in str(answer.error)) == (arguments not in self.unbearable)
+        assert len(asked) == (1 if arguments in self.fatal_arguments else SOME.model_calls)
+        assert (self.limit_error in str(answer.error)) == (arguments not in self.fatal_arguments)
 
     @pytest.mark.parametrize("arguments", MALFORMED)
-    def test_malformed_calls_are_borne(self, world: World, tracing: Tracing, arguments: str) -> None:
+    def test_malformed_calls_do_not_end_the_turn(self, world: World, tracing: Tracing, arguments: str) -> None:
         moves = [saying("", calling(arguments=arguments))] * 3 + [saying("Sorry.")]
         answer, asked = self.with_model(world, tracing, moves, SOME)
-        if arguments in self.unbearable:  # the framework ends the turn at once, and has no setting for it
+        if (
+            arguments in self.fatal_arguments
+        ):  # the framework ends the turn immediately and has no setting to change that
             assert len(asked) == 1
             return
         assert answer.text == "Sorry."
         assert len(answer.calls) == 3
-        lawful(answer)
+        check_laws(answer)
 
     @pytest.mark.parametrize("arguments", MALFORMED)
     def test_broken_arguments_never_reach_a_tool(self, world: World, tracing: Tracing, arguments: str) -> None:
@@ -255,23 +259,23 @@ class AssistantLaws:
         answer, asked = self.with_model(world, tracing, moves)
         assert not any(call.error is None for call in answer.trace.tool_calls)
         if answer.error is None and len(asked) == 2:
-            lawful(answer)
+            check_laws(answer)
 
-    def test_a_tool_that_is_not_there_is_not_called(self, world: World, tracing: Tracing) -> None:
+    def test_unknown_tool_is_not_called(self, world: World, tracing: Tracing) -> None:
         moves = [saying("", calling("send_email", {"to": "x"}), calling())] * 3 + [saying("Sorry.")]
         answer, asked = self.with_model(world, tracing, moves, SOME)
         assert answer.text == "Sorry."
         assert len(asked) == 4
         assert [call.name for call in answer.trace.tool_calls if call.error is not None] == ["send_email"] * 3
         assert sorted(answer.calls) == ["get_current_weather"] * 3 + ["send_email"] * 3
-        lawful(answer)
+        check_laws(answer)
 
-    def test_calls_of_a_tool_that_is_not_there_end_the_turn_at_the_limit(self, world: World, tracing: Tracing) -> None:
+    def test_calls_of_an_unknown_tool_end_the_turn_at_the_limit(self, world: World, tracing: Tracing) -> None:
         answer, asked = self.with_model(world, tracing, [saying("", calling("send_email", {"to": "x"}))], SOME)
         assert len(asked) == SOME.model_calls
         assert self.limit_error in str(answer.error)
 
-    def test_limits_and_tools_are_what_the_model_is_told(self, world: World, tracing: Tracing) -> None:
+    def test_requests_contain_the_limits_and_tools(self, world: World, tracing: Tracing) -> None:
         _, (asked, *_) = self.with_model(world, tracing, [saying("Hello.")])
         system, user = asked["messages"]
         assert (system["role"], user["role"], user["content"]) == ("system", "user", "Hello?")
@@ -281,11 +285,11 @@ class AssistantLaws:
             self.output_limit: FEW.max_tokens,
             "stream": True,
             "stream_options": {"include_usage": True},
-            # Where tools are told and this is not, it is what the endpoint takes it for.
+            # "auto" is the endpoint's default if a request has tools and no tool_choice.
             **({"tool_choice": "auto"} if "tool_choice" in asked else {}),
         }
 
-    def test_the_model_reads_the_same_of_every_tool(self, world: World, tracing: Tracing) -> None:
+    def test_tool_descriptions_are_the_same_in_every_framework(self, world: World, tracing: Tracing) -> None:
         city, days, insight = (TypeAdapter(kind).json_schema() for kind in (City, Days, Insight))
         _, (asked, *_) = self.with_model(world, tracing, [saying("Hello.")])
         functions = [tool["function"] for tool in asked["tools"]]
@@ -299,9 +303,7 @@ class AssistantLaws:
         assert not any(function.get("strict") for function in functions)
 
     @pytest.mark.parametrize("status", [429, 500])
-    def test_a_model_that_never_answers_is_asked_as_often_as_the_limit_says(
-        self, world: World, tracing: Tracing, status: int
-    ) -> None:
+    def test_model_timeout_is_retried_up_to_the_limit(self, world: World, tracing: Tracing, status: int) -> None:
         async def play(url: str) -> Answer:
             async with talk(self.name, world, tracing, limits=Limits(retries=2), model_url=url) as to:
                 return await to.say("Hello?")
@@ -314,8 +316,8 @@ class AssistantLaws:
             assert len(server.asked) == 3
         assert answer.error is not None
 
-    def test_a_failed_turn_leaves_the_conversation_usable(self, world: World, tracing: Tracing) -> None:
-        """Every call of a tool in what the next request says has its result, or an endpoint would refuse it."""
+    def test_conversation_continues_after_a_failed_turn(self, world: World, tracing: Tracing) -> None:
+        """Every tool call in the next request has its result; an endpoint would refuse the request otherwise."""
 
         async def play(server: Server) -> list[dict[str, Any]]:
             async with talk(self.name, world, tracing, limits=FEW, model_url=f"{server.url}/v1") as to:
@@ -332,7 +334,7 @@ class AssistantLaws:
         said = [message["content"] for message in messages if message["role"] == "user"]
         assert said == (["second"] if self.forgets_failed_turns else ["first", "second"])
 
-    def test_who_stops_listening_stops_the_turn(self, world: World, tracing: Tracing) -> None:
+    def test_closing_the_iterator_stops_the_turn(self, world: World, tracing: Tracing) -> None:
         async def play(server: Server) -> int:
             async with talk(self.name, world, tracing, limits=FEW, model_url=f"{server.url}/v1") as to:
                 with pytest.raises(TimeoutError):
@@ -344,9 +346,9 @@ class AssistantLaws:
         with model([saying("", calling())], delay=0.3) as server:
             assert asyncio.run(play(server)) <= 2
 
-    # --- surroundings ---
+    # --- connections, resources, installation ---
 
-    def test_nothing_connects_anywhere_else(
+    def test_agent_makes_no_other_connections(
         self, world: World, tracing: Tracing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2", "LANGSMITH_API_KEY", "OPENAI_API_KEY"):
@@ -376,7 +378,7 @@ class AssistantLaws:
         assert reached == {"127.0.0.1"}
         assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
-    def test_closing_leaves_nothing_open(self, world: World, tracing: Tracing) -> None:
+    def test_closing_the_agent_closes_all_resources(self, world: World, tracing: Tracing) -> None:
         async def play() -> None:
             for _ in range(2):
                 async with talk(self.name, world, tracing) as to:
@@ -386,9 +388,9 @@ class AssistantLaws:
             assert not [task for task in others if not task.done()]
 
         asyncio.run(play())
-        gc.collect()  # what was not closed warns now, and warnings are errors
+        gc.collect()  # unclosed resources warn now, and warnings are errors
 
-    def test_a_missing_framework_says_what_installs_it(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_missing_framework_error_names_the_extra(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         kind = AGENTS.get(self.name)
         for module in [*sys.modules]:
             if module.startswith(f"assay.chat.agents.{self.name.replace('-', '_')}.") or any(
@@ -403,7 +405,7 @@ class AssistantLaws:
     def with_model(
         self, world: World, tracing: Tracing, moves: Sequence[bytes], limits: Limits = FEW
     ) -> tuple[Answer, list[dict[str, Any]]]:
-        """One turn with a model that makes these moves and repeats the last; and what it was asked."""
+        """One turn with a model that sends these responses and repeats the last; also returns its requests."""
 
         async def play(server: Server) -> Answer:
             async with talk(self.name, world, tracing, limits=limits, model_url=f"{server.url}/v1") as to:
@@ -414,7 +416,7 @@ class AssistantLaws:
 
 
 def told_of_parameters(schema: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """What a schema says to the model; titles are the frameworks' own."""
+    """A schema without its titles, which each framework chooses itself."""
     told = {
         name: {key: value for key, value in said.items() if key != "title"}
         for name, said in schema["properties"].items()
@@ -423,29 +425,29 @@ def told_of_parameters(schema: dict[str, Any]) -> tuple[dict[str, Any], set[str]
 
 
 def weather_calls(answer: Answer) -> list[ToolCall]:
-    """The calls for the weather, by the spans; the model may look at preferences besides."""
+    """The weather calls in the spans; the model may also look up preferences."""
     return [call for call in answer.trace.tool_calls if "weather" in call.name]
 
 
-def lawful(*answers: Answer) -> None:
-    """Both laws."""
+def check_laws(*answers: Answer) -> None:
+    """Check that spans agree with the reply, and that times add up."""
     for answer in answers:
         spans_agree(answer)
         times_add_up(answer)
 
 
-# --- a model on the wire ---------------------------------------------------------------------------------------------
+# --- a model server with scripted responses --------------------------------------------------------------------------
 
 
 def calling(name: str = "get_current_weather", arguments: object = None) -> dict[str, Any]:
-    """A call of a tool."""
+    """A tool call."""
     given = {"city": "Oslo"} if arguments is None else arguments
     written = given if isinstance(given, str) else json.dumps(given)
     return {"type": "function", "function": {"name": name, "arguments": written}}
 
 
 def saying(text: str, *calls: dict[str, Any]) -> bytes:
-    """A move of the model, as the stream of events that it is sent as."""
+    """A response of the model, as a stream of server-sent events."""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": piece} for piece in re.findall(r"\S+\s*", text)]
     deltas += [
@@ -460,7 +462,7 @@ def saying(text: str, *calls: dict[str, Any]) -> bytes:
 
 @contextmanager
 def model(moves: Sequence[bytes], *, delay: float = 0.0) -> Iterator[Server]:
-    """A model that makes these moves, one a request, and repeats the last."""
+    """A model that sends these responses, one for each request, and repeats the last."""
     made = 0
 
     def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:

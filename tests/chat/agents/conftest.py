@@ -1,4 +1,4 @@
-"""A world for every agent's tests: the real embedded servers on loopback, and the spans of everything that happens."""
+"""Fixtures of all agents' tests: the embedded servers on loopback, and the collector of spans."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def tracing() -> Tracing:
 
 @pytest.fixture(scope="session")
 def world(tracing: Tracing) -> Iterator[World]:
-    """The embedded weather service and model, which never err by themselves."""
+    """The embedded weather service and model, without errors of their own."""
     with World(seed=42) as world:
         yield world

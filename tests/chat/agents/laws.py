@@ -1,7 +1,7 @@
-"""How an agent is talked to in tests, and the laws that hold for every agent whatever its framework.
+"""Running turns of an agent in tests, and the laws that hold for every agent in any framework.
 
-`talk` opens an agent in the embedded world, `Talk.say` plays one turn as the runner does: in its situation, inside a
-span. `spans_agree` is the law that ties the spans to the framework's own account.
+`talk` opens an agent in the embedded world, and `Talk.say` runs one turn as the runner does: in its situation, inside a
+span. `spans_agree` is the law that the spans agree with the reply.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from assay.chat.world.situation import Fault, Situation
 from assay.chat.world.weather import WeatherClient
 
 NOW = datetime(2026, 1, 15, 9, 0, tzinfo=UTC)
-"""What time it is in the world of the tests."""
+"""The simulated time of the tests."""
 
 
 @dataclass
 class Answer:
-    """What one turn brought: the pieces as they came, the reply or the error, and what the spans say."""
+    """The result of one turn: the chunks, the reply or the error, and the trace."""
 
     trace: TurnTrace
     pieces: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The reply's text; a turn that failed fails the test."""
+        """The reply's text; raises the error of a failed turn."""
         if self.error is not None:
             raise self.error
         assert self.reply is not None
@@ -45,13 +45,13 @@ class Answer:
 
     @property
     def calls(self) -> list[str]:
-        """Names of the tools that were called, by the spans."""
+        """Names of the tools that were called, according to the spans."""
         return [call.name for call in self.trace.tool_calls]
 
 
 @dataclass
 class Talk:
-    """An open agent, and everything a test needs to talk to it."""
+    """An open agent, and everything that a test needs to run turns with it."""
 
     name: str
     agent: Agent
@@ -68,7 +68,7 @@ class Talk:
         fault: str | None = None,
         scenario: str = "a test",
     ) -> Answer:
-        """One turn of a session."""
+        """Run one turn of a session."""
         turn = self.turns[session] = self.turns.get(session, -1) + 1
         situation = Situation(scenario, 0, turn, Fault.parse(fault) if fault else None, NOW, f"{self.name} {session}")
         pieces: list[str] = []
@@ -77,14 +77,14 @@ class Talk:
         with situation.attached(), self.tracing.turn(self.name, session) as watched:
             try:
                 async for part in self.agent.answer(session=session, user=user, message=message):
-                    assert reply is None, "the reply comes last, and once"
+                    assert reply is None, "there is one reply, and it comes last"
                     if isinstance(part, Reply):
                         reply = part
                     else:
                         pieces.append(part)
             except Exception as failure:
                 error = failure
-        assert (reply is None) == (error is not None), "a turn ends in a reply or in an error"
+        assert (reply is None) == (error is not None), "a turn ends with a reply or with an error"
         return Answer(watched.read(), pieces, reply, error)
 
 
@@ -98,7 +98,7 @@ async def talk(
     preferences: Path | None = None,
     model_url: str | None = None,
 ) -> AsyncIterator[Talk]:
-    """An agent, open in the embedded world; clients are closed at the end."""
+    """Open an agent in the embedded world; its clients are closed at the end."""
     weather = WeatherClient(world.weather_url, "none", timeout=1.0, retries=1, backoff=0.01, embedded=True)
     setup = Setup(
         model="scripted",
@@ -115,17 +115,17 @@ async def talk(
 
 
 def spans_agree(answer: Answer) -> None:
-    """The law: the spans and the framework's own account tell of the same calls, failures and tokens."""
+    """The law: the spans and the framework's reply report the same calls, failures and tokens."""
     reply, trace = answer.reply, answer.trace
     assert reply is not None, f"the turn failed: {answer.error!r}"
     assert reply.tool_calls is not None
-    # Parallel calls may end in any order, so the law compares them as a multiset.
+    # Parallel calls may end in any order, so they are compared as a multiset.
     assert _comparable(trace.tool_calls) == _comparable(reply.tool_calls)
     assert (trace.input_tokens, trace.output_tokens) == (reply.input_tokens, reply.output_tokens)
 
 
 def times_add_up(answer: Answer) -> None:
-    """The law of times: model, tools and the rest are the whole turn, and none is negative."""
+    """The law: the times of model, tools and overhead add up to the turn's, and none is negative."""
     trace = answer.trace
     parts = (trace.model_seconds, trace.tool_seconds, trace.overhead_seconds)
     assert min(parts) >= 0
@@ -134,7 +134,7 @@ def times_add_up(answer: Answer) -> None:
 
 
 def _comparable(calls: list[ToolCall] | tuple[ToolCall, ...]) -> list[tuple[str, str, str]]:
-    # Of a failure each tells in its own words, and some tell it as a result as well.
+    # Each framework words failures differently, and some report them as a result too.
     return sorted(
         (
             call.name,

@@ -1,4 +1,4 @@
-"""Any callable is an agent, whatever it takes and however it answers."""
+"""Any callable can be an agent, whatever its parameters and its way to answer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from assay.chat.agents import AgentKind, Limits, Reply, Setup
-from assay.chat.agents._shared.histories import Histories
-from assay.chat.agents.function import FunctionAgent, kind_of
+from assay.chat.agents._shared.histories import SessionHistories
+from assay.chat.agents.function import FunctionAgent, function_agent_kind
 from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import Preferences
 from assay.chat.world.situation import Situation
@@ -33,7 +33,7 @@ def answered(function: Callable[..., Any], message: str = "Hello") -> list[str |
     return asyncio.run(turn(FunctionAgent("mine", function), message))
 
 
-# --- what it takes ---------------------------------------------------------------------------------------------------
+# --- parameters ------------------------------------------------------------------------------------------------------
 
 
 def only_text(text: str) -> str:
@@ -105,7 +105,7 @@ class AsyncCallable:
         (str.upper, "HELLO"),
     ],
 )
-def test_it_is_given_what_its_parameters_ask_for(function: Callable[..., Any], text: str) -> None:
+def test_parameters_select_the_arguments(function: Callable[..., Any], text: str) -> None:
     assert answered(function) == [Reply(text)]
 
 
@@ -126,18 +126,18 @@ def wants_no_message(session: str) -> str:
 
 
 @pytest.mark.parametrize("function", [wants_more, wants_a_keyword])
-def test_what_cannot_be_given_is_refused(function: Callable[..., Any]) -> None:
-    with pytest.raises(UsageError, match="wants 'database', which is not known here"):
+def test_unknown_required_parameter_is_refused(function: Callable[..., Any]) -> None:
+    with pytest.raises(UsageError, match="has an unknown parameter 'database'"):
         FunctionAgent("mine", function)
 
 
 @pytest.mark.parametrize("function", [wants_nothing, wants_no_message])
-def test_a_function_that_never_hears_the_user_is_refused(function: Callable[..., Any]) -> None:
-    with pytest.raises(UsageError, match="does not take the message"):
+def test_function_without_a_message_parameter_is_refused(function: Callable[..., Any]) -> None:
+    with pytest.raises(UsageError, match="has no parameter for the message"):
         FunctionAgent("mine", function)
 
 
-# --- what it gives ---------------------------------------------------------------------------------------------------
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
 async def in_async_pieces(message: str) -> AsyncIterator[str]:
@@ -157,22 +157,22 @@ async def pieces_then_account(message: str) -> AsyncIterator[str | dict[str, Any
 
 
 @pytest.mark.parametrize("function", [in_async_pieces, in_pieces])
-def test_pieces_come_one_by_one_and_make_the_answer(function: Callable[..., Any]) -> None:
+def test_chunks_are_streamed_and_joined(function: Callable[..., Any]) -> None:
     assert answered(function) == ["Good ", "day", Reply("Good day")]
 
 
-def test_pieces_may_end_with_the_whole() -> None:
+def test_chunks_may_be_followed_by_a_reply() -> None:
     *pieces, reply = answered(pieces_then_account)
     assert pieces == ["Let me see. "]
     assert reply == Reply("Sun", (ToolCall(name="look", arguments={"at": "sky"}),), 3)
 
 
-def test_a_reply_is_given_on_as_it_is() -> None:
+def test_reply_is_passed_on_unchanged() -> None:
     reply = Reply("Sun", (), 1, 2)
     assert answered(lambda message: reply) == [reply]
 
 
-def test_results_that_are_no_json_are_kept_as_text() -> None:
+def test_results_that_are_not_json_become_text() -> None:
     (reply,) = answered(lambda message: {"text": "x", "tool_calls": [{"name": "look", "result": {"path": Path("a")}}]})
     assert isinstance(reply, Reply)
     assert reply.tool_calls is not None
@@ -182,16 +182,16 @@ def test_results_that_are_no_json_are_kept_as_text() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (None, "gave nothing for an answer. Return a text, a dict with 'text', or a Reply"),
-        (7, "gave a int for an answer"),
-        ({}, "gave a wrong answer: text: Field required"),
-        ({"text": 7}, "gave a wrong answer: text: Input should be a valid string"),
+        (None, "returned nothing, not an answer. Return a text, a dict with 'text', or a Reply"),
+        (7, "returned int, not an answer"),
+        ({}, "returned an invalid answer: text: Field required"),
+        ({"text": 7}, "returned an invalid answer: text: Input should be a valid string"),
         ({"text": "x", "tool_call": []}, "tool_call: Extra inputs are not permitted. Did you mean 'tool_calls'?"),
-        ({"text": "x", "tool_calls": [{"arguments": {}}]}, "gave a wrong answer: name: Field required"),
-        ({"text": "x", "input_tokens": -1}, "gave a wrong answer: input_tokens"),
+        ({"text": "x", "tool_calls": [{"arguments": {}}]}, "returned an invalid answer: name: Field required"),
+        ({"text": "x", "input_tokens": -1}, "returned an invalid answer: input_tokens"),
     ],
 )
-def test_a_wrong_answer_is_a_sentence(given: object, words: str) -> None:
+def test_invalid_answer_gets_a_clear_error(given: object, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         answered(lambda message: given)
     assert words in str(caught.value)
@@ -202,12 +202,12 @@ def goes_on(message: str) -> Iterator[Any]:
     yield "more"
 
 
-def test_nothing_comes_after_the_whole() -> None:
-    with pytest.raises(UsageError, match="went on after its answer was complete"):
+def test_output_after_the_reply_is_an_error() -> None:
+    with pytest.raises(UsageError, match="yielded more after its complete answer"):
         answered(goes_on)
 
 
-def test_what_the_function_raises_is_the_turns_error() -> None:
+def test_exception_of_the_function_is_the_turns_error() -> None:
     def fails(message: str) -> str:
         raise LookupError("no such thing")
 
@@ -215,7 +215,7 @@ def test_what_the_function_raises_is_the_turns_error() -> None:
         answered(fails)
 
 
-def test_a_stray_stop_iteration_does_not_hang() -> None:
+def test_stop_iteration_does_not_hang() -> None:
     def stops(message: str) -> str:
         raise StopIteration("early")
 
@@ -226,7 +226,7 @@ def test_a_stray_stop_iteration_does_not_hang() -> None:
 # --- memory, threads, time -------------------------------------------------------------------------------------------
 
 
-def test_history_is_of_the_session_and_the_functions_own_copy() -> None:
+def test_history_belongs_to_the_session_and_is_a_copy() -> None:
     async def play() -> None:
         def told(message: str, history: list[dict[str, str]]) -> str:
             said = "|".join(f"{one['role']}:{one['content']}" for one in history)
@@ -242,7 +242,7 @@ def test_history_is_of_the_session_and_the_functions_own_copy() -> None:
     asyncio.run(play())
 
 
-def test_a_failed_turn_is_not_remembered() -> None:
+def test_failed_turn_is_not_added_to_the_history() -> None:
     async def play() -> None:
         def fails_once(message: str, history: list[dict[str, str]]) -> str:
             if message == "fail":
@@ -258,7 +258,7 @@ def test_a_failed_turn_is_not_remembered() -> None:
 
 
 def test_histories_are_bounded() -> None:
-    kept = Histories(messages=4, sessions=2)
+    kept = SessionHistories(messages=4, sessions=2)
     for number in range(5):
         kept.add("one", f"q{number}", f"a{number}")
     assert [message["content"] for message in kept.read("one")] == ["q3", "a3", "q4", "a4"]
@@ -269,8 +269,8 @@ def test_histories_are_bounded() -> None:
     assert len(kept.read("one")) == 4
 
 
-def test_functions_that_block_do_not_hold_up_each_other() -> None:
-    """Twelve that sleep for a fifth of a second: more than the threads of the loop's own pool on a small machine."""
+def test_blocking_functions_run_concurrently() -> None:
+    """Twelve functions that sleep 0.2 s: more than the event loop's default pool has threads on a small machine."""
 
     async def play() -> float:
         def sleeps(message: str) -> str:
@@ -285,7 +285,7 @@ def test_functions_that_block_do_not_hold_up_each_other() -> None:
     assert asyncio.run(play()) < 1.5
 
 
-def test_a_function_that_never_returns_does_not_outlive_its_turn() -> None:
+def test_function_that_never_returns_does_not_block_the_loop_from_closing() -> None:
     release = threading.Event()
 
     async def play() -> None:
@@ -295,12 +295,12 @@ def test_a_function_that_never_returns_does_not_outlive_its_turn() -> None:
                 await turn(agent)
 
     started = time.perf_counter()
-    asyncio.run(play())  # would wait for the threads of the loop's own pool
+    asyncio.run(play())  # would wait for the threads of the loop's default pool
     assert time.perf_counter() - started < 5
     release.set()
 
 
-def test_the_situation_reaches_the_thread() -> None:
+def test_situation_is_available_in_the_thread() -> None:
     async def play() -> None:
         agent = FunctionAgent("mine", lambda message: Situation.current().scenario)
         with Situation("rain").attached():
@@ -309,7 +309,7 @@ def test_the_situation_reaches_the_thread() -> None:
     asyncio.run(play())
 
 
-def test_closing_early_closes_the_generator() -> None:
+def test_closing_the_iterator_closes_the_generator() -> None:
     closed = []
 
     async def endless(message: str) -> AsyncIterator[str]:
@@ -328,7 +328,7 @@ def test_closing_early_closes_the_generator() -> None:
     asyncio.run(play())
 
 
-# --- where it is -----------------------------------------------------------------------------------------------------
+# --- loading ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -367,7 +367,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         sys.modules.pop(name, None)
 
 
-def test_a_function_is_found_in_the_current_folder(module: str) -> None:
+def test_function_is_found_in_the_current_folder(module: str) -> None:
     assert asyncio.run(turn(FunctionAgent.from_spec(f"{module}:answer"))) == [Reply("mine: Hello")]
     assert asyncio.run(turn(FunctionAgent.from_spec(f"{module}:bot.reply"))) == [Reply("bot: Hello")]
 
@@ -375,10 +375,10 @@ def test_a_function_is_found_in_the_current_folder(module: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("a_bot_of_mine", "points at nothing. Write module:attribute"),
-        ("a_bot_of_mine:", "points at nothing"),
-        ("a_bot_of_mine:answer()", "points at nothing"),
-        ("../a_bot_of_mine:answer", "points at nothing"),
+        ("a_bot_of_mine", "is not of the form module:attribute. Write module:attribute"),
+        ("a_bot_of_mine:", "is not of the form module:attribute"),
+        ("a_bot_of_mine:answer()", "is not of the form module:attribute"),
+        ("../a_bot_of_mine:answer", "is not of the form module:attribute"),
         ("a_bot_of_yours:answer", "there is no module 'a_bot_of_yours'. It must be installed"),
         ("a_bot_of_mine.deep:answer", "there is no module 'a_bot_of_mine.deep'"),
         ("a_bot_of_mine:anwser", "has no 'anwser'. Did you mean 'answer'?"),
@@ -388,7 +388,7 @@ def test_a_function_is_found_in_the_current_folder(module: str) -> None:
         ("a_failing_bot:answer", "'a_failing_bot' cannot be imported: ZeroDivisionError: division by zero"),
     ],
 )
-def test_what_is_not_there_is_a_sentence(module: str, spec: str, words: str) -> None:
+def test_missing_function_gets_a_clear_error(module: str, spec: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         FunctionAgent.from_spec(spec)
     assert words in str(caught.value)
@@ -402,10 +402,10 @@ def test_functions_agents_and_kinds_can_be_opened(module: str, attribute: str, t
     async def play() -> None:
         weather = WeatherClient("http://127.0.0.1:1", "none")
         setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences(), Limits())
-        kind = kind_of(f"{module}:{attribute}", "mine")
+        kind = function_agent_kind(f"{module}:{attribute}", "mine")
         assert isinstance(kind, AgentKind)
         assert kind.name == "mine"
-        assert module not in sys.modules, "nothing is imported before it is opened"
+        assert module not in sys.modules, "the module is not imported before the agent is opened"
         async with kind.open(setup) as agent:
             assert await turn(agent) == [Reply(text)]
         await weather.aclose()
@@ -413,7 +413,7 @@ def test_functions_agents_and_kinds_can_be_opened(module: str, attribute: str, t
     asyncio.run(play())
 
 
-def test_an_account_survives_json() -> None:
+def test_reply_can_be_stored_as_json() -> None:
     (reply,) = answered(lambda message: {"text": "x", "tool_calls": [{"name": "look", "result": {1: {2}}}]})
     assert isinstance(reply, Reply)
     assert reply.tool_calls is not None

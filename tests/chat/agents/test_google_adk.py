@@ -1,35 +1,35 @@
-"""The weather assistant in Google ADK, in the embedded world and with models that misbehave."""
+"""The weather assistant in Google ADK, with the embedded world and with misbehaving models."""
 
 from __future__ import annotations
 
-from tests.chat.agents.assistant import AssistantLaws, lawful, saying
-from tests.chat.agents.many import BAD, ManyConversations
+from tests.chat.agents.assistant import AssistantTests, check_laws, saying
+from tests.chat.agents.random_conversations import BAD, RandomConversations
 
 from assay.chat.agents._shared.assistant import DESCRIPTION, NAME
 from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World
 
 
-class TestGoogleAdk(AssistantLaws, ManyConversations):
+class TestGoogleAdk(AssistantTests, RandomConversations):
     name = "google-adk"
     limit_error = "Max number of llm calls limit"
     added_instructions = (
         f'\n\nYou are an agent. Your internal name is "{NAME}". The description about you is "{DESCRIPTION}".'
     )
-    output_limit = "max_tokens"  # for models whose name is not of those that refuse it
-    # A list cannot be kept as the arguments of a call; one in place of a word reaches the tool, which raises.
-    unbearable = ("[1]", '{"city": ["Oslo"]}')
-    # It gives a tool whatever the model wrote; an argument of the wrong type raises there, which ends the turn.
-    bears = tuple((name, arguments) for name, arguments in BAD if "many" not in str(arguments))
+    output_limit = "max_tokens"  # for models not listed as refusing it
+    # ADK cannot store a list as arguments, and passes a list in place of a string to the tool, which raises.
+    fatal_arguments = ("[1]", '{"city": ["Oslo"]}')
+    # ADK does not validate arguments: one of the wrong type raises in the tool, which ends the turn.
+    accepted_bad_calls = tuple((name, arguments) for name, arguments in BAD if "many" not in str(arguments))
 
-    def test_reasoning_is_not_counted_twice(self, world: World, tracing: Tracing) -> None:
+    def test_reasoning_tokens_are_not_counted_twice(self, world: World, tracing: Tracing) -> None:
         told = b'"completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 3}'
         move = saying("Snow.").replace(b'"completion_tokens": 5', told)
         answer, _ = self.with_model(world, tracing, [move])
         assert answer.trace.output_tokens == 5
-        lawful(answer)
+        check_laws(answer)
 
-    def test_an_answer_that_never_began_is_an_error(self, world: World, tracing: Tracing) -> None:
+    def test_empty_model_response_is_an_error(self, world: World, tracing: Tracing) -> None:
         move = saying("").replace(b'"finish_reason": "stop"', b'"finish_reason": "length"')
         answer, _ = self.with_model(world, tracing, [move])
         assert "the model gave no answer" in str(answer.error)

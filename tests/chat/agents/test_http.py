@@ -1,4 +1,4 @@
-"""Agents behind an address, against a real server on loopback, one that may also be hostile."""
+"""Agents behind HTTP endpoints, tested with a server on loopback that may be hostile."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tests.chat.agents.wire import Respond, Server, send, serving
+from tests.chat.agents.http_server import Respond, Server, send, serving
 
 from assay.chat.agents import Agent, Limits, Reply, Setup
-from assay.chat.agents.http import Endpoint, kind_of
+from assay.chat.agents.http import Endpoint, http_agent_kind
 from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import Preferences
 from assay.chat.world.situation import Situation
@@ -50,13 +50,13 @@ def at(server: Server, path: str = "/ask", **settings: Any) -> Endpoint:
 
 
 def talk(endpoint: Endpoint, *messages: str, session: str = "one") -> list[list[str | Reply]]:
-    """What each message was answered with."""
+    """The answer to each message."""
 
     async def play() -> list[list[str | Reply]]:
         weather = WeatherClient("http://127.0.0.1:1", "none")
         setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences(), Limits(max_tokens=77))
         try:
-            async with kind_of(endpoint, "theirs").open(setup) as agent:
+            async with http_agent_kind(endpoint, "theirs").open(setup) as agent:
                 return [await heard(agent, message, session) for message in messages]
         finally:
             await weather.aclose()
@@ -83,7 +83,7 @@ def test_the_simplest_endpoint_needs_no_settings() -> None:
         assert server.asked[0][2] == {"message": "Hello", "session": "one", "user": "ada"}
 
 
-def test_a_request_is_filled_as_data_and_only_once() -> None:
+def test_request_placeholders_are_filled_once_and_as_data() -> None:
     with serving(giving({"reply": {"text": "Sun"}})) as server:
         endpoint = at(
             server,
@@ -126,7 +126,7 @@ def test_tool_calls_are_found_by_their_path() -> None:
     )
 
 
-def test_no_tool_calls_are_none_and_unknown_ones_are_unknown() -> None:
+def test_absent_tool_calls_are_empty_and_unread_ones_are_none() -> None:
     with serving(giving({"answer": "Sun"})) as server:
         assert talk(at(server), "Hello") == [[Reply("Sun", None)]]
         assert talk(at(server, tool_calls={"path": "calls"}), "Hello") == [[Reply("Sun", ())]]
@@ -135,7 +135,7 @@ def test_no_tool_calls_are_none_and_unknown_ones_are_unknown() -> None:
 # --- chat completions ------------------------------------------------------------------------------------------------
 
 
-def test_chat_completions_get_the_conversation_so_far() -> None:
+def test_chat_completions_request_contains_the_conversation() -> None:
     with serving(giving(completion("Sun"))) as server:
         first, _ = talk(at(server, "/v1", form="openai", model="theirs-1"), "Hello", "More")
         assert first == [Reply("Sun", None, 12, 3)]
@@ -152,18 +152,18 @@ def test_chat_completions_get_the_conversation_so_far() -> None:
     }
 
 
-def test_the_model_is_the_runs_where_none_is_said_and_a_whole_address_stays() -> None:
+def test_model_defaults_to_the_runs_and_a_complete_url_is_kept() -> None:
     with serving(giving(completion("Sun"))) as server:
         talk(at(server, "/x/chat/completions?version=2", form="openai"), "Hello")
         path, _, body = server.asked[0]
     assert (path, body["model"]) == ("/x/chat/completions?version=2", "scripted")
 
 
-def test_a_stream_comes_in_pieces() -> None:
+def test_response_is_streamed_in_chunks() -> None:
     stream = events(
         piece("Good "), {"choices": [{"delta": {}}]}, piece("däy"), {"choices": [], "usage": {"prompt_tokens": 5}}
     )
-    cut = stream.index("ä".encode()) + 1  # in the middle of a letter
+    cut = stream.index("ä".encode()) + 1  # in the middle of a character
 
     def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
         assert body["stream"] is True
@@ -180,14 +180,14 @@ def test_a_stream_comes_in_pieces() -> None:
     assert parts == ["Good ", "däy", Reply("Good däy", None, 5, None)]
 
 
-def test_the_last_event_needs_no_end_of_line() -> None:
+def test_last_event_needs_no_newline() -> None:
     body = events(piece("Sun"), end=b"")[:-2]
     with serving(raw(body, content_type="text/event-stream")) as server:
         (parts,) = talk(at(server, "/v1", form="openai", stream=True), "Hello")
     assert parts == ["Sun", Reply("Sun")]
 
 
-def test_a_server_that_cannot_stream_is_understood() -> None:
+def test_server_may_answer_without_streaming() -> None:
     with serving(giving(completion("Sun"))) as server:
         assert talk(at(server, "/v1", form="openai", stream=True), "Hello") == [[Reply("Sun", None, 12, 3)]]
 
@@ -195,7 +195,7 @@ def test_a_server_that_cannot_stream_is_understood() -> None:
 # --- secrets ---------------------------------------------------------------------------------------------------------
 
 
-def test_secrets_come_from_the_environment_and_go_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_come_from_the_environment_and_do_not_leak(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEIR_KEY", "s3cret-one")
     monkeypatch.setenv("THEIR_TENANT", "s3cret-two")
 
@@ -213,13 +213,13 @@ def test_secrets_come_from_the_environment_and_go_nowhere_else(monkeypatch: pyte
     assert "s3cret" not in error
 
 
-def test_a_secret_that_is_not_set_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_secret_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THEIR_KEY", raising=False)
     with pytest.raises(UsageError, match="the environment variable THEIR_KEY is not set"):
         talk(Endpoint(url="http://127.0.0.1:1", key_env="THEIR_KEY"), "Hello")
 
 
-def test_only_this_machine_is_told_which_turn_it_is() -> None:
+def test_only_local_endpoints_receive_the_situation() -> None:
     with serving(giving({"answer": "Sun"})) as server:
         with Situation("rain", 2, 1).attached():
             talk(at(server), "Hello")
@@ -233,7 +233,7 @@ def test_only_this_machine_is_told_which_turn_it_is() -> None:
 # --- hostile and broken replies --------------------------------------------------------------------------------------
 
 
-def test_a_redirect_is_not_followed() -> None:
+def test_redirect_is_not_followed() -> None:
     with serving(giving({"answer": "stolen"})) as elsewhere:
         to = raw(b"", status=307, location=f"{elsewhere.url}/ask")
         with serving(to) as server:
@@ -244,10 +244,10 @@ def test_a_redirect_is_not_followed() -> None:
 @pytest.mark.parametrize(
     ("respond", "words"),
     [
-        (raw(b"<html>\x1b[31m\nno\x00</html>"), "gave no JSON: <html> [31m no </html>"),
-        (raw(b""), "gave no JSON: an empty body"),
-        (raw(b"[" * 100_000), "gave no JSON: [[["),
-        (raw(b"\xff\xfe"), "gave no JSON"),
+        (raw(b"<html>\x1b[31m\nno\x00</html>"), "sent a response that is not valid JSON: <html> [31m no </html>"),
+        (raw(b""), "sent a response that is not valid JSON: an empty body"),
+        (raw(b"[" * 100_000), "sent a response that is not valid JSON: [[["),
+        (raw(b"\xff\xfe"), "sent a response that is not valid JSON"),
         (giving({"reply": "Sun"}), """has nothing at 'answer' where the text should be: {"reply": "Sun"}"""),
         (giving({"answer": ["Sun"]}), "has a list at 'answer'"),
         (giving(["Sun"]), "has nothing at 'answer'"),
@@ -258,7 +258,7 @@ def test_a_redirect_is_not_followed() -> None:
         (raw(b"", status=500), "answered with status 500: an empty body"),
     ],
 )
-def test_a_reply_of_the_wrong_shape_is_a_sentence(respond: Respond, words: str) -> None:
+def test_unexpected_response_gets_a_clear_error(respond: Respond, words: str) -> None:
     with serving(respond) as server:
         error = refusal_of(at(server, tool_calls={"path": "calls"}))
         assert words in error
@@ -267,7 +267,7 @@ def test_a_reply_of_the_wrong_shape_is_a_sentence(respond: Respond, words: str) 
     assert error.isprintable()
 
 
-def test_a_huge_reply_is_not_read_to_its_end() -> None:
+def test_huge_response_is_not_read_to_its_end() -> None:
     sent = 0
 
     def endless(handler: BaseHTTPRequestHandler, body: Any) -> None:
@@ -279,17 +279,17 @@ def test_a_huge_reply_is_not_read_to_its_end() -> None:
             sent += 2**16
 
     with serving(endless) as server:
-        assert "gave more than 100000 bytes" in refusal_of(at(server, max_bytes=100_000))
+        assert "sent more than 100000 bytes" in refusal_of(at(server, max_bytes=100_000))
     assert sent < 2**27
 
 
-def test_a_small_reply_that_unfolds_into_a_huge_one_is_refused() -> None:
+def test_compressed_response_counts_by_its_expanded_size() -> None:
     bomb = gzip.compress(b"0" * 2**24)
     with serving(raw(bomb, content_encoding="gzip")) as server:
-        assert "gave more than 4194304 bytes" in refusal_of(at(server))
+        assert "sent more than 4194304 bytes" in refusal_of(at(server))
 
 
-def test_an_endless_error_page_is_not_read_to_its_end() -> None:
+def test_endless_error_page_is_not_read_to_its_end() -> None:
     def endless(handler: BaseHTTPRequestHandler, body: Any) -> None:
         handler.send_response(500)
         handler.end_headers()
@@ -301,7 +301,7 @@ def test_an_endless_error_page_is_not_read_to_its_end() -> None:
 
 
 @pytest.mark.parametrize("first", [b"", b'{"answer": '])
-def test_a_reply_that_drips_for_ever_has_a_time(first: bytes) -> None:
+def test_timeout_covers_the_whole_response(first: bytes) -> None:
     def drips(handler: BaseHTTPRequestHandler, body: Any) -> None:
         handler.send_response(200)
         handler.end_headers()
@@ -317,16 +317,16 @@ def test_a_reply_that_drips_for_ever_has_a_time(first: bytes) -> None:
     assert time.perf_counter() - started < 3
 
 
-def test_a_silent_server_has_a_time() -> None:
+def test_silent_server_times_out() -> None:
     with serving(lambda handler, body: time.sleep(1)) as server:
         assert "did not answer" in refusal_of(at(server, timeout=0.2))
 
 
-def test_a_listener_who_takes_their_time_is_not_interrupted() -> None:
+def test_consumers_time_does_not_count() -> None:
     async def play(endpoint: Endpoint) -> list[str | Reply]:
         weather = WeatherClient("http://127.0.0.1:1", "none")
         setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
-        async with kind_of(endpoint, "theirs").open(setup) as agent:
+        async with http_agent_kind(endpoint, "theirs").open(setup) as agent:
             found: list[str | Reply] = []
             async for part in agent.answer(session="one", user="ada", message="Hello"):
                 found.append(part)
@@ -340,7 +340,7 @@ def test_a_listener_who_takes_their_time_is_not_interrupted() -> None:
         assert found == ["a", "b", Reply("ab")]
 
 
-def test_nobody_there_is_a_sentence_that_keeps_its_cause() -> None:
+def test_unreachable_endpoint_gets_a_clear_error_with_its_cause() -> None:
     with serving(giving({})) as server:
         pass
     with pytest.raises(SourceError, match="cannot be reached") as caught:
@@ -348,7 +348,7 @@ def test_nobody_there_is_a_sentence_that_keeps_its_cause() -> None:
     assert type(caught.value.__cause__).__name__ == "ConnectError"
 
 
-def test_a_server_that_hangs_up_is_a_sentence() -> None:
+def test_broken_connection_gets_a_clear_error() -> None:
     def hangs_up(handler: BaseHTTPRequestHandler, body: Any) -> None:
         send(handler, b'{"answer"', content_length="1000")
 
@@ -361,23 +361,23 @@ def test_a_server_that_hangs_up_is_a_sentence() -> None:
     [
         (events({"error": {"message": "overloaded"}}), 'sent an error: {"error": {"message": "overloaded"}}'),
         (events([1]), "sent an error: [1]"),
-        (b"data: {nonsense\n\n", "sent an event that is no JSON: {nonsense"),
+        (b"data: {nonsense\n\n", "sent an event that is not valid JSON: {nonsense"),
         (events({"object": "other"}, {"choices": "x"}, {"choices": [{"delta": {"content": 7}}]}), "sent no text"),
         (b"", "sent no text"),
     ],
 )
-def test_a_broken_stream_is_a_sentence(body: bytes, words: str) -> None:
+def test_broken_stream_gets_a_clear_error(body: bytes, words: str) -> None:
     with serving(raw(body, content_type="text/event-stream")) as server:
         assert words in refusal_of(at(server, "/v1", form="openai", stream=True))
 
 
-def test_a_call_for_tools_that_are_not_here_is_a_sentence() -> None:
+def test_request_for_local_tools_gets_a_clear_error() -> None:
     asks = {"choices": [{"message": {"content": None, "tool_calls": [{"function": {"name": "look"}}]}}]}
     with serving(giving(asks)) as server:
         assert "has nothing at 'choices.0.message.content'" in refusal_of(at(server, "/v1", form="openai"))
 
 
-def test_a_failed_turn_is_not_remembered() -> None:
+def test_failed_turn_is_not_added_to_the_history() -> None:
     answers = iter([({"error": "no"}, 500), (completion("Sun"), 200)])
 
     def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
@@ -387,7 +387,7 @@ def test_a_failed_turn_is_not_remembered() -> None:
     async def play(endpoint: Endpoint) -> None:
         weather = WeatherClient("http://127.0.0.1:1", "none")
         setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
-        async with kind_of(endpoint, "theirs").open(setup) as agent:
+        async with http_agent_kind(endpoint, "theirs").open(setup) as agent:
             with pytest.raises(AssayError):
                 await heard(agent, "Hello")
             await heard(agent, "Again")
@@ -398,7 +398,7 @@ def test_a_failed_turn_is_not_remembered() -> None:
         assert server.asked[1][2]["messages"] == [{"role": "user", "content": "Again"}]
 
 
-def test_sessions_are_apart_and_at_once() -> None:
+def test_sessions_are_separate_and_concurrent() -> None:
     def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
         time.sleep(0.1)
         send(handler, json.dumps({"answer": f"{body['s']}:{len(body['h'])}"}).encode())
@@ -406,7 +406,7 @@ def test_sessions_are_apart_and_at_once() -> None:
     async def play(endpoint: Endpoint) -> list[list[str | Reply]]:
         weather = WeatherClient("http://127.0.0.1:1", "none")
         setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
-        async with kind_of(endpoint, "theirs").open(setup) as agent:
+        async with http_agent_kind(endpoint, "theirs").open(setup) as agent:
             await asyncio.gather(*(heard(agent, "a", str(number)) for number in range(8)))
             found = await asyncio.gather(*(heard(agent, "b", str(number)) for number in range(8)))
         await weather.aclose()
@@ -426,25 +426,25 @@ def test_sessions_are_apart_and_at_once() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"url": "ftp://127.0.0.1/"}, "is no http(s) address"),
-        ({"url": "127.0.0.1:80"}, "is no http(s) address"),
-        ({"url": "http://"}, "is no http(s) address"),
-        ({"url": "http://h:99999/"}, "is no http(s) address"),
-        ({"url": "http://h/\r\nx"}, "is no http(s) address"),
-        ({"url": "http://a:b@h/"}, "has a name or a password in it"),
+        ({"url": "ftp://127.0.0.1/"}, "is not an http(s) URL"),
+        ({"url": "127.0.0.1:80"}, "is not an http(s) URL"),
+        ({"url": "http://"}, "is not an http(s) URL"),
+        ({"url": "http://h:99999/"}, "is not an http(s) URL"),
+        ({"url": "http://h/\r\nx"}, "is not an http(s) URL"),
+        ({"url": "http://a:b@h/"}, "contains a user name or a password"),
         ({"key_env": "sk-123"}, "must be the name of an environment variable, in capitals"),
         ({"headers_env": {"X-Key": "hunter2"}}, "must be the name of an environment variable"),
-        ({"headers_env": {"X Key": "KEY"}}, "is no name of a header"),
-        ({"request": {"q": "{mesage}"}, "form": "json"}, "has {mesage}, which is not known"),
-        ({"request": {"q": "hello"}, "form": "json"}, "never says what the user said"),
+        ({"headers_env": {"X Key": "KEY"}}, "is not a valid header name"),
+        ({"request": {"q": "{mesage}"}, "form": "json"}, "has an unknown placeholder {mesage}"),
+        ({"request": {"q": "hello"}, "form": "json"}, "does not contain the user's message"),
         ({"request": {"q": "{message}", "h": "so far: {history}"}, "form": "json"}, "{history} inside a longer text"),
-        ({"answer": "x"}, "'answer' has no meaning with the form openai"),
-        ({"form": "json", "stream": True}, "'stream' has no meaning with the form json"),
-        ({"stream": True, "tool_calls": {"path": "x"}}, "'tool_calls' are not read from a stream"),
+        ({"answer": "x"}, "'answer' cannot be used with the form openai"),
+        ({"form": "json", "stream": True}, "'stream' cannot be used with the form json"),
+        ({"stream": True, "tool_calls": {"path": "x"}}, "'tool_calls' cannot be used with 'stream'"),
         ({"timeout": 0}, "greater than 0"),
     ],
 )
-def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, Any], words: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Endpoint(**{"url": "http://127.0.0.1/v1", **settings})
     assert words in str(caught.value.errors()[0]["msg"])

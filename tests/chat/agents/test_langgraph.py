@@ -1,13 +1,13 @@
-"""The weather assistant in LangGraph, in the embedded world and with models that misbehave."""
+"""The weather assistant in LangGraph, with the embedded world and with misbehaving models."""
 
 from __future__ import annotations
 
-from tests.chat.agents.assistant import AssistantLaws
-from tests.chat.agents.many import ManyConversations
+from tests.chat.agents.assistant import AssistantTests
+from tests.chat.agents.random_conversations import RandomConversations
 
 
-class TestLangGraph(AssistantLaws, ManyConversations):
+class TestLangGraph(AssistantTests, RandomConversations):
     name = "langgraph"
     limit_error = "Model call limits exceeded: run limit"
-    # Arguments that are a list make no call, and an answer without calls ends the turn, empty as it is.
-    unbearable = ("[1]",)
+    # LangChain drops a call whose arguments are a list, and a response without calls ends the turn, even if empty.
+    fatal_arguments = ("[1]",)

@@ -1,11 +1,11 @@
-"""The weather assistant in the OpenAI Agents SDK, in the embedded world and with models that misbehave."""
+"""The weather assistant in the OpenAI Agents SDK, with the embedded world and with misbehaving models."""
 
 from __future__ import annotations
 
-from tests.chat.agents.assistant import AssistantLaws
-from tests.chat.agents.many import ManyConversations
+from tests.chat.agents.assistant import AssistantTests
+from tests.chat.agents.random_conversations import RandomConversations
 
 
-class TestOpenAIAgents(AssistantLaws, ManyConversations):
+class TestOpenAIAgents(AssistantTests, RandomConversations):
     name = "openai-agents"
     limit_error = "Max turns"

@@ -1,12 +1,12 @@
-"""The weather assistant in Pydantic AI, in the embedded world and with models that misbehave."""
+"""The weather assistant in Pydantic AI, with the embedded world and with misbehaving models."""
 
 from __future__ import annotations
 
-from tests.chat.agents.assistant import AssistantLaws
-from tests.chat.agents.many import ManyConversations
+from tests.chat.agents.assistant import AssistantTests
+from tests.chat.agents.random_conversations import RandomConversations
 
 
-class TestPydanticAI(AssistantLaws, ManyConversations):
+class TestPydanticAI(AssistantTests, RandomConversations):
     name = "pydantic-ai"
     limit_error = "exceed the request_limit"
     forgets_failed_turns = True

@@ -1,4 +1,4 @@
-"""What `--agents` takes, and what it says where it cannot."""
+"""What `--agents` accepts, and its error messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def written(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_a_list_with_commas() -> None:
+def test_comma_separated_list() -> None:
     specs = parse_agents("google-adk, twin=langgraph ,mine=my_bot:answer,theirs=http://127.0.0.1:8000/v1")
     assert [spec.to_json() for spec in specs] == [
         {"name": "google-adk", "agent": "google-adk"},
@@ -51,20 +51,20 @@ def test_a_list_with_commas() -> None:
     ]
 
 
-def test_a_file_says_more(tmp_path: Path) -> None:
+def test_yaml_file_may_set_options(tmp_path: Path) -> None:
     specs = parse_agents(str(written(tmp_path, WHOLE)))
     assert [spec.name for spec in specs] == ["google-adk", "twin", "mine", "theirs", "other"]
     assert specs[4].tool_calls is not None
     assert specs[4].tool_calls.path == "reply.calls"
 
 
-def test_every_specification_survives_json_and_has_a_kind(tmp_path: Path) -> None:
+def test_every_specification_round_trips_through_json_and_has_a_kind(tmp_path: Path) -> None:
     for spec in load_agents(written(tmp_path, WHOLE)):
         assert AgentSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
         assert spec.kind().name == spec.name
 
 
-def test_a_known_agent_keeps_what_it_is_built_on_under_another_name() -> None:
+def test_renamed_agent_keeps_its_distributions() -> None:
     (own,), (twin,) = parse_agents("langgraph"), parse_agents("twin=langgraph")
     assert own.kind() is AGENTS.get("langgraph")
     assert (twin.kind().title, twin.kind().distributions) == ("twin", own.kind().distributions)
@@ -79,18 +79,18 @@ def test_a_known_agent_keeps_what_it_is_built_on_under_another_name() -> None:
         ("a=m:f,a=m:g", "two agents are called 'a'"),
         ("", "an agent's name is missing"),
         ("langgraph,", "an agent's name is missing"),
-        ("=langgraph", "'' is no name of an agent"),
-        ("a/b=langgraph", "'a/b' is no name of an agent"),
-        ("m:f", "a function or an address has no name. Write NAME=module:attribute or NAME=http://…"),
-        ("a=m:", "'m:' points at nothing"),
-        ("a=../m:f", "points at nothing"),
-        ("a=ftp://127.0.0.1/", "the address of 'a' is no http(s) address"),
-        ("a=file:///etc/passwd", "the address of 'a' is no http(s) address"),
-        ("a=http://ada:hunter2@127.0.0.1/", "the address of 'a' has a name or a password in it"),
+        ("=langgraph", "'' is not a valid agent name"),
+        ("a/b=langgraph", "'a/b' is not a valid agent name"),
+        ("m:f", "a function or an endpoint needs a name. Write NAME=module:attribute or NAME=http://…"),
+        ("a=m:", "'m:' is not of the form module:attribute"),
+        ("a=../m:f", "is not of the form module:attribute"),
+        ("a=ftp://127.0.0.1/", "the URL of 'a' is not an http(s) URL"),
+        ("a=file:///etc/passwd", "the URL of 'a' is not an http(s) URL"),
+        ("a=http://ada:hunter2@127.0.0.1/", "the URL of 'a' contains a user name or a password"),
         ("a=", "there is no agent called ''"),
     ],
 )
-def test_what_cannot_be_meant_is_a_sentence(text: str, words: str) -> None:
+def test_invalid_item_gets_a_clear_error(text: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_agents(text)
     assert words in str(caught.value)
@@ -102,32 +102,36 @@ def test_what_cannot_be_meant_is_a_sentence(text: str, words: str) -> None:
     [
         ("agents:\n- name: a\n  agent: langraph\n", 3, "agents[0].agent: there is no agent called 'langraph'. Did you"),
         ("agents:\n- name: a\n  agent: langgraph\n- name: a\n  agent: langgraph\n", 4, "two agents are called 'a'"),
-        ("agents:\n- name: a\n", 2, "does not say what it is. Give one of agent, function and http"),
-        ("agents:\n- name: a\n  agent: langgraph\n  function: m:f\n", 2, "is agent and function at once"),
-        ("agents:\n- name: a\n  function: m\n", 3, "'m' points at nothing"),
+        ("agents:\n- name: a\n", 2, "has none of agent, function and http. Give one of agent, function and http"),
+        (
+            "agents:\n- name: a\n  agent: langgraph\n  function: m:f\n",
+            2,
+            "has agent and function, which exclude each other",
+        ),
+        ("agents:\n- name: a\n  function: m\n", 3, "'m' is not of the form module:attribute"),
         ("agents:\n- name: a\n  agent: langgraph\n  modle: x\n", 4, "there is no such key. Did you mean 'model'?"),
-        ("agents:\n- name: a\n  agent: langgraph\n  model: x\n", 4, "'model' has no meaning without http"),
-        ("agents:\n- name: a\n  http: ftp://h/\n", 3, "is no http(s) address"),
+        ("agents:\n- name: a\n  agent: langgraph\n  model: x\n", 4, "'model' can be used only with http"),
+        ("agents:\n- name: a\n  http: ftp://h/\n", 3, "is not an http(s) URL"),
         (
             "agents:\n- name: a\n  http: http://h/\n  key_env: sk-hunter2\n",
             4,
             "must be the name of an environment vari",
         ),
-        ("agents:\n- name: a\n  http: http://h/\n  answer: x\n", 4, "'answer' has no meaning with the form openai"),
+        ("agents:\n- name: a\n  http: http://h/\n  answer: x\n", 4, "'answer' cannot be used with the form openai"),
         ("agents:\n- name: a\n  http: http://h/\n  form: xml\n", 4, "must be 'openai' or 'json', and is 'xml'"),
         (
             "agents:\n- name: a\n  http: http://h/\n  form: json\n  request:\n    q: '{mesage}'\n",
             5,
-            "has {mesage}, which is not known. Did you mean {message}?",
+            "has an unknown placeholder {mesage}. Did you mean {message}?",
         ),
-        ("agents: []\n", 1, "agents: there are none"),
+        ("agents: []\n", 1, "agents: the list is empty"),
         ("agents: langgraph\n", 1, "agents: must be a list, and is 'langgraph'"),
         ("agnets: []\n", 1, "there is no such key. Did you mean 'agents'?"),
         ("agents: [\n", 1, "is no YAML"),
         ("- a\n", 1, "the file: must be a table of keys and values"),
     ],
 )
-def test_an_error_in_a_file_has_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_error_in_a_file_has_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(SourceError) as caught:
         load_agents(path)
@@ -136,6 +140,6 @@ def test_an_error_in_a_file_has_its_line(tmp_path: Path, text: str, line: int, w
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+def test_missing_file_gets_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="cannot be read: No such file"):
         parse_agents(str(tmp_path / "none.yaml"))

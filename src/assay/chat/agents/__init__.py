@@ -1,6 +1,6 @@
-"""What an agent is to assay: something that answers a turn. The contract for built-in and third-party agents alike.
+"""The contract of an agent, for built-in and third-party agents alike: an object with one method that answers a turn.
 
-An agent has one method. Everything around it (sessions of scenarios, clocks, faults, times, retries) is the runner's.
+The runner does everything else: sessions, clocks, faults, timing and retries.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an agent gives last: its whole answer, and its framework's own account of how that came about.
+    """The end of a turn: the whole answer, with the tool calls and token counts that the framework reports.
 
-    The account serves as a check of what the spans say; an agent that cannot tell leaves it out.
+    These are checked against the spans; an agent that does not know them leaves them `None`.
     """
 
     text: str
@@ -33,67 +33,67 @@ class Reply:
 
 
 class Agent(Protocol):
-    """Anything that can hold a conversation."""
+    """Answers the messages of a conversation."""
 
     def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
-        """Answer one message: pieces of text as they come, then one `Reply`.
+        """Answer one message: yield chunks of text as they arrive, then one `Reply`.
 
-        `session` names the conversation, whose earlier turns the agent remembers by itself; `user` whose preferences
-        hold. An exception is a failed turn.
+        `session` identifies the conversation, whose earlier turns the agent must remember; `user` identifies the user
+        whose preferences apply. If it raises an exception, the turn has failed.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What every agent is held to alike, whatever its framework's own defaults are."""
+    """Limits that apply to every agent in the same way, whatever its framework's defaults are."""
 
     model_calls: int = 8
-    """Calls of the model in one turn."""
+    """Most model calls in one turn."""
     max_tokens: int = 800
-    """Tokens that one call of the model may put out."""
+    """Most output tokens of one model call."""
     retries: int = 1
-    """How often the client of the model tries again by itself."""
+    """How often the model's client retries a failed call."""
     model_timeout: float = 30.0
-    """Seconds that one call of the model may take."""
+    """Timeout of one model call, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What an agent is built with: the same for every framework."""
+    """What an agent is built with; the same for every framework."""
 
     model: str
     """The name of the model."""
     model_url: str
-    """Address of an OpenAI-compatible endpoint, with its version: `http://127.0.0.1:4000/v1`."""
+    """Base URL of an OpenAI-compatible endpoint, including the version: `http://127.0.0.1:4000/v1`."""
     weather: WeatherClient
     preferences: Preferences
     limits: Limits = field(default_factory=Limits)
     model_key: str = field(default="none", repr=False)
     embedded: bool = True
-    """Whether the model is assay's own: only then is the turn's trace context sent along."""
+    """Whether the model is assay's scripted model; only then do requests carry the turn's trace context."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """An agent that can be built: what the registry holds and an entry point of `assay.agents` points at."""
+    """An agent that can be opened: what the registry holds, and what an entry point of `assay.agents` refers to."""
 
     name: str
     title: str
     open: Callable[[Setup], AbstractAsyncContextManager[Agent]]
-    """Builds the agent, and takes it down again. Heavy imports belong inside."""
+    """Builds the agent, and closes it again. Import heavy packages inside it."""
     extra: str = ""
-    """The extra of assay that installs what it needs."""
+    """The extra of assay that installs its dependencies."""
     distributions: tuple[str, ...] = ()
-    """What it is built on, by the name on the package index."""
+    """The packages that it is built on, by their names on the package index."""
     modules: tuple[str, ...] = ()
     """The modules of the framework that it imports."""
     source: Path | None = None
-    """The folder of its own source, from which developer experience is measured."""
+    """The folder of its source code, from which developer experience is measured."""
     uses_setup: bool = True
-    """Whether its model and tools are those of its `Setup`; one with its own is out of reach of faults."""
+    """Whether it uses the model and tools of its `Setup`; faults cannot reach one that has its own."""
     memory: str | None = None
-    """The framework's class that keeps the conversation, by its full name; None where the assistant keeps it itself."""
+    """Full name of the framework's class that stores the conversation; None if the assistant stores it itself."""
 
 
 AGENTS: Registry[AgentKind] = Registry(

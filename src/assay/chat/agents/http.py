@@ -1,7 +1,7 @@
-"""Any HTTP endpoint as an agent: one that speaks OpenAI's chat completions, or any that takes and gives JSON.
+"""Any HTTP endpoint as an agent: one with OpenAI's chat-completions API, or any that takes and returns JSON.
 
-What comes back is a stranger's: it is read up to a size and a time, never followed elsewhere, and never evaluated.
-Secrets come from environment variables, by name, and are in no error and in no setting.
+Responses are untrusted: their size and duration are limited, redirects are not followed, and nothing is evaluated.
+Secrets come from environment variables, by name, and never appear in settings or errors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from assay.chat.agents import Agent, AgentKind, Reply, Setup
-from assay.chat.agents._shared.histories import Histories, Message
+from assay.chat.agents._shared.histories import Message, SessionHistories
 from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall, load_json
 from assay.chat.world.situation import inject
@@ -31,58 +31,58 @@ from assay.redaction import hide
 if TYPE_CHECKING:
     import httpx
 
-_SHOWN = 200
-"""Characters of a body that an error shows."""
-_PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
-_OFFERED = ("message", "session", "user", "history", "messages")
-"""What a request can hold; `messages` is the history with this message at its end."""
-_WHOLE_ONLY = ("history", "messages")
+_MAX_SHOWN = 200
+"""Most characters of a response body in an error message."""
+_PLACEHOLDER_PATTERN = re.compile(r"\{([A-Za-z_]+)\}")
+_PLACEHOLDERS = ("message", "session", "user", "history", "messages")
+"""What a request can contain; `messages` is the history followed by the current message."""
+_LIST_PLACEHOLDERS = ("history", "messages")
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
 
 
-def _address(url: str) -> str:
+def _check_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port or a bracket that is none
+    except ValueError:  # an invalid port or an unmatched bracket
         whole = False
     if not whole or not url.isprintable() or " " in url:
-        raise refusal("is no http(s) address", hint="Write it whole, such as http://127.0.0.1:8000/v1")
+        raise refusal("is not an http(s) URL", hint="Write the whole URL, such as http://127.0.0.1:8000/v1")
     if parts.username or parts.password:
-        raise refusal("has a name or a password in it", hint="Put secrets in an environment variable and name it")
+        raise refusal("contains a user name or a password", hint="Put secrets in an environment variable and name that")
     return url
 
 
-def _variable(name: str) -> str:
-    # Capitals only: what is no name may be the secret itself, and must get neither further nor into a message.
+def _check_variable(name: str) -> str:
+    # Capitals only, and not repeated in the message: the text may be the secret itself.
     if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
         raise refusal("must be the name of an environment variable, in capitals", hint="Never put a secret in a file")
     return name
 
 
-def _header(name: str) -> str:
+def _check_header(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise refusal(f"'{name:.60}' is no name of a header")
+        raise refusal(f"'{name:.60}' is not a valid header name")
     return name
 
 
-def _template(request: JsonValue) -> JsonValue:
+def _check_template(request: JsonValue) -> JsonValue:
     found = set()
     for text in _texts(request):
-        for match in _PLACEHOLDER.finditer(text):
+        for match in _PLACEHOLDER_PATTERN.finditer(text):
             name = match.group(1)
-            if name not in _OFFERED:
-                near = difflib.get_close_matches(name, _OFFERED, n=1)
-                known = ", ".join(f"{{{one}}}" for one in _OFFERED)
+            if name not in _PLACEHOLDERS:
+                near = difflib.get_close_matches(name, _PLACEHOLDERS, n=1)
+                known = ", ".join(f"{{{one}}}" for one in _PLACEHOLDERS)
                 guess = f"Did you mean {{{near[0]}}}? " if near else ""
-                raise refusal(f"has {{{name}}}, which is not known", hint=f"{guess}Known: {known}")
-            if name in _WHOLE_ONLY and match.group() != text:
-                raise refusal(f"has {{{name}}} inside a longer text", hint="It is a list, and stands alone")
+                raise refusal(f"has an unknown placeholder {{{name}}}", hint=f"{guess}Known: {known}")
+            if name in _LIST_PLACEHOLDERS and match.group() != text:
+                raise refusal(f"has {{{name}}} inside a longer text", hint="It is a list and must be the whole value")
             found.add(name)
     if found.isdisjoint(("message", "messages")):
-        raise refusal("never says what the user said", hint="Put {message} or {messages} into it")
+        raise refusal("does not contain the user's message", hint="Add {message} or {messages}")
     return request
 
 
@@ -93,14 +93,14 @@ def _texts(data: JsonValue) -> list[str]:
     return [text for value in inside for text in _texts(value)]
 
 
-Address = Annotated[str, AfterValidator(_address)]
-Variable = Annotated[str, AfterValidator(_variable)]
-HeaderName = Annotated[str, AfterValidator(_header)]
-Template = Annotated[dict[str, JsonValue], AfterValidator(_template)]
+EndpointUrl = Annotated[str, AfterValidator(_check_url)]
+EnvironmentVariable = Annotated[str, AfterValidator(_check_variable)]
+HeaderName = Annotated[str, AfterValidator(_check_header)]
+RequestTemplate = Annotated[dict[str, JsonValue], AfterValidator(_check_template)]
 
 
-class CallsPath(BaseModel):
-    """Where tool calls stand in a reply, and the names of their fields; each may be a path."""
+class ToolCallsPath(BaseModel):
+    """Where tool calls are in a response, and the names of their fields; each may be a path."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -112,51 +112,51 @@ class CallsPath(BaseModel):
 
 
 class Endpoint(BaseModel):
-    """An address and how to talk to it. Holds no secrets, only where they are."""
+    """The URL of an endpoint and the format of its requests. Contains names of environment variables, no secrets."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    url: Address
+    url: EndpointUrl
     form: Literal["openai", "json"] = "openai"
     model: str | None = None
-    """The model to ask for, by the form `openai`; the run's own where it is not said."""
-    key_env: Variable | None = None
-    """The environment variable that holds the key, which is sent as a bearer token."""
-    headers_env: dict[HeaderName, Variable] = Field(default_factory=dict)
-    """Further headers, each with the environment variable that holds its value."""
-    request: Template = Field(default={"message": "{message}", "session": "{session}", "user": "{user}"})
-    """What is sent by the form `json`."""
+    """The model to request with the form `openai`; by default the run's model."""
+    key_env: EnvironmentVariable | None = None
+    """The environment variable with the key, which is sent as a bearer token."""
+    headers_env: dict[HeaderName, EnvironmentVariable] = Field(default_factory=dict)
+    """Further headers, each with the environment variable that has its value."""
+    request: RequestTemplate = Field(default={"message": "{message}", "session": "{session}", "user": "{user}"})
+    """The request body with the form `json`."""
     answer: str = "answer"
-    """The way to the text in what comes back by the form `json`: `reply.text`, `choices.0.message.content`."""
-    tool_calls: CallsPath | None = None
+    """The path to the text in a response with the form `json`: `reply.text`, `choices.0.message.content`."""
+    tool_calls: ToolCallsPath | None = None
     stream: bool = False
-    """Whether the text is asked for in pieces."""
+    """Whether to request a streamed response."""
     timeout: float = Field(default=60.0, gt=0, le=3600)
-    """Seconds that one turn may take."""
+    """Timeout of one turn, in seconds."""
     max_bytes: int = Field(default=4 * 2**20, gt=0)
-    """How large an answer may be."""
+    """Most bytes of a response."""
 
     @model_validator(mode="after")
-    def _fits(self) -> Endpoint:
+    def _check_options(self) -> Endpoint:
         wrong = {"openai": ("request", "answer"), "json": ("model", "stream")}[self.form]
         for name in wrong:
             if name in self.model_fields_set and getattr(self, name) not in (None, False):
-                raise refusal(f"'{name}' has no meaning with the form {self.form}", at=(name,))
+                raise refusal(f"'{name}' cannot be used with the form {self.form}", at=(name,))
         if self.stream and self.tool_calls:
             raise refusal(
-                "'tool_calls' are not read from a stream", hint="Leave one of the two out", at=("tool_calls",)
+                "'tool_calls' cannot be used with 'stream'", hint="Leave one of the two out", at=("tool_calls",)
             )
         return self
 
     @property
-    def shown(self) -> str:
-        """The address as errors name it: without what may be secret in it."""
+    def display_url(self) -> str:
+        """The URL for error messages, without its query, which may contain secrets."""
         parts = urlsplit(self.url)
         return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is on this machine."""
+        """Whether the endpoint is on this machine."""
         host = urlsplit(self.url).hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback
@@ -164,11 +164,11 @@ class Endpoint(BaseModel):
             return host == "localhost"
 
     def secrets(self) -> dict[str, str]:
-        """The headers that hold secrets."""
+        """The headers that contain secrets."""
         names = {**({"Authorization": self.key_env} if self.key_env else {}), **self.headers_env}
         for name in names.values():
             if not os.environ.get(name):
-                raise UsageError(f"the environment variable {name} is not set", hint=f"{self.shown} needs it")
+                raise UsageError(f"the environment variable {name} is not set", hint=f"{self.display_url} needs it")
         found = {header: os.environ[name] for header, name in names.items()}
         hide(*found.values())
         if self.key_env:
@@ -180,14 +180,14 @@ class Endpoint(BaseModel):
 
 
 class HttpAgent:
-    """An agent that lives behind an address and has its own tools there; the conversation so far is sent along."""
+    """An agent behind an HTTP endpoint, with tools of its own; each request contains the conversation so far."""
 
     def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient, *, model: str, max_tokens: int) -> None:
         self._endpoint = endpoint
         self._client = client
         self._model = endpoint.model or model
         self._max_tokens = max_tokens
-        self._histories = Histories()
+        self._histories = SessionHistories()
         self._secrets = [value.removeprefix("Bearer ") for value in endpoint.secrets().values()]
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
@@ -196,7 +196,7 @@ class HttpAgent:
         async with aclosing(talk(session, user, message, self._histories.read(session))) as parts:
             while True:
                 try:
-                    # Around each step and not around the loop: whoever listens may take their time.
+                    # Around each step rather than the whole loop, so that the consumer's time does not count.
                     async with asyncio.timeout_at(until):
                         part = await anext(parts, None)
                 except TimeoutError as error:
@@ -221,13 +221,13 @@ class HttpAgent:
         }
         if self._endpoint.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        async with self._asked(address, body) as response:
+        async with self._post(address, body) as response:
             if "text/event-stream" in response.headers.get("content-type", ""):
                 pieces: list[str] = []
                 usage: Any = None
                 async for event in self._events(response):
                     usage = event.get("usage") or usage
-                    piece = _at(event, "choices.0.delta.content")
+                    piece = _value_at(event, "choices.0.delta.content")
                     if isinstance(piece, str) and piece:
                         pieces.append(piece)
                         yield piece
@@ -237,7 +237,7 @@ class HttpAgent:
             else:
                 data = await self._data(response)
                 text = self._text(data, "choices.0.message.content")
-                usage, calls = _at(data, "usage"), self._calls(data)
+                usage, calls = _value_at(data, "usage"), self._calls(data)
         yield Reply(text, calls, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
 
     async def _json(
@@ -250,15 +250,15 @@ class HttpAgent:
             "history": history,
             "messages": [*history, {"role": "user", "content": message}],
         }
-        async with self._asked(self._endpoint.url, _filled(self._endpoint.request, values)) as response:
+        async with self._post(self._endpoint.url, _filled(self._endpoint.request, values)) as response:
             data = await self._data(response)
         yield Reply(self._text(data, self._endpoint.answer), self._calls(data))
 
     # --- sending and reading ---
 
     @asynccontextmanager
-    async def _asked(self, address: str, body: JsonValue) -> AsyncIterator[httpx.Response]:
-        """The response to a request, if it is one that may be read."""
+    async def _post(self, address: str, body: JsonValue) -> AsyncIterator[httpx.Response]:
+        """Send a request; raises SourceError unless the response is successful."""
         import httpx
 
         try:
@@ -266,30 +266,30 @@ class HttpAgent:
                 if response.is_redirect:
                     raise self._error(f"answered with status {response.status_code}, a redirect, which is not followed")
                 if not response.is_success:
-                    start = await self._start(response)
-                    raise self._error(f"answered with status {response.status_code}: {self._words(start)}")
+                    start = await self._first_bytes(response)
+                    raise self._error(f"answered with status {response.status_code}: {self._excerpt(start)}")
                 yield response
         except httpx.TimeoutException as error:
             raise self._error("did not answer in time") from error
         except httpx.HTTPError as error:
-            raise self._error(f"cannot be reached: {self._words(str(error) or type(error).__name__)}") from error
+            raise self._error(f"cannot be reached: {self._excerpt(str(error) or type(error).__name__)}") from error
 
-    async def _start(self, response: httpx.Response) -> str:
-        """The first characters of a body, however long it is."""
+    async def _first_bytes(self, response: httpx.Response) -> str:
+        """The first characters of a response body."""
         read = b""
         async for chunk in response.aiter_bytes():
             read += chunk
-            if len(read) >= 8 * _SHOWN:
+            if len(read) >= 8 * _MAX_SHOWN:
                 break
-        return read[: 8 * _SHOWN].decode("utf-8", "replace")
+        return read[: 8 * _MAX_SHOWN].decode("utf-8", "replace")
 
     async def _bytes(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
-        """A body, as long as it is within its size."""
+        """The response body; raises SourceError if it is too large."""
         read = 0
         async for chunk in response.aiter_bytes():
             read += len(chunk)
             if read > self._endpoint.max_bytes:
-                raise self._error(f"gave more than {self._endpoint.max_bytes} bytes")
+                raise self._error(f"sent more than {self._endpoint.max_bytes} bytes")
             yield chunk
 
     async def _data(self, response: httpx.Response) -> Any:
@@ -297,10 +297,10 @@ class HttpAgent:
         try:
             return load_json(body)
         except (ValueError, RecursionError):
-            raise self._error(f"gave no JSON: {self._words(body)}") from None
+            raise self._error(f"sent a response that is not valid JSON: {self._excerpt(body)}") from None
 
     async def _events(self, response: httpx.Response) -> AsyncGenerator[dict[str, Any], None]:
-        """The data of server-sent events; an error among them ends the turn."""
+        """The data of server-sent events; raises SourceError for an error event."""
         async for line in self._lines(response):
             name, _, value = line.partition(b":")
             if name.strip() != b"data" or value.strip() in (b"", b"[DONE]"):
@@ -309,9 +309,9 @@ class HttpAgent:
             try:
                 event = load_json(text)
             except (ValueError, RecursionError):
-                raise self._error(f"sent an event that is no JSON: {self._words(text)}") from None
+                raise self._error(f"sent an event that is not valid JSON: {self._excerpt(text)}") from None
             if not isinstance(event, dict) or event.get("error"):
-                raise self._error(f"sent an error: {self._words(text)}")
+                raise self._error(f"sent an error: {self._excerpt(text)}")
             yield event
 
     async def _lines(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
@@ -324,63 +324,63 @@ class HttpAgent:
                 waiting = [start]
         yield b"".join(waiting)
 
-    # --- what the data says ---
+    # --- reading the response ---
 
     def _text(self, data: Any, path: str) -> str:
-        found = _at(data, path)
+        found = _value_at(data, path)
         if not isinstance(found, str):
             kind = "nothing" if found is None else f"a {type(found).__name__}"
-            raise self._error(f"has {kind} at '{path}' where the text should be: {self._words(json.dumps(data))}")
+            raise self._error(f"has {kind} at '{path}' where the text should be: {self._excerpt(json.dumps(data))}")
         return found
 
     def _calls(self, data: Any) -> tuple[ToolCall, ...] | None:
         where = self._endpoint.tool_calls
         if where is None:
             return None
-        found = _at(data, where.path)
+        found = _value_at(data, where.path)
         if found is None:
             return ()
         if not isinstance(found, list):
             raise self._error(f"has a {type(found).__name__} at '{where.path}' where a list of tool calls should be")
         return tuple(self._call(call, where) for call in found)
 
-    def _call(self, call: Any, where: CallsPath) -> ToolCall:
-        name = _at(call, where.name)
+    def _call(self, call: Any, where: ToolCallsPath) -> ToolCall:
+        name = _value_at(call, where.name)
         if not isinstance(name, str):
-            raise self._error(f"has a tool call without a name at '{where.path}': {self._words(json.dumps(call))}")
-        error = _at(call, where.error)
+            raise self._error(f"has a tool call without a name at '{where.path}': {self._excerpt(json.dumps(call))}")
+        error = _value_at(call, where.error)
         return ToolCall(
             name=name,
-            arguments={str(key): value for key, value in arguments_of(_at(call, where.arguments)).items()},
-            result=parsed(_at(call, where.result)),
+            arguments={str(key): value for key, value in arguments_of(_value_at(call, where.arguments)).items()},
+            result=parsed(_value_at(call, where.result)),
             error=None if error is None else error if isinstance(error, str) else json.dumps(error),
         )
 
-    def _words(self, text: str) -> str:
-        """A stranger's text in an error: one line, short, and without our secrets should it repeat them."""
+    def _excerpt(self, text: str) -> str:
+        """Text of a response for an error message: one short line, with our secrets masked."""
         for secret in self._secrets:
             text = text.replace(secret, "***")
-        line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 8 * _SHOWN]).split())
-        return f"{line[:_SHOWN]}…" if len(line) > _SHOWN else line or "an empty body"
+        line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 8 * _MAX_SHOWN]).split())
+        return f"{line[:_MAX_SHOWN]}…" if len(line) > _MAX_SHOWN else line or "an empty body"
 
     def _error(self, what: str) -> SourceError:
-        return SourceError(what, where=self._endpoint.shown)
+        return SourceError(what, where=self._endpoint.display_url)
 
 
-def kind_of(endpoint: Endpoint, name: str) -> AgentKind:
-    """The agent behind an address."""
+def http_agent_kind(endpoint: Endpoint, name: str) -> AgentKind:
+    """The agent behind an endpoint, as an `AgentKind`."""
 
     @asynccontextmanager
     async def opened(setup: Setup) -> AsyncIterator[Agent]:
         try:
             import httpx
         except ImportError as error:
-            raise missing_extra("httpx", "agents", "reach an address") from error
+            raise missing_extra("httpx", "agents", "call an HTTP endpoint") from error
 
         async def add_context(request: httpx.Request) -> None:
             inject(request.headers)
 
-        # What happens on this machine may know which turn it belongs to, and needs no proxy; nobody else is told.
+        # Only endpoints on this machine receive the turn's situation, and they are reached without a proxy.
         async with httpx.AsyncClient(
             headers=endpoint.secrets(),
             timeout=endpoint.timeout,
@@ -394,12 +394,12 @@ def kind_of(endpoint: Endpoint, name: str) -> AgentKind:
 
 
 def _filled(template: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
-    """A template with its placeholders filled, once: what is filled in is never looked at again."""
+    """Fill a template's placeholders. Inserted values are not expanded again."""
     if isinstance(template, str):
-        whole = _PLACEHOLDER.fullmatch(template)
+        whole = _PLACEHOLDER_PATTERN.fullmatch(template)
         if whole:
             return values[whole.group(1)]
-        return _PLACEHOLDER.sub(lambda match: str(values[match.group(1)]), template)
+        return _PLACEHOLDER_PATTERN.sub(lambda match: str(values[match.group(1)]), template)
     if isinstance(template, list):
         return [_filled(item, values) for item in template]
     if isinstance(template, dict):
@@ -407,8 +407,8 @@ def _filled(template: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
     return template
 
 
-def _at(data: Any, path: str) -> Any:
-    """What stands at a path of keys and indices; None where nothing does."""
+def _value_at(data: Any, path: str) -> Any:
+    """The value at a path of keys and indices; None if there is none."""
     for step in path.split("."):
         if isinstance(data, dict):
             data = data.get(step)
@@ -420,5 +420,5 @@ def _at(data: Any, path: str) -> Any:
 
 
 def _count(usage: Any, name: str) -> int | None:
-    found = _at(usage, name)
+    found = _value_at(usage, name)
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None

@@ -1,6 +1,6 @@
-"""Which agents a run has: what `--agents` takes, on the command line or in a YAML file, as data that can be sent on.
+"""Specifications of the agents of a run: what `--agents` takes, as a list or in a YAML file, as serializable data.
 
-A specification holds no secrets, only the names of the environment variables that do.
+A specification contains no secrets, only the names of the environment variables that have them.
 """
 
 from __future__ import annotations
@@ -15,77 +15,88 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assay.chat.agents import AGENTS, AgentKind
-from assay.chat.agents.function import kind_of as kind_of_function
-from assay.chat.agents.function import load as load_function
-from assay.chat.agents.http import Address, CallsPath, Endpoint, HeaderName, Template, Variable
-from assay.chat.agents.http import kind_of as kind_of_endpoint
+from assay.chat.agents.function import function_agent_kind, load_attribute
+from assay.chat.agents.http import (
+    Endpoint,
+    EndpointUrl,
+    EnvironmentVariable,
+    HeaderName,
+    RequestTemplate,
+    ToolCallsPath,
+    http_agent_kind,
+)
 from assay.chat.yamlfile import load, refusal, refused, validated
 from assay.errors import UsageError, unknown_name
 
 _FILES = (".yaml", ".yml")
-_MAKINGS = ("agent", "function", "http")
+_KINDS = ("agent", "function", "http")
 
 
-def _name(name: str) -> str:
+def _check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ._@+-]{0,63}", name):
         raise refusal(
-            f"'{name:.80}' is no name of an agent", hint="Begin with a letter or digit; then also . _ @ + - and spaces"
+            f"'{name:.80}' is not a valid agent name",
+            hint="Begin with a letter or digit; then also . _ @ + - and spaces",
         )
     return name
 
 
-def _known(name: str) -> str:
+def _check_registered(name: str) -> str:
     if name not in AGENTS.names():
         raise refused(unknown_name("agent", name, AGENTS.names()))
     return name
 
 
-def _pointer(spec: str) -> str:
+def _check_pointer(spec: str) -> str:
     module, mark, attribute = spec.partition(":")
     if not mark or not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
-        raise refusal(f"'{spec:.80}' points at nothing", hint="Write module:attribute, such as my_bot:answer")
+        raise refusal(
+            f"'{spec:.80}' is not of the form module:attribute", hint="Write module:attribute, such as my_bot:answer"
+        )
     return spec
 
 
 class AgentSpec(BaseModel):
-    """One agent of a run: one that the registry knows, a function, or what answers at an address."""
+    """One agent of a run: a registered agent, a function, or an HTTP endpoint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: Annotated[str, AfterValidator(_name)]
-    """What it is called in the run."""
-    agent: Annotated[str, AfterValidator(_known)] | None = None
+    name: Annotated[str, AfterValidator(_check_name)]
+    """The agent's name in the run."""
+    agent: Annotated[str, AfterValidator(_check_registered)] | None = None
     """Its name in the registry."""
-    function: Annotated[str, AfterValidator(_pointer)] | None = None
-    """Where a callable, an `AgentKind` or an agent is: `module:attribute`."""
-    http: Address | None = None
-    """The address that it answers at."""
+    function: Annotated[str, AfterValidator(_check_pointer)] | None = None
+    """Location of a callable, an `AgentKind` or an agent: `module:attribute`."""
+    http: EndpointUrl | None = None
+    """The URL of its endpoint."""
     form: Literal["openai", "json"] = "openai"
     model: str | None = None
-    key_env: Variable | None = None
-    headers_env: dict[HeaderName, Variable] = Field(default_factory=dict)
-    request: Template | None = None
+    key_env: EnvironmentVariable | None = None
+    headers_env: dict[HeaderName, EnvironmentVariable] = Field(default_factory=dict)
+    request: RequestTemplate | None = None
     answer: str | None = None
-    tool_calls: CallsPath | None = None
+    tool_calls: ToolCallsPath | None = None
     stream: bool = False
     timeout: float | None = Field(default=None, gt=0, le=3600)
 
     @field_validator("tool_calls", mode="before")
     @classmethod
-    def _path(cls, given: Any) -> Any:
+    def _path_to_table(cls, given: Any) -> Any:
         return {"path": given} if isinstance(given, str) else given
 
     @model_validator(mode="after")
-    def _is_one_thing(self) -> AgentSpec:
-        made = [making for making in _MAKINGS if getattr(self, making) is not None]
+    def _check_kind(self) -> AgentSpec:
+        made = [kind_name for kind_name in _KINDS if getattr(self, kind_name) is not None]
         if len(made) != 1:
             raise refusal(
-                f"is {' and '.join(made)} at once" if made else "does not say what it is",
+                f"has {' and '.join(made)}, which exclude each other"
+                if made
+                else "has none of agent, function and http",
                 hint="Give one of agent, function and http",
             )
         if self.http is None:
-            for option in sorted(self.model_fields_set - {"name", *_MAKINGS}):
-                raise refusal(f"'{option}' has no meaning without http", at=(option,))
+            for option in sorted(self.model_fields_set - {"name", *_KINDS}):
+                raise refusal(f"'{option}' can be used only with http", at=(option,))
         else:
             self._endpoint()
         return self
@@ -102,29 +113,29 @@ class AgentSpec(BaseModel):
             ) from None
 
     def kind(self) -> AgentKind:
-        """What can be opened; nothing heavy is imported before."""
+        """The agent as an `AgentKind`; nothing heavy is imported until it is opened."""
         if self.function is not None:
-            return kind_of_function(self.function, self.name)
+            return function_agent_kind(self.function, self.name)
         if self.http is not None:
-            return kind_of_endpoint(self._endpoint(), self.name)
+            return http_agent_kind(self._endpoint(), self.name)
         found = AGENTS.get(self.agent or "")
         return found if self.name == found.name else replace(found, name=self.name, title=self.name)
 
     def loaded(self) -> AgentKind:
-        """As `kind`, with a function's module imported: what it points at may be an `AgentKind` that says more."""
+        """Like `kind`, but imports a function's module, because the object may be an `AgentKind` with more details."""
         if self.function is not None:
-            found = load_function(self.function)
+            found = load_attribute(self.function)
             if isinstance(found, AgentKind):
                 return replace(found, name=self.name)
         return self.kind()
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """The specification as JSON data."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> AgentSpec:
-        """The specification that `to_json` gave."""
+        """The inverse of `to_json`."""
         return cls.model_validate(dict(data))
 
 
@@ -136,24 +147,24 @@ class _File(BaseModel):
     agents: list[AgentSpec]
 
     @model_validator(mode="after")
-    def _differ(self) -> _File:
+    def _check_names(self) -> _File:
         if not self.agents:
-            raise refusal("there are none", at=("agents",))
-        twice = _twice(self.agents)
+            raise refusal("the list is empty", hint="Name at least one agent", at=("agents",))
+        twice = _first_duplicate(self.agents)
         if twice is not None:
             raise refusal(f"two agents are called '{self.agents[twice].name}'", at=("agents", twice, "name"))
         return self
 
 
 def parse_agents(text: str) -> list[AgentSpec]:
-    """The agents that `--agents` names: the path of a YAML file, or a list with commas.
+    """Read the value of `--agents`: the path of a YAML file, or a comma-separated list.
 
-    An item is a name that the registry knows, `NAME=module:attribute`, `NAME=http://…/v1`, or `NAME=` a known name.
+    An item is the name of a registered agent, `NAME=module:attribute`, `NAME=http://…/v1`, or `NAME=REGISTERED_NAME`.
     """
     if text.strip().endswith(_FILES):
         return load_agents(text.strip())
     specs = [_item(item.strip()) for item in text.split(",")]
-    twice = _twice(specs)
+    twice = _first_duplicate(specs)
     if twice is not None:
         raise UsageError(f"two agents are called '{specs[twice].name}'", hint="Write NAME=… to tell them apart")
     return specs
@@ -165,36 +176,36 @@ def load_agents(path: Path | str) -> list[AgentSpec]:
 
 
 def _item(text: str) -> AgentSpec:
-    """One item of a list with commas."""
+    """Read one item of a comma-separated list."""
     if not text:
         raise UsageError("an agent's name is missing", hint=f"Known: {', '.join(AGENTS.names())}")
     name, mark, what = (part.strip() for part in text.partition("="))
     if not mark:
         if ":" in name:
-            # Not repeated: an address may have a password in it.
+            # The text is not repeated, because a URL may contain a password.
             raise UsageError(
-                "a function or an address has no name", hint="Write NAME=module:attribute or NAME=http://…"
+                "a function or an endpoint needs a name", hint="Write NAME=module:attribute or NAME=http://…"
             )
         what = name
     if "://" in what:
-        making = "http"
+        kind_name = "http"
     elif ":" in what:
-        making = "function"
+        kind_name = "function"
     else:
-        making = "agent"
+        kind_name = "agent"
     try:
-        return AgentSpec.model_validate({"name": name, making: what})
+        return AgentSpec.model_validate({"name": name, kind_name: what})
     except ValidationError as error:
         first = error.errors()[0]
         context = first.get("ctx", {})
         words = str(context.get("what", first["msg"]))
-        # A sentence about an address begins with what it is about.
-        told = words if making != "http" or first["loc"] != ("http",) else f"the address of '{name}' {words}"
-        raise UsageError(told, hint=context.get("hint") or None) from None
+        # A message about a URL is a predicate without a subject.
+        sentence = words if kind_name != "http" or first["loc"] != ("http",) else f"the URL of '{name}' {words}"
+        raise UsageError(sentence, hint=context.get("hint") or None) from None
 
 
-def _twice(specs: Iterable[AgentSpec]) -> int | None:
-    """The first one whose name was there before."""
+def _first_duplicate(specs: Iterable[AgentSpec]) -> int | None:
+    """The index of the first agent whose name is already in use."""
     seen: Counter[str] = Counter()
     for place, spec in enumerate(specs):
         seen[spec.name] += 1

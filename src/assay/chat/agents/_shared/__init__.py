@@ -1,1 +1,1 @@
-"""What the bundled assistants share, whatever their framework: instructions, model client, spans."""
+"""Shared by the bundled assistants of all frameworks: instructions, model client, spans."""

@@ -1,4 +1,7 @@
-"""What the assistants share whatever their framework: what their model is told, and the client that reaches it."""
+"""Shared by the assistants of all frameworks: the instructions and tool descriptions of the model, and its client.
+
+The instructions and descriptions are part of what is measured: changing them changes token counts and answers.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +35,19 @@ TOOLS = {
     "get_user_preferences": "Tell what the user is known to like and dislike.",
     "update_user_preferences_from_insight": "Keep what the user has told about what they like or dislike.",
 }
-"""What the model reads of each tool. Every framework takes it from the tool's docstring, which says exactly this."""
+"""The description of each tool that the model reads. Every framework takes it from the tool's docstring, which is the
+same text."""
 City = Annotated[str, Field(description='The name of the city, such as "Helsinki".')]
 Days = Annotated[int, Field(description="How many days from tomorrow on, at most 5.")]
 Insight = Annotated[str, Field(description='What was learned, as a sentence, such as "hates the cold".')]
 
 
 def openai_client(setup: Setup) -> AsyncOpenAI:
-    """The client of the model's endpoint, with the same limits for every framework."""
+    """A client of the model's endpoint, with the same limits for every framework."""
     try:
         from openai import AsyncOpenAI
     except ImportError as error:
-        raise missing_extra("openai", "agents", "reach a model") from error
+        raise missing_extra("openai", "agents", "call a model") from error
     return AsyncOpenAI(
         base_url=setup.model_url,
         api_key=setup.model_key,
@@ -54,22 +58,22 @@ def openai_client(setup: Setup) -> AsyncOpenAI:
 
 
 def http_client(setup: Setup) -> httpx.AsyncClient:
-    """What carries the requests to the model, for frameworks that make their own client of the endpoint.
+    """An HTTP client for requests to the model, for frameworks that create their own client of the endpoint.
 
-    Each request is a span that tells how long it was waited for. To assay's own model it also says which turn it
-    belongs to, by OpenTelemetry's baggage.
+    Each request is recorded as a span with the time spent waiting for it. Requests to the embedded model carry the
+    turn that they belong to, as OpenTelemetry baggage.
     """
     try:
-        from assay.chat.agents._shared.wire import TimedClient
+        from assay.chat.agents._shared.timed_http import TimedHttpClient
     except ImportError as error:
-        raise missing_extra("httpx", "agents", "reach a model") from error
+        raise missing_extra("httpx", "agents", "call a model") from error
 
     async def add_context(request: httpx.Request) -> None:
         inject(request.headers)
 
-    return TimedClient(
+    return TimedHttpClient(
         event_hooks={"request": [add_context]} if setup.embedded else {},
         timeout=setup.limits.model_timeout,
-        # Proxies of the environment are for the world outside; loopback must not go through them.
+        # Requests to loopback must not go through a proxy of the environment.
         trust_env=not setup.embedded,
     )

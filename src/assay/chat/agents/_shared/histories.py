@@ -1,30 +1,30 @@
-"""What was said so far, for agents that cannot remember it themselves. Bounded in every direction."""
+"""Message histories of sessions, for agents that do not store them themselves. Their size is limited."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
 Message = dict[str, str]
-"""One message in the form that every chat interface knows: `{"role": "user", "content": "…"}`."""
+"""One message in the format of chat interfaces: `{"role": "user", "content": "…"}`."""
 
 
-class Histories:
-    """The messages of each session. Of too many messages the oldest go, of too many sessions the longest unused."""
+class SessionHistories:
+    """The messages of each session. Above the limits, the oldest messages and the least recently used sessions go."""
 
     def __init__(self, *, messages: int = 200, sessions: int = 1000) -> None:
         self._messages = messages
         self._sessions = sessions
-        self._kept: OrderedDict[str, list[Message]] = OrderedDict()
+        self._by_session: OrderedDict[str, list[Message]] = OrderedDict()
 
     def read(self, session: str) -> list[Message]:
-        """What was said; the caller may change the list."""
-        return [dict(message) for message in self._kept.get(session, ())]
+        """A copy of the session's messages, which the caller may modify."""
+        return [dict(message) for message in self._by_session.get(session, ())]
 
     def add(self, session: str, message: str, answer: str) -> None:
-        """A turn is over."""
-        kept = self._kept.setdefault(session, [])
-        kept += [{"role": "user", "content": message}, {"role": "assistant", "content": answer}]
-        del kept[: -self._messages]
-        self._kept.move_to_end(session)
-        if len(self._kept) > self._sessions:
-            self._kept.popitem(last=False)
+        """Add the message and the answer of a finished turn."""
+        messages = self._by_session.setdefault(session, [])
+        messages += [{"role": "user", "content": message}, {"role": "assistant", "content": answer}]
+        del messages[: -self._messages]
+        self._by_session.move_to_end(session)
+        if len(self._by_session) > self._sessions:
+            self._by_session.popitem(last=False)

@@ -1,7 +1,6 @@
-"""Spans in OpenTelemetry's conventions for generative models, for frameworks that do not write them by themselves.
+"""Spans by OpenTelemetry's conventions for generative AI, for frameworks that do not record such spans themselves.
 
-A framework's own events start and end them. They become children of whatever span is current where they start, which is
-the turn's.
+The framework's events start and end them. Their parent is the span that is current at their start, which is the turn's.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 Attributes = Mapping[str, str | int | None]
 
 
-class OpenSpans:
-    """Spans that have started and not ended, by the framework's own ids; safe for many turns at once."""
+class GenAISpans:
+    """Records spans, identified by the framework's own ids until they end; safe for concurrent turns."""
 
     def __init__(self, system: str) -> None:
         self._system = system
         self._open: dict[Hashable, Span] = {}
 
     def start_model(self, key: Hashable, model: str) -> None:
-        """A call of the model begins."""
+        """A model call starts."""
         self._start(key, f"chat {model}", SpanKind.CLIENT, "chat", {"gen_ai.request.model": model})
 
     def end_model(
@@ -34,13 +33,13 @@ class OpenSpans:
         output_tokens: int | None = None,
         error: str | None = None,
     ) -> None:
-        """The call is over; `error` names what went wrong."""
+        """The model call ends; `error` is the name of the error if it failed."""
         self._end(
             key, {"gen_ai.usage.input_tokens": input_tokens, "gen_ai.usage.output_tokens": output_tokens}, error, error
         )
 
     def start_tool(self, key: Hashable, name: str, *, arguments: object = None) -> None:
-        """A tool begins to run; its arguments may also be told at its end."""
+        """A tool call starts; its arguments may be given at its end instead."""
         self._start(
             key,
             f"execute_tool {name}",
@@ -58,7 +57,7 @@ class OpenSpans:
         error: str | None = None,
         message: str | None = None,
     ) -> None:
-        """The tool is done; `error` names the kind of failure and `message` says what went wrong."""
+        """The tool call ends; if it failed, `error` is the kind of failure and `message` describes it."""
         self._end(
             key,
             {
@@ -70,7 +69,7 @@ class OpenSpans:
         )
 
     def _start(self, key: Hashable, name: str, kind: SpanKind, operation: str, attributes: Attributes) -> None:
-        # The tracer is asked for each time: the provider may have been set after this was made.
+        # The tracer is looked up each time, because the provider may be set after this object is created.
         self._open[key] = trace.get_tracer("assay.chat.agents").start_span(
             name,
             kind=kind,
@@ -92,7 +91,7 @@ class OpenSpans:
         span.end()
 
     def refused(self, name: str, *, arguments: object, reason: str, result: object = None) -> None:
-        """A call that never reached its tool, because there is no such tool: the model did call."""
+        """Record a call that the framework refused, for example because there is no such tool."""
         self.start_tool(name, name, arguments=arguments)
         self.end_tool(name, result=result, error="refused", message=reason)
 

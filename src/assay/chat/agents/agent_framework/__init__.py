@@ -1,4 +1,4 @@
-"""The weather assistant in Microsoft's Agent Framework: what the registry knows of it. Imports nothing heavy."""
+"""The weather assistant in Microsoft's Agent Framework: its entry in the registry. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from assay.chat.agents import Agent, AgentKind, Setup
-from assay.chat.agents._shared.opening import opened
+from assay.chat.agents._shared.lazy_open import open_bundled_assistant
 
 
 def _open(setup: Setup) -> AbstractAsyncContextManager[Agent]:
-    return opened(__name__, setup, package="agent-framework-openai", framework="Agent Framework")
+    return open_bundled_assistant(__name__, setup, package="agent-framework-openai", framework="Agent Framework")
 
 
 AGENT = AgentKind(

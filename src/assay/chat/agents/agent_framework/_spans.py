@@ -1,6 +1,6 @@
-"""Spans of calls that Agent Framework refuses: for a tool that does not exist, or with arguments that do not fit.
+"""Spans of calls that Agent Framework refuses, for a tool that does not exist or with invalid arguments.
 
-It tells the model so and writes no span, since nothing ran. Other frameworks do write one, and the model did call.
+The framework reports the refusal to the model and records no span. Other frameworks do, since the model made the call.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from agent_framework import ChatContext, ChatMiddleware
 from opentelemetry import trace
 from opentelemetry.trace import Status, StatusCode
 
-# How the framework's own words to the model begin where a call never reached its tool.
+# How the framework's message to the model begins if a call did not reach its tool.
 _REFUSALS = ("Error: Requested function", "Error: Argument parsing failed")
 
 
 class RefusedCalls(ChatMiddleware):
-    """Looks at what the model is about to be told, and writes the spans that are missing."""
+    """Looks for refused calls in the messages to the model, and records the missing spans."""
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         calls = {
@@ -26,7 +26,7 @@ class RefusedCalls(ChatMiddleware):
             if content.type == "function_call"
         }
         for message in reversed(context.messages):
-            # The last messages are the results of the last round; earlier ones have been looked at before.
+            # The last messages are the results of the last round; earlier ones were handled in earlier calls.
             if message.role != "tool":
                 break
             for result in message.contents:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def make_tools(weather: WeatherClient, preferences: Preferences) -> list[FunctionTool]:
-    """What the assistant can do. A tool that raises becomes an error that the model reads."""
+    """The assistant's tools. If a tool raises an exception, the model reads the error."""
 
     @tool
     async def get_current_weather(city: City) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Functio
 class ModelCallLimit(ChatMiddleware):
     """Ends a turn that calls the model too often.
 
-    The framework's own limit asks the model once more, without tools, and takes whatever it says for an answer.
+    The framework's own limit calls the model once more, without tools, and takes its text as the answer.
     """
 
     def __init__(self, most: int) -> None:
@@ -78,7 +78,7 @@ class ModelCallLimit(ChatMiddleware):
 
 
 class Assistant:
-    """The assistant, with a session of the framework for every conversation."""
+    """The assistant, with one session of the framework for each conversation."""
 
     def __init__(self, agent: Agent[Any], limits: Limits) -> None:
         self._agent = agent
@@ -104,7 +104,7 @@ class Assistant:
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
-    # Without these the spans of tools come without their arguments and results.
+    # Without these settings the spans of tools lack their arguments and results.
     enable_instrumentation(enable_sensitive_data=True)
     OBSERVABILITY_SETTINGS.otel_semconv_stability_opt_in = "gen_ai_latest_experimental"
     async with openai_client(setup) as client:
@@ -114,9 +114,9 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
                 async_client=client,
                 function_invocation_configuration={
                     "max_iterations": setup.limits.model_calls,
-                    # After so many rounds of failures it would stop by itself, with an answer of its own.
+                    # After this many failures the framework would end the turn with an answer of its own.
                     "max_consecutive_errors_per_request": setup.limits.model_calls + 1,
-                    # The reason why a tool failed is ours and fit to be read; without it the model learns nothing.
+                    # Tool errors are written for the model to read; without this it would not see the reason.
                     "include_detailed_errors": True,
                 },
             ),
@@ -132,7 +132,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
 
 
 def _reply(response: AgentResponse[Any]) -> Reply:
-    """The turn as the framework's response tells it."""
+    """The turn as the framework's response reports it."""
     contents = [content for message in response.messages for content in message.contents]
     results = {content.call_id: content for content in contents if content.type == "function_result"}
     usage = response.usage_details or {}

@@ -1,6 +1,6 @@
-"""Tokens in the spans of ADK as OpenAI counts them: its reasoning tokens are part of its output tokens already.
+"""Token counts in ADK's spans as OpenAI defines them: reasoning tokens are already part of the output tokens.
 
-ADK's spans add the two, as they are apart in Gemini's count (a comment in its `_openai_llm` says so).
+ADK's spans add the two, because Gemini counts them separately (see the comment in its `_openai_llm`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from google.adk.models.llm_response import LlmResponse
 
 
 class CountedOnce(OpenAILlm):
-    """A model behind an OpenAI-compatible endpoint whose reasoning is not counted twice."""
+    """A model behind an OpenAI-compatible endpoint whose reasoning tokens are not counted twice."""
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """What the model says."""
+        """The model's responses, without a separate count of reasoning tokens."""
         async for response in super().generate_content_async(llm_request, stream):
             if response.usage_metadata:
                 response.usage_metadata.thoughts_token_count = None

@@ -31,7 +31,7 @@ Tool = Callable[..., Awaitable[dict[str, Any]]]
 
 
 def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
-    """What the assistant can do. A tool that raises would end the turn, so a failure is told in its result."""
+    """The assistant's tools. An exception in a tool would end the turn, so a failure is returned as a result."""
 
     async def get_current_weather(city: City) -> dict[str, Any]:
         """Tell the weather in a city right now."""
@@ -59,14 +59,14 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
 
 
 class Assistant:
-    """The assistant, whose runner keeps a session for every conversation."""
+    """The assistant, whose runner stores one session for each conversation."""
 
     def __init__(self, runner: Runner, limits: Limits) -> None:
         self._runner = runner
         self._run_config = RunConfig(
             streaming_mode=StreamingMode.SSE,
             max_llm_calls=limits.model_calls,
-            # Without it the spans of tools come without their arguments and results.
+            # Without it the spans of tools lack their arguments and results.
             telemetry=TelemetryConfig(capture_message_content=ContentCapturingMode.SPAN_ONLY),
         )
 
@@ -104,7 +104,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
 
 
 def _reply(events: list[Event]) -> Reply:
-    """The turn as its events tell it. Partial ones are left out: they say everything twice."""
+    """The turn as its events report it. Partial events are left out, because their text is repeated at the end."""
     failed = next((event for event in events if event.error_code), None)
     if failed is not None:
         raise RuntimeError(f"the model gave no answer: {failed.error_message or failed.error_code}")

@@ -1,4 +1,4 @@
-"""What LangChain tells its callbacks as OpenTelemetry spans."""
+"""OpenTelemetry spans from LangChain's callbacks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langgraph.types import Command
 
-from assay.chat.agents._shared.spans import OpenSpans
+from assay.chat.agents._shared.spans import GenAISpans
 
 
 class SpanBridge(AsyncCallbackHandler):
-    """Calls of the model and of tools become spans; chains and graphs do not."""
+    """Records model calls and tool calls as spans; chains and graphs are left out."""
 
-    # Called where the event happens, so that the spans' times are those of the event and their parent is the turn's.
+    # Called synchronously, so that the spans have the times of the events, and the turn's span as parent.
     run_inline = True
 
     def __init__(self) -> None:
-        self._spans = OpenSpans("openai")
+        self._spans = GenAISpans("openai")
 
     async def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
@@ -52,7 +52,7 @@ class SpanBridge(AsyncCallbackHandler):
 
 
 class RefusedCalls(AgentMiddleware[Any, Any, Any]):
-    """Spans of calls for tools that do not exist: callbacks do not hear of them."""
+    """Records spans of calls for tools that do not exist, which callbacks do not report."""
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
@@ -60,5 +60,5 @@ class RefusedCalls(AgentMiddleware[Any, Any, Any]):
         answer = await handler(request)
         if request.tool is None and isinstance(answer, ToolMessage):
             call = request.tool_call
-            OpenSpans("openai").refused(call["name"], arguments=call["args"], reason=answer.text)
+            GenAISpans("openai").refused(call["name"], arguments=call["args"], reason=answer.text)
         return answer

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the tools know of the turn; the model does not see it."""
+    """What the tools know about the turn; the model does not see it."""
 
     user: str
 
 
 def make_tools(weather: WeatherClient, preferences: Preferences) -> list[BaseTool]:
-    """What the assistant can do."""
+    """The assistant's tools."""
 
     @tool
     async def get_current_weather(city: City) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[BaseToo
 
 
 def tell_failure(error: Exception, request: ToolCallRequest) -> str | None:
-    """What the model reads where a tool fails; an error that is not meant for readers ends the turn."""
+    """The message to the model if a tool fails; an unexpected error ends the turn."""
     return f"Error: {error}" if isinstance(error, AssayError) else None
 
 
 class Assistant:
-    """The assistant, whose graph keeps a thread for every conversation."""
+    """The assistant, whose graph stores one thread for each conversation."""
 
     def __init__(self, graph: CompiledStateGraph[Any, Context, Any, Any]) -> None:
         self._graph = graph
@@ -95,7 +95,7 @@ class Assistant:
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
-    # LangSmith would send traces to its maker where the environment says so. Ours are OpenTelemetry's and stay here.
+    # LangSmith would send traces to LangChain if the environment enables it. OpenTelemetry's spans stay local.
     langsmith.configure(enabled=False)
     async with http_client(setup) as client:
         model = ChatOpenAI(
@@ -127,7 +127,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
 
 
 def _reply(messages: Sequence[AnyMessage]) -> Reply:
-    """The last turn of a thread, as its messages tell it."""
+    """The last turn of a thread, as its messages report it."""
     start = max(place for place, message in enumerate(messages) if isinstance(message, HumanMessage))
     said = [message for message in messages[start:] if isinstance(message, AIMessage)]
     results = {message.tool_call_id: message for message in messages[start:] if isinstance(message, ToolMessage)}

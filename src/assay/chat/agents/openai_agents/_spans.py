@@ -1,4 +1,4 @@
-"""The OpenAI Agents SDK's own traces as OpenTelemetry spans, by its interfaces for processors and hooks."""
+"""OpenTelemetry spans from the OpenAI Agents SDK's traces, through its processor and hook interfaces."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
 from agents.tracing import FunctionSpanData, GenerationSpanData, Span, SpanError, Trace, TracingProcessor
 from openai.types.responses import ResponseFunctionToolCall
 
-from assay.chat.agents._shared.spans import OpenSpans
+from assay.chat.agents._shared.spans import GenAISpans
 
 
 class SpanBridge(TracingProcessor):
-    """Calls of the model and of tools become spans; agents, turns and tasks do not."""
+    """Records model calls and tool calls as spans; agents, turns and tasks are left out."""
 
     def __init__(self) -> None:
-        self._spans = OpenSpans("openai")
+        self._spans = GenAISpans("openai")
 
     def on_trace_start(self, trace: Trace) -> None:
         pass
@@ -36,7 +36,7 @@ class SpanBridge(TracingProcessor):
             usage = data.usage or {}
             self._spans.end_model(
                 span.span_id,
-                # What the endpoint did not tell is a zero here.
+                # The SDK reports 0 if the endpoint gave no count.
                 input_tokens=usage.get("input_tokens") or None,
                 output_tokens=usage.get("output_tokens") or None,
                 error=_kind(span.error),
@@ -58,13 +58,13 @@ class SpanBridge(TracingProcessor):
 
 
 class RefusedCalls(RunHooks[Any]):
-    """Spans of calls for tools that do not exist: the SDK traces none, since nothing ran."""
+    """Records spans of calls for tools that do not exist, which the SDK does not trace."""
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
         known = {tool.name for tool in agent.tools}
         for call in response.output:
             if isinstance(call, ResponseFunctionToolCall) and call.name not in known:
-                OpenSpans("openai").refused(call.name, arguments=call.arguments, reason="there is no such tool")
+                GenAISpans("openai").refused(call.name, arguments=call.arguments, reason="there is no such tool")
 
 
 def _kind(error: SpanError | None) -> str | None:

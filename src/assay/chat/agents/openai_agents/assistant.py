@@ -40,24 +40,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the tools know of the turn; the model does not see it."""
+    """What the tools know about the turn; the model does not see it."""
 
     user: str
     weather: WeatherClient
     preferences: Preferences
     failures: dict[str, str] = field(default_factory=dict)
-    """What went wrong, by the id of the tool call."""
+    """Error messages by the id of the tool call."""
 
 
 def tell_failure(context: RunContextWrapper[Any], error: Exception) -> str:
-    """What the model reads where a tool fails: the SDK's own words."""
+    """The message to the model if a tool fails: the SDK's own text."""
     if isinstance(context, ToolContext):
         context.context.failures[context.tool_call_id] = str(error)
     return default_tool_error_function(context, error)
 
 
 def note_refusal(refusal: ToolErrorFormatterArgs[Context]) -> None:
-    """Keep that a tool is not there; what the model reads of it are the SDK's own words."""
+    """Record that a tool does not exist; the model reads the SDK's own text."""
     refusal.run_context.context.failures[refusal.call_id] = refusal.default_message
 
 
@@ -89,7 +89,7 @@ TOOLS = [get_current_weather, get_weather_forecast, get_user_preferences, update
 
 
 class Assistant:
-    """The assistant, with a session of the SDK for every conversation."""
+    """The assistant, with one SDK session for each conversation."""
 
     def __init__(self, setup: Setup, agent: Agent[Context]) -> None:
         self._setup = setup
@@ -109,7 +109,7 @@ class Assistant:
             hooks=RefusedCalls(),
             run_config=RunConfig(
                 trace_include_sensitive_data=True,
-                # A call for a tool that is not there would end the turn.
+                # By default a call for a tool that does not exist ends the turn.
                 tool_not_found_behavior="return_error_to_model",
                 tool_error_formatter=note_refusal,
             ),
@@ -118,7 +118,7 @@ class Assistant:
             if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent):
                 yield event.data.delta
         usage = result.context_wrapper.usage
-        # An endpoint that does not tell counts as zero here, and is not known.
+        # The SDK reports 0 if the endpoint gave no count.
         tokens = (usage.input_tokens or None, usage.output_tokens or None)
         yield Reply(str(result.final_output), _calls(result, context), *tokens)
 
@@ -130,7 +130,7 @@ class Assistant:
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
-    # The SDK would send its traces to its maker. Ours become OpenTelemetry spans and stay here.
+    # By default the SDK sends traces to OpenAI. Here they become OpenTelemetry spans and stay local.
     set_trace_processors([SpanBridge()])
     async with openai_client(setup) as client:
         agent = Agent[Context](
@@ -138,7 +138,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             instructions=INSTRUCTIONS,
             model=OpenAIChatCompletionsModel(setup.model, openai_client=client),
             model_settings=ModelSettings(
-                # The setting named `max_tokens` sends the field that OpenAI has since replaced by this one.
+                # The SDK's `max_tokens` setting sends the older field, which OpenAI has replaced by this one.
                 extra_args={"max_completion_tokens": setup.limits.max_tokens},
                 include_usage=True,
             ),
@@ -152,7 +152,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
 
 
 def _calls(result: RunResultStreaming, context: Context) -> tuple[ToolCall, ...]:
-    """The tool calls of a run, as the SDK tells them."""
+    """The tool calls of a run, as the SDK reports them."""
     outputs = {item.call_id: item.output for item in result.new_items if isinstance(item, ToolCallOutputItem)}
     calls = [item for item in result.new_items if isinstance(item, ToolCallItem)]
     return tuple(

@@ -1,4 +1,4 @@
-"""Spans of calls for tools that do not exist: Pydantic AI tells the model and writes none, since nothing ran."""
+"""Spans of calls for tools that do not exist. Pydantic AI reports these to the model and records no span."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pydantic_ai import ModelRequest, ModelResponse, RetryPromptPart, RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import ModelRequestContext
 
-from assay.chat.agents._shared.spans import OpenSpans
+from assay.chat.agents._shared.spans import GenAISpans
 
 
 @dataclass
 class RefusedCalls(AbstractCapability[Any]):
-    """Looks at what the model is about to be told, and writes the spans that are missing."""
+    """Looks for refused calls in the messages to the model, and records the missing spans."""
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -26,7 +26,7 @@ class RefusedCalls(AbstractCapability[Any]):
             for part in last.parts:
                 if isinstance(part, RetryPromptPart) and part.tool_call_id in calls:
                     call, words = calls[part.tool_call_id], part.model_response()
-                    OpenSpans("openai").refused(
+                    GenAISpans("openai").refused(
                         call.tool_name, arguments=call.args_as_dict(), reason=words, result=words
                     )
         return request_context

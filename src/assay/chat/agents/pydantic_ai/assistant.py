@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What the tools know of the turn; the model does not see it."""
+    """What the tools know about the turn; the model does not see it."""
 
     user: str
     weather: WeatherClient
@@ -53,7 +53,7 @@ class Deps:
 
 @contextmanager
 def failures_told() -> Iterator[None]:
-    """An error that is meant for readers reaches the model, and the run goes on."""
+    """Pass an expected error to the model and let the run continue."""
     try:
         yield
     except AssayError as error:
@@ -91,7 +91,7 @@ TOOLS: list[Callable[..., Any]] = [
 
 
 class Assistant:
-    """The assistant, with the messages of every conversation: Pydantic AI leaves keeping them to its user."""
+    """The assistant. It stores the messages of each conversation, because Pydantic AI leaves that to its user."""
 
     def __init__(self, setup: Setup, agent: Agent[Deps, str]) -> None:
         self._setup = setup
@@ -114,7 +114,7 @@ class Assistant:
                         yield text
                     case AgentRunResultEvent(result=result):
                         self._histories[session] = result.all_messages()
-                        # An endpoint that does not tell counts as zero here, and is not known.
+                        # Pydantic AI reports 0 if the endpoint gave no count.
                         tokens = (result.usage.input_tokens or None, result.usage.output_tokens or None)
                         yield Reply(result.output, _calls(result.new_messages()), *tokens)
 
@@ -133,7 +133,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             deps_type=Deps,
             instructions=INSTRUCTIONS,
             tools=TOOLS,
-            # More malformed calls of a tool than this would end the turn; the limit of model calls comes before.
+            # More malformed tool calls than this end the turn; the limit of model calls is reached first.
             retries={"tools": setup.limits.model_calls},
             model_settings=ModelSettings(max_tokens=setup.limits.max_tokens),
             capabilities=[Instrumentation(), RefusedCalls()],
@@ -142,7 +142,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
 
 
 def _calls(messages: Sequence[ModelMessage]) -> tuple[ToolCall, ...]:
-    """The tool calls of a run, as its messages tell them."""
+    """The tool calls of a run, as its messages report them."""
     parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
     results = {part.tool_call_id: part for part in parts if isinstance(part, ToolReturnPart | RetryPromptPart)}
     calls = [call for message in messages if isinstance(message, ModelResponse) for call in message.tool_calls]

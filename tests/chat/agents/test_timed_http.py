@@ -1,4 +1,4 @@
-"""Requests to the model as spans: what was waited for, and what was not."""
+"""Requests to the model are recorded as spans with the time spent waiting."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.chat.agents.wire import Server, send, serving
+from tests.chat.agents.http_server import Server, send, serving
 
-from assay.chat.agents._shared.wire import TimedClient
+from assay.chat.agents._shared.timed_http import TimedHttpClient
 from assay.chat.formats.otel import Span, TurnTrace
 from assay.chat.running.tracing import Tracing
 
@@ -22,7 +22,7 @@ PAUSE = 0.1
 
 @contextmanager
 def slow() -> Iterator[Server]:
-    """A server that pauses before its answer begins, and in its middle."""
+    """A server that pauses before its response and in the middle of it."""
 
     def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
         time.sleep(PAUSE)
@@ -39,7 +39,7 @@ def slow() -> Iterator[Server]:
 
 @asynccontextmanager
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with TimedClient(trust_env=False) as opened:
+    async with TimedHttpClient(trust_env=False) as opened:
         yield opened
 
 
@@ -48,13 +48,13 @@ def only(trace: TurnTrace) -> Span:
     return span
 
 
-def test_the_waiting_is_the_models_time_and_the_listening_is_not(tracing: Tracing) -> None:
+def test_waiting_counts_as_model_time_and_consuming_does_not(tracing: Tracing) -> None:
     async def play(url: str) -> bytes:
         got = b""
         async with client() as http, http.stream("POST", url, json={}) as response:
             async for piece in response.aiter_bytes():
                 got += piece
-                # Work of whoever listens, longer than the server's pause: the second piece has come by then.
+                # The consumer works longer than the server pauses, so the second chunk has arrived by then.
                 time.sleep(2 * PAUSE)
         return got
 
@@ -66,7 +66,7 @@ def test_the_waiting_is_the_models_time_and_the_listening_is_not(tracing: Tracin
     assert only(trace).failed is None
 
 
-def test_both_pauses_are_waited_for(tracing: Tracing) -> None:
+def test_pauses_before_and_within_the_response_count(tracing: Tracing) -> None:
     async def play(url: str) -> str:
         async with client() as http:
             return (await http.post(url, json={})).text
@@ -76,7 +76,7 @@ def test_both_pauses_are_waited_for(tracing: Tracing) -> None:
     assert turn.read().model_seconds >= 2 * PAUSE
 
 
-def test_a_status_that_is_an_error_fails_the_span(tracing: Tracing) -> None:
+def test_error_status_fails_the_span(tracing: Tracing) -> None:
     async def play(url: str) -> int:
         async with client() as http, http.stream("POST", f"{url}/v1?key=secret", json={}) as response:
             await response.aread()
@@ -92,7 +92,7 @@ def test_a_status_that_is_an_error_fails_the_span(tracing: Tracing) -> None:
     assert "secret" not in repr(span)
 
 
-def test_a_connection_that_fails_fails_the_span(tracing: Tracing) -> None:
+def test_connection_error_fails_the_span(tracing: Tracing) -> None:
     async def play(url: str) -> None:
         async with client() as http:
             await http.post(url, json={})
@@ -104,7 +104,7 @@ def test_a_connection_that_fails_fails_the_span(tracing: Tracing) -> None:
     assert only(turn.read()).failed == "ConnectError"
 
 
-def test_who_gives_up_ends_the_span(tracing: Tracing) -> None:
+def test_cancelled_request_ends_the_span(tracing: Tracing) -> None:
     async def play(url: str) -> None:
         async with client() as http, http.stream("POST", url, json={}) as response, asyncio.timeout(PAUSE / 2):
             async for _ in response.aiter_bytes():
@@ -117,7 +117,7 @@ def test_who_gives_up_ends_the_span(tracing: Tracing) -> None:
     assert span.seconds < 2 * PAUSE
 
 
-def test_an_answer_that_is_left_unread_ends_the_span(tracing: Tracing) -> None:
+def test_unread_response_ends_the_span(tracing: Tracing) -> None:
     async def play(url: str) -> None:
         async with client() as http, http.stream("POST", url, json={}):
             pass

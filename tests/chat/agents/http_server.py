@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that answers as a test tells it to, down to the bytes on the wire."""
+"""An HTTP server on loopback whose responses, down to the bytes, are set by a test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Respond = Callable[[BaseHTTPRequestHandler, Any], None]
 
 @dataclass
 class Server:
-    """Where it is, and what it was asked."""
+    """The server's URL and the requests it received."""
 
     url: str
     asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Server:
 
 @contextmanager
 def serving(respond: Respond) -> Iterator[Server]:
-    """A server that answers every request by `respond`, which writes to the wire itself."""
+    """Run a server that calls `respond` for every request, which writes the response itself."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -34,7 +34,7 @@ def serving(respond: Respond) -> Iterator[Server]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    # The client may hang up in the middle, which is what the tests are about.
+    # Clients may close the connection early; tests do that on purpose.
     class Quiet(ThreadingHTTPServer):
         daemon_threads = True
 

@@ -1,6 +1,7 @@
-"""The law that ties spans to the framework's own account, over conversations that nobody wrote down.
+"""The law that the spans agree with the framework's reply, over random conversations.
 
-A seeded model calls tools one by one and at once, rightly and wrongly, with text before and without, turn after turn.
+A seeded model makes single and parallel, valid and invalid tool calls, with and without text before them, for several
+turns.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import asyncio
 import random
 
 import pytest
-from tests.chat.agents.assistant import calling, lawful, model, saying
+from tests.chat.agents.assistant import calling, check_laws, model, saying
 from tests.chat.agents.laws import Answer, talk
 
 from assay.chat.agents import Limits
@@ -38,15 +39,17 @@ TURNS = 3
 MOST_ROUNDS = 3
 
 
-class ManyConversations:
-    """The law; a framework's test class says its name."""
+class RandomConversations:
+    """The test; each framework's test class sets `name`."""
 
     name: str
-    bears: Calls = BAD
-    """Wrong calls that do not end the turn."""
+    accepted_bad_calls: Calls = BAD
+    """Invalid calls that do not end the turn."""
 
     @pytest.mark.parametrize("seed", range(8))
-    def test_spans_and_account_agree_whatever_the_model_does(self, world: World, tracing: Tracing, seed: int) -> None:
+    def test_spans_agree_with_the_reply_whatever_the_model_does(
+        self, world: World, tracing: Tracing, seed: int
+    ) -> None:
         draw = random.Random(seed)
         turns = [self._turn(draw) for _ in range(TURNS)]
 
@@ -61,13 +64,13 @@ class ManyConversations:
             assert answer.text == "Done."
             assert sorted(answer.calls) == sorted(calls)
             assert answer.trace.model_calls == len(moves)
-            lawful(answer)
+            check_laws(answer)
 
     def _turn(self, draw: random.Random) -> tuple[list[bytes], list[str]]:
-        """The moves of a turn, and the tools that they call."""
+        """The model's responses in a turn, and the tools that they call."""
         moves, calls = [], []
         for _ in range(draw.randint(0, MOST_ROUNDS)):
-            chosen = draw.choices([*GOOD, *self.bears], k=draw.randint(1, 3))
+            chosen = draw.choices([*GOOD, *self.accepted_bad_calls], k=draw.randint(1, 3))
             calls += [name for name, _ in chosen]
             moves.append(saying(draw.choice(("", "Let me look. ")), *(calling(*call) for call in chosen)))
         moves.append(saying("Done."))
@@ -75,7 +78,7 @@ class ManyConversations:
 
 
 def _with_tokens(move: bytes, draw: random.Random) -> bytes:
-    """The same move, at a price of its own."""
+    """The same response with random token counts."""
     assert b'"prompt_tokens": 10,' in move
     priced = move.replace(b'"prompt_tokens": 10,', b'"prompt_tokens": %d,' % draw.randint(1, 900))
     return priced.replace(b'"completion_tokens": 5,', b'"completion_tokens": %d,' % draw.randint(1, 90))

@@ -1,7 +1,7 @@
-"""How long the model was waited for, measured where its bytes come in: alike for every framework.
+"""Measures the time spent waiting for the model, at the HTTP client and so in the same way for every framework.
 
-Each request gets a span of OpenTelemetry's conventions for HTTP that also tells when the client was waiting. What a
-framework does between two pieces of an answer is then not mistaken for the model's time.
+Each request gets a span by OpenTelemetry's HTTP conventions that also records when the client was waiting. The time
+that a framework takes between two chunks of a response is thus not counted as the model's.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from assay.chat.formats.otel import WAITS
 
 
-class TimedClient(httpx.AsyncClient):
-    """A client of HTTP whose requests are spans."""
+class TimedHttpClient(httpx.AsyncClient):
+    """An HTTP client that records a span for each request."""
 
     async def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> httpx.Response:
-        """Send a request; its span ends with its answer's last byte."""
+        """Send a request; its span ends with the last byte of the response."""
         timing = _Timing(request)
         try:
             with timing.waiting():
@@ -40,13 +40,13 @@ class TimedClient(httpx.AsyncClient):
 
 
 class _Timing:
-    """One request: its span, and when it was waited for."""
+    """The span of one request, and the times at which the client waited for it."""
 
     def __init__(self, request: httpx.Request) -> None:
         self._span: Span = trace.get_tracer("assay.chat.agents").start_span(
             request.method,
             kind=SpanKind.CLIENT,
-            # The address without its query, which may hold a key.
+            # The URL without its query, which may contain a key.
             attributes={"http.request.method": request.method, "url.full": str(request.url.copy_with(query=None))},
         )
         self._ends: list[int] = []
@@ -69,7 +69,7 @@ class _Timing:
 
 
 class _TimedStream(httpx.AsyncByteStream):
-    """An answer whose pieces are waited for with a clock in hand."""
+    """A response stream that records the time spent waiting for each chunk."""
 
     def __init__(self, pieces: httpx.AsyncByteStream, timing: _Timing, failed: str | None) -> None:
         self._pieces = pieces

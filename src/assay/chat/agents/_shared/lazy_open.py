@@ -1,4 +1,4 @@
-"""How an assistant that ships is opened: its framework is imported only then, and is told of where it is absent."""
+"""Opens a bundled assistant. Its framework is imported only then; raises MissingExtraError if it is not installed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from assay.chat.agents import Agent, Setup
 from assay.errors import missing_extra
 
 
-def opened(folder: str, setup: Setup, *, package: str, framework: str) -> AbstractAsyncContextManager[Agent]:
-    """The assistant of a folder, which needs `package`; the extra that installs it is called as the agent is."""
+def open_bundled_assistant(
+    folder: str, setup: Setup, *, package: str, framework: str
+) -> AbstractAsyncContextManager[Agent]:
+    """Open the assistant in the package `folder`, which needs the distribution `package`.
+
+    The extra that installs the framework has the name of the agent.
+    """
     try:
         assistant = importlib.import_module(f"{folder}.assistant")
     except ModuleNotFoundError as error:
