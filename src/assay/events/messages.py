@@ -26,7 +26,8 @@ class MessageReader:
     def __init__(self) -> None:
         self.notes: Counter[str] = Counter()
         """What was met and left out, with how often."""
-        self._place: tuple[int, int] | None = None
+        self.place: tuple[int, int] | None = None
+        """Where the pointer was last, if anything said so."""
 
     def read(self, topic: str, message: object, time_ns: object) -> list[Event | None]:
         """The events that one message stands for: mostly one, none where it is left out, [None] where it is spoiled."""
@@ -63,8 +64,8 @@ class MessageReader:
         x, y, what = message.get("x"), message.get("y"), message.get("event_type")
         if not isinstance(x, int) or not isinstance(y, int):
             return [None]
-        before = self._place or (x, y)
-        self._place = (x, y)
+        before = self.place or (x, y)
+        self.place = (x, y)
         event = {"kind": "mouse", "ts": time_ns, "dx": x - before[0], "dy": y - before[1], "flags": 0, "data": 0}
         if what == "move":
             return [event]

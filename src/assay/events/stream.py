@@ -92,6 +92,8 @@ class Episode:
     """Time of the first screen event, in a recording that has frames."""
     first_pts_ns: int | None = None
     """That frame's presentation time in its video: what puts two recordings on one clock."""
+    end_ns: int | None = None
+    """Time of the last message of any topic, as a recording's own statistics give it."""
 
 
 _DTYPES: Mapping[str, np.dtype[Any]] = {

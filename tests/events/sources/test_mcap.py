@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from mcap import stream_reader
-from mcap.writer import CompressionType
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcap.writer import CompressionType, IndexType
+from tests.events.sources.plain_mcap import plain_events, plain_statistics
 
 from assay.errors import MissingExtraError, SourceError
+from assay.events.codecs import codec
 from assay.events.messages import ABSOLUTE_FLAGGED
 from assay.events.sources import Reading, mcap, read
-from assay.events.stream import Episode, EventStream, Kind, Problem
+from assay.events.stream import Episode, EventStream, Kind, Problem, concatenate
 
 RECORDINGS = Path(__file__).parents[4] / "shared" / "data" / "recordings"
 ReadWhole = Callable[..., EventStream]
@@ -85,7 +89,7 @@ def test_the_first_frame_sets_the_clock(
 ) -> None:
     later = {"media_ref": {"uri": "x.mkv", "pts_ns": 99}}
     stream = whole(write_recording([("keyboard", 5, PRESS), ("screen", 7, frame), ("screen", 9, later)]))
-    assert stream.episodes == (Episode("recording", first_frame_ns=7, first_pts_ns=pts),)
+    assert stream.episodes == (Episode("recording", first_frame_ns=7, first_pts_ns=pts, end_ns=9),)
     assert stream.kind.tolist() == [Kind.KEYBOARD, Kind.SCREEN, Kind.SCREEN]
     assert stream.time_ns.tolist() == [5, 7, 9]
 
@@ -147,6 +151,106 @@ def test_a_recording_of_nothing_has_no_events(whole: ReadWhole, write_recording:
     stream = whole(write_recording([]))
     assert len(stream) == 0
     assert not stream.notes
+
+
+def test_the_end_of_a_recording_is_that_of_its_last_message_of_any_topic(
+    whole: ReadWhole, write_recording: WriteRecording
+) -> None:
+    messages = [("keyboard", 5, PRESS), ("keyboard", 7, PRESS), ("window", 90, {"title": "x"})]
+    stream = whole(write_recording(messages))
+    assert stream.time_ns.tolist() == [5, 7]
+    assert [episode.end_ns for episode in stream.episodes] == [90]
+
+
+# --- the plain reader as the check -----------------------------------------------------------------------------------
+
+NUMBERS = st.integers(-3, 300) | st.sampled_from([2**31, -(2**31), 10**15, 10**18, 2**64, -0.0, 1.5, 1e300])
+VALUES = NUMBERS | st.sampled_from([None, True, False, "press", "left", "é", "a\\b\n", "\u2028", [], {"a": [1, {}]}])
+NAMES = ["event_type", "vk", "us_flags", "last_x", "last_y", "dx", "dy", "x", "y", "button_flags", "button_data"]
+KEYS = st.sampled_from([*NAMES, "button", "pressed", "button_flagz", "unknown", "event_type ", "ключ", "media_ref"])
+PLAIN = st.one_of(
+    st.fixed_dictionaries({"event_type": st.sampled_from(["press", "release", "hold"]), "vk": st.integers(0, 300)}),
+    st.fixed_dictionaries(
+        {"last_x": st.integers(-9, 9), "last_y": st.integers(-9, 9)},
+        optional={"button_flags": st.integers(0, 0x1001), "button_data": NUMBERS, "us_flags": st.integers(0, 1)},
+    ),
+    st.fixed_dictionaries(
+        {"event_type": st.sampled_from(["move", "click", "scroll", "drag"]), "x": NUMBERS, "y": st.integers(0, 9)},
+        optional={
+            "button": st.sampled_from(["left", "right", "middle", "x1", "x2", "x3", 1]),
+            "pressed": st.sampled_from([True, False, None, 1]),
+            "dx": NUMBERS,
+            "dy": st.integers(-2, 2),
+        },
+    ),
+)
+TEXTS = [
+    b"",
+    b"{",
+    b"{}",
+    b" { } ",
+    b"{}{}",
+    b"[1]",
+    b'{"vk":01}',
+    b'{"vk":1,}',
+    b'{"vk" : 1 , "event_type":"press"}\n',
+]
+TEXTS += [b'{"vk":1,"vk":2,"event_type":"press"}', b'{"event_type":"press","vk":1} x', b"\xff", b'{"v\\u006b":1}']
+TEXTS += [b'{"event_type":"press","vk":1,"a":[1,2' + end for end in (b"]}", b",]}", b"}}", b'],"b":{"c":{}}}', b"]")]
+TEXTS += [b'{"vk":-}', b'{"x":1.,"y":2}', b'{"x":NaN,"y":1}', b'{"a":tru}', b'{"event_type":"press","vk":1,"a":null}']
+CONTENTS = PLAIN | st.dictionaries(KEYS, VALUES, max_size=6) | st.sampled_from(TEXTS)
+
+
+@given(
+    messages=st.lists(
+        st.tuples(
+            st.sampled_from(["keyboard", "mouse/raw", "mouse", "screen", "window"]),
+            st.integers(0, 20) | st.sampled_from([2**63 - 1, 2**63, 2**64 - 1]),
+            CONTENTS,
+        ),
+        max_size=40,
+    ),
+    chunked=st.booleans(),
+    indexed=st.booleans(),
+    chunk_size=st.sampled_from([1, 200, 10**6]),
+    batch_rows=st.sampled_from([1, 3, 1000]),
+    only=st.sampled_from([None, "mouse"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_events_are_those_of_the_plain_reader(
+    messages: list[tuple[str, int, object]],
+    chunked: bool,
+    indexed: bool,
+    chunk_size: int,
+    batch_rows: int,
+    only: str | None,
+    write_recording: WriteRecording,
+) -> None:
+    if only:  # without raw messages, the absolute ones count
+        messages = [(only if topic == "mouse/raw" else topic, *rest) for topic, *rest in messages]
+    layout = {"use_chunking": chunked, "chunk_size": chunk_size, "index_types": IndexType.ALL if indexed else IndexType.NONE}
+    path = write_recording(messages, **layout)
+    agree_with_plain_reader(path, batch_rows)
+
+
+def agree_with_plain_reader(path: Path, batch_rows: int = 50_000) -> None:
+    try:
+        expected = plain_events(path)
+    except Exception:
+        with pytest.raises(SourceError):
+            list(read(path, Reading(codec("json"))))
+        return
+    found = concatenate(list(read(path, Reading(codec("json"), batch_rows=batch_rows))))
+    assert found.notes == expected.notes
+    for name in ("kind", "problem", "time_ns", "vk", "press", "dx", "dy", "flags", "data"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
+
+
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the real recordings are not here")
+@pytest.mark.parametrize("name", ["notepad-0.4.2", "notepad-0.5.1", "typing-game"])
+@pytest.mark.parametrize("batch_rows", [7, 50_000])
+def test_real_recordings_are_read_as_the_plain_reader_reads_them(name: str, batch_rows: int) -> None:
+    agree_with_plain_reader(RECORDINGS / f"{name}.mcap", batch_rows)
 
 
 # --- recordings that are not whole, or not recordings -----------------------------------------------------------------
@@ -233,7 +337,8 @@ def test_a_missing_decompressor_is_named_with_the_command_that_installs_it(
     whole: ReadWhole, write_recording: WriteRecording, monkeypatch: pytest.MonkeyPatch, package: str, compression: str
 ) -> None:
     path = write_recording([("keyboard", 1, PRESS)], compression=CompressionType[compression])
-    monkeypatch.setattr(stream_reader, package, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, f"{package}.frame", None)
     with pytest.raises(MissingExtraError, match=rf"'{package}' is needed .*assay-agents\[events\]"):
         whole(path)
 
@@ -261,4 +366,6 @@ def test_real_recordings_of_two_writers_are_read_whole(
     assert stream.notes == {"mouse events read from topic 'mouse'": mouse_events}
     assert (np.diff(stream.time_ns) >= 0).all()
     first = int(stream.time_ns[stream.kind == Kind.SCREEN][0])
-    assert stream.episodes == (Episode(name, first_frame_ns=first, first_pts_ns=pts),)
+    end_ns = plain_statistics(RECORDINGS / f"{name}.mcap").message_end_time
+    assert stream.episodes == (Episode(name, first_frame_ns=first, first_pts_ns=pts, end_ns=end_ns),)
+    assert end_ns >= stream.time_ns[-1]

@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
-from pydantic_core import from_json
+import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import AssayError, SourceError, missing_extra
-from assay.events.messages import ABSOLUTE_MOUSE, RAW_MOUSE, Event, MessageReader, frame_pts_ns
+from assay.events.messages import ABSOLUTE_MOUSE, RAW_MOUSE, frame_pts_ns
 from assay.events.sources import Reading
+from assay.events.sources._chunks import Span, in_order, joined, spans_without_index
 from assay.events.sources._files import open_binary, path_part, size
+from assay.events.sources._recorded import CODES, Events, parsed
 from assay.events.stream import Episode, EventStream
 
 PROFILE = "owa"
@@ -73,6 +76,7 @@ class _Recording:
             raise self._error(f"its profile is '{profile}', not '{PROFILE}'", "Only OWAMcap recordings can be read")
         if summary is None or summary.statistics is None:
             raise self._error("it has no summary, so that nothing says whether it is whole", _RECOVER)
+        self._summary = summary
         self._topics: Counter[str] = Counter()
         self._read_topics(summary)
 
@@ -107,7 +111,9 @@ class _Recording:
         """How many messages each topic has; refuses one of ours that is not in JSON."""
         for number, channel in summary.channels.items():
             count = summary.statistics.channel_message_counts.get(number, 0)
-            if channel.topic in ("keyboard", "screen", RAW_MOUSE, ABSOLUTE_MOUSE):
+            if channel.topic in CODES:
+                if channel.schema_id and channel.schema_id not in summary.schemas:
+                    raise self._error(f"topic '{channel.topic}' has a schema that is not there", _RECOVER)
                 if channel.message_encoding != "json":
                     raise self._error(
                         f"topic '{channel.topic}' is encoded as '{channel.message_encoding}', not json",
@@ -125,46 +131,70 @@ class _Recording:
         """The recording's events, a batch at a time."""
         mouse = RAW_MOUSE if self._topics[RAW_MOUSE] or not self._topics[ABSOLUTE_MOUSE] else ABSOLUTE_MOUSE
         topics = [topic for topic in ("keyboard", "screen", mouse) if self._topics[topic]]
-        episode = self._episode(reading)
-        reader = MessageReader()
-        events: list[Event | None] = []
         missing = sum(self._topics[topic] for topic in topics)
-        total = size(self._address)
-        for topic, message, time_ns in self._messages(topics):
-            missing -= 1
-            if topic == mouse:
-                reader.notes[f"mouse events read from topic '{mouse}'"] += 1
-            events += reader.read(topic, message, time_ns)
-            if len(events) >= reading.batch_rows:
-                yield _stream(events, episode, reader)
-                events = []
-                if reading.progress:
-                    reading.progress(self._file.tell(), total)
-        yield _stream(events, episode, reader)
-        if reading.progress and total is not None:
-            reading.progress(total, total)
-        if missing:
-            raise self._error(f"{missing} messages that its summary counts are not there", _RECOVER)
-
-    def _messages(self, topics: list[str]) -> Iterator[tuple[str, object, int]]:
-        """Topic, content and time of each message in the order of time; content that is no JSON is None."""
-        if not topics:
-            return
-        messages = self._reader.iter_messages(topics=topics, log_time_order=True)
+        total, done = size(self._address), 0
+        events = Events(self._episode(reading))
+        given = False
+        with self._told():
+            messages = in_order(self._file, self._spans(topics), self._channels(topics), reading.batch_rows)
         while True:
             with self._told():
                 found = next(messages, None)
-            if found is None:
-                return
-            _, channel, message = found
-            yield channel.topic, _parsed(message.data), message.log_time
+                if found is None:
+                    break
+                missing -= len(found)
+                stream = events.of(found)
+            given = True
+            yield stream
+            if reading.progress:
+                done = max(done, self._file.tell())
+                reading.progress(done, total)
+        if not given:
+            yield events.of(joined([]))
+        if reading.progress and total is not None:
+            reading.progress(total, total)
+        if missing > 0:
+            raise self._error(f"{missing} messages that its summary counts are not there", _RECOVER)
+        if missing < 0:
+            raise self._error(f"it has {-missing} messages more than its summary counts", _RECOVER)
+
+    def _channels(self, topics: list[str]) -> NDArray[np.int8]:
+        """For each channel number, which of our topics it carries; shape (65536,)."""
+        from assay.events.sources import _mcap_kernels as kernels
+
+        table = np.full(1 << 16, kernels.NO_CHANNEL, np.int8)
+        for number, channel in self._summary.channels.items():
+            table[number] = CODES[channel.topic] if channel.topic in topics else kernels.NOT_NEEDED
+        return table
+
+    def _spans(self, topics: list[str]) -> list[Span]:
+        """The parts of the file that may hold messages of these topics."""
+        if not topics:
+            return []
+        indexes = self._summary.chunk_indexes
+        if not indexes:
+            with self._told():
+                return list(spans_without_index(self._file, len(_MAGIC)))
+        wanted = {number for number, channel in self._summary.channels.items() if channel.topic in topics}
+        return [
+            Span(index.chunk_start_offset, index.chunk_length, index.message_start_time, index.message_end_time)
+            for index in indexes
+            # Without an index of its messages, a chunk may hold any.
+            if not index.message_index_offsets or wanted & index.message_index_offsets.keys()
+        ]
 
     def _episode(self, reading: Reading) -> Episode:
         name = reading.name or PurePosixPath(path_part(self._address).replace("\\", "/")).stem
-        frames = self._messages(["screen"] if self._topics["screen"] else [])
-        for _, message, time_ns in frames:
-            return Episode(name, first_frame_ns=time_ns, first_pts_ns=frame_pts_ns(message))
-        return Episode(name)
+        statistics = self._summary.statistics
+        end_ns = statistics.message_end_time if 0 < statistics.message_end_time < 2**63 else None
+        if not self._topics["screen"]:
+            return Episode(name, end_ns=end_ns)
+        with self._told():
+            frames = next(in_order(self._file, self._spans(["screen"]), self._channels(["screen"]), 1), None)
+            if frames is None:
+                return Episode(name, end_ns=end_ns)
+            pts_ns = frame_pts_ns(parsed(frames.raw(0)))
+            return Episode(name, first_frame_ns=int(frames.columns["time"][0]), first_pts_ns=pts_ns, end_ns=end_ns)
 
     def metadata(self) -> dict[str, dict[str, str]]:
         with self._told():
@@ -173,33 +203,13 @@ class _Recording:
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Errors of the mcap package, and of what it meets in damaged bytes, as errors that say what to do."""
-        from mcap.exceptions import UnsupportedCompressionError
-
         try:
             yield
         except AssayError:
             raise
-        except UnsupportedCompressionError as error:
-            package = str(error).rsplit(maxsplit=1)[-1]
-            raise missing_extra(package, "events", f"decompress {self._address}") from error
         except Exception as error:  # damaged bytes end in errors of struct, zlib, zstandard, lz4, Unicode, …
             reason = str(error) or type(error).__name__
             raise self._error(f"the recording is damaged or cut short: {reason}", _RECOVER) from error
 
     def _error(self, what: str, hint: str) -> SourceError:
         return SourceError(what, where=self._address, hint=hint)
-
-
-def _stream(events: list[Event | None], episode: Episode, reader: MessageReader) -> EventStream:
-    """A batch, with what was noted since the last one."""
-    stream = EventStream.from_events(events, episodes=(episode,))
-    stream.notes.update(reader.notes)
-    reader.notes.clear()
-    return stream
-
-
-def _parsed(data: bytes) -> object:
-    try:
-        return from_json(data)
-    except ValueError:
-        return None

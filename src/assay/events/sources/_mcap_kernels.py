@@ -1,0 +1,479 @@
+"""Compiled loops over the bytes of a recording: the records of a chunk, and the JSON of its messages.
+
+Only plain messages are read here: one JSON object whose fields are what they should be. Anything else (an escape in a
+field that counts, text beyond ASCII, a number with a fraction, a field of another type) is marked for the general
+reader in `messages.py`, so that what these loops accept is a matter of speed and never of meaning.
+"""
+
+# Numba infers the types of these functions from their arguments; annotations would only be a second opinion.
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from assay.events.stream import MAX_FLAGS, Kind, Problem
+
+# What a message is about; −1 in the table of channels is a topic that is not needed, −2 a channel that does not exist.
+KEYBOARD, SCREEN, RAW_MOUSE, ABSOLUTE_MOUSE = range(4)
+NOT_NEEDED, NO_CHANNEL = -1, -2
+
+# What became of a message: left to the general reader, an event, or a raw mouse event with absolute coordinates.
+GENERAL, READ, LEFT_OUT = range(3)
+
+# What `find_messages` gives in place of a number of messages.
+BROKEN, UNKNOWN_CHANNEL = -1, -2
+
+_KEYBOARD_KIND, _MOUSE_KIND, _SCREEN_KIND = int(Kind.KEYBOARD), int(Kind.MOUSE), int(Kind.SCREEN)
+_BAD_TIME, _OUT_OF_RANGE = int(Problem.BAD_TIME), int(Problem.OUT_OF_RANGE)
+_MAX_FLAGS = MAX_FLAGS
+_INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+_MESSAGE = 5
+_RECORD_HEAD = 9  # opcode and length
+_MESSAGE_HEAD = 22  # channel, sequence, log time, publish time
+SHORTEST_MESSAGE = _RECORD_HEAD + _MESSAGE_HEAD
+# More digits than this are left to the general reader, so that sums and products of numbers stay below 2**63.
+_MAX_DIGITS = 15
+_MAX_DEPTH = 60
+
+# Types of a JSON value.
+_INTEGER, _STRING, _TRUE, _FALSE, _OTHER = range(5)
+
+_compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+
+def _words(key: str) -> tuple[int, int]:
+    """A key of up to sixteen letters as the two integers that `_key` gives for it."""
+    padded = key.encode().ljust(16, b"\0")
+    return int.from_bytes(padded[:8], "little"), int.from_bytes(padded[8:], "little")
+
+
+_EVENT_TYPE, _VK, _US_FLAGS = _words("event_type"), _words("vk"), _words("us_flags")
+_LAST_X, _LAST_Y, _DX, _DY, _X, _Y = (_words(key) for key in ("last_x", "last_y", "dx", "dy", "x", "y"))
+_FLAGS, _DATA, _BUTTON, _PRESSED = (_words(key) for key in ("button_flags", "button_data", "button", "pressed"))
+_PRESS, _RELEASE, _MOVE, _CLICK, _SCROLL = (_words(key)[0] for key in ("press", "release", "move", "click", "scroll"))
+_LEFT, _RIGHT, _MIDDLE, _X1, _X2 = (_words(key)[0] for key in ("left", "right", "middle", "x1", "x2"))
+_WHEEL, _HORIZONTAL_WHEEL, _NOTCH = 0x400, 0x800, 120
+
+
+# --- records ---------------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def _number_at(data, at, size):
+    value = np.uint64(0)
+    for i in range(size):
+        value |= np.uint64(data[at + i]) << np.uint64(8 * i)
+    return value
+
+
+@_compiled
+def find_messages(data, channels, topic, time, begin, end):
+    """The messages among the records in `data` whose channels are needed: topic, log time, and where their JSON lies.
+
+    `channels` has the topic of each channel number. Returns how many there are, or BROKEN or UNKNOWN_CHANNEL.
+    """
+    n = 0
+    p = 0
+    size = data.size
+    while p < size:
+        if p + _RECORD_HEAD > size:
+            return BROKEN
+        length = _number_at(data, p + 1, 8)
+        if length > np.uint64(size - p - _RECORD_HEAD):
+            return BROKEN
+        opcode = data[p]
+        p += _RECORD_HEAD
+        stop = p + np.int64(length)
+        if opcode == _MESSAGE:
+            if stop - p < _MESSAGE_HEAD:
+                return BROKEN
+            code = channels[np.int64(_number_at(data, p, 2))]
+            if code == NO_CHANNEL:
+                return UNKNOWN_CHANNEL
+            if code != NOT_NEEDED:
+                topic[n] = code
+                time[n] = _number_at(data, p + 6, 8)
+                begin[n] = p + _MESSAGE_HEAD
+                end[n] = stop
+                n += 1
+        p = stop
+    return n
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------
+
+
+@_compiled
+def _blank(data, p, end):
+    """The next position that is not blank space."""
+    while p < end and (data[p] == 32 or data[p] == 10 or data[p] == 13 or data[p] == 9):
+        p += 1
+    return p
+
+
+@_compiled
+def _string(data, p, end):
+    """The string whose quotation mark is at p: position after it, and whether it is plain; −1 if it is not one."""
+    p += 1
+    plain = True
+    while p < end:
+        c = data[p]
+        if c == 34:
+            return p + 1, plain
+        if c < 32 or c >= 128:
+            return -1, False
+        if c == 92:  # a backslash
+            plain = False
+            p += 1
+            if p >= end:
+                return -1, False
+            c = data[p]
+            if not (c == 34 or c == 92 or c == 47 or c == 98 or c == 102 or c == 110 or c == 114 or c == 116):
+                return -1, False
+        p += 1
+    return -1, False
+
+
+@_compiled
+def _number(data, p, end):
+    """The number at p: position after it, whether it is an integer of few digits, its value; −1 if it is not one."""
+    negative = data[p] == 45
+    if negative:
+        p += 1
+    begin = p
+    value = 0
+    while p < end and 48 <= data[p] <= 57:
+        if p - begin < _MAX_DIGITS:
+            value = value * 10 + np.int64(data[p]) - 48
+        p += 1
+    digits = p - begin
+    if digits == 0 or (digits > 1 and data[begin] == 48):
+        return -1, False, 0
+    whole = digits <= _MAX_DIGITS and not (negative and value == 0)
+    if p < end and data[p] == 46:
+        whole = False
+        p += 1
+        begin = p
+        while p < end and 48 <= data[p] <= 57:
+            p += 1
+        if p == begin:
+            return -1, False, 0
+    if p < end and (data[p] == 101 or data[p] == 69):
+        whole = False
+        p += 1
+        if p < end and (data[p] == 43 or data[p] == 45):
+            p += 1
+        begin = p
+        while p < end and 48 <= data[p] <= 57:
+            p += 1
+        if p == begin:
+            return -1, False, 0
+    return p, whole, -value if negative else value
+
+
+@_compiled
+def _word(data, p, end):
+    """The true, false or null at p: position after it, and its type; −1 if it is none of them."""
+    if p + 4 <= end and data[p] == 116 and data[p + 1] == 114 and data[p + 2] == 117 and data[p + 3] == 101:
+        return p + 4, _TRUE
+    if p + 4 <= end and data[p] == 110 and data[p + 1] == 117 and data[p + 2] == 108 and data[p + 3] == 108:
+        return p + 4, _OTHER
+    if (
+        p + 5 <= end
+        and data[p] == 102
+        and data[p + 1] == 97
+        and data[p + 2] == 108
+        and data[p + 3] == 115
+        and data[p + 4] == 101
+    ):
+        return p + 5, _FALSE
+    return -1, _OTHER
+
+
+@_compiled
+def _scalar(data, p, end):
+    """The string, number or word at p: position after it, its type, and an integer's value; −1 if there is none."""
+    c = data[p]
+    if c == 34:
+        after, plain = _string(data, p, end)
+        return after, _STRING if plain else _OTHER, 0
+    if c == 45 or 48 <= c <= 57:
+        after, whole, value = _number(data, p, end)
+        return after, _INTEGER if whole else _OTHER, value
+    after, kind = _word(data, p, end)
+    return after, kind, 0
+
+
+@_compiled
+def _nested(data, p, end):
+    """The position after the object or array at p, or −1 if it is not well formed."""
+    depth = 0
+    objects = np.int64(0)  # a bit for each open bracket: 1 if it is an object's
+    value_may_come, closing_may_come = True, False
+    while True:
+        p = _blank(data, p, end)
+        if p >= end:
+            return -1
+        c = data[p]
+        is_object = depth > 0 and objects & 1
+        if closing_may_come and (c == 125 if is_object else c == 93):
+            depth -= 1
+            objects >>= 1
+            p += 1
+            if depth == 0:
+                return p
+            value_may_come, closing_may_come = False, True
+            continue
+        if not value_may_come:
+            if c != 44:  # a comma
+                return -1
+            p += 1
+            value_may_come, closing_may_come = True, False
+            continue
+        if is_object:
+            if c != 34:
+                return -1
+            p, _ = _string(data, p, end)
+            if p < 0:
+                return -1
+            p = _blank(data, p, end)
+            if p >= end or data[p] != 58:
+                return -1
+            p = _blank(data, p + 1, end)
+            if p >= end:
+                return -1
+            c = data[p]
+        if c == 123 or c == 91:
+            depth += 1
+            if depth > _MAX_DEPTH:
+                return -1
+            objects = objects << 1 | (1 if c == 123 else 0)
+            p += 1
+            value_may_come, closing_may_come = True, True
+            continue
+        p, _, _ = _scalar(data, p, end)
+        if p < 0:
+            return -1
+        value_may_come, closing_may_come = False, True
+
+
+@_compiled
+def _key(data, begin, end):
+    """Up to sixteen letters as two integers; more letters are no key of ours and give zeros."""
+    if end - begin > 16:
+        return 0, 0
+    first = 0
+    second = 0
+    for i in range(end - begin):
+        if i < 8:
+            first |= np.int64(data[begin + i]) << (8 * i)
+        else:
+            second |= np.int64(data[begin + i]) << (8 * (i - 8))
+    return first, second
+
+
+# Where `_fields` keeps what it finds. Each has a type before it in a second array, −1 if the field is absent.
+(_AT_TYPE, _AT_VK, _AT_US, _AT_LAST_X, _AT_LAST_Y, _AT_DX, _AT_DY, _AT_X, _AT_Y, _AT_FLAGS, _AT_DATA) = range(11)
+_AT_BUTTON, _AT_PRESSED, _N_FIELDS = 11, 12, 13
+
+
+@_compiled
+def _place_of(first, second):
+    """Where the field with this key is kept, or −1."""
+    if first == _EVENT_TYPE[0] and second == _EVENT_TYPE[1]:
+        return _AT_TYPE
+    if first == _FLAGS[0] and second == _FLAGS[1]:
+        return _AT_FLAGS
+    if first == _DATA[0] and second == _DATA[1]:
+        return _AT_DATA
+    if second != 0:
+        return -1
+    if first == _LAST_X[0]:
+        return _AT_LAST_X
+    if first == _LAST_Y[0]:
+        return _AT_LAST_Y
+    if first == _X[0]:
+        return _AT_X
+    if first == _Y[0]:
+        return _AT_Y
+    if first == _VK[0]:
+        return _AT_VK
+    if first == _US_FLAGS[0]:
+        return _AT_US
+    if first == _DX[0]:
+        return _AT_DX
+    if first == _DY[0]:
+        return _AT_DY
+    if first == _BUTTON[0]:
+        return _AT_BUTTON
+    if first == _PRESSED[0]:
+        return _AT_PRESSED
+    return -1
+
+
+@_compiled
+def _fields(data, p, end, values, types):
+    """The fields of the object from p to end: values and types by place; False if it is not a plain object."""
+    for i in range(_N_FIELDS):
+        types[i] = -1
+    p = _blank(data, p, end)
+    if p >= end or data[p] != 123:
+        return False
+    p = _blank(data, p + 1, end)
+    if p < end and data[p] == 125:
+        return _blank(data, p + 1, end) == end
+    while True:
+        if p >= end or data[p] != 34:
+            return False
+        begin = p + 1
+        p, plain = _string(data, p, end)
+        if p < 0 or not plain:
+            return False
+        first, second = _key(data, begin, p - 1)
+        p = _blank(data, p, end)
+        if p >= end or data[p] != 58:
+            return False
+        p = _blank(data, p + 1, end)
+        if p >= end:
+            return False
+        begin = p
+        if data[p] == 123 or data[p] == 91:
+            p, kind, value = _nested(data, p, end), _OTHER, 0
+        else:
+            p, kind, value = _scalar(data, p, end)
+        if p < 0:
+            return False
+        place = _place_of(first, second)
+        if place >= 0:
+            types[place] = kind
+            values[place] = value
+            if kind == _STRING:
+                first, second = _key(data, begin + 1, p - 1)
+                values[place] = first if second == 0 and p - begin - 2 <= 8 else 0
+        p = _blank(data, p, end)
+        if p >= end:
+            return False
+        if data[p] == 125:
+            return _blank(data, p + 1, end) == end
+        if data[p] != 44:
+            return False
+        p = _blank(data, p + 1, end)
+
+
+# --- messages to columns ---------------------------------------------------------------------------------------------
+
+
+@_compiled
+def _integer(values, types, place, default):
+    """A field that may be absent: its value, and whether it is an integer."""
+    if types[place] == -1:
+        return default, True
+    return values[place], types[place] == _INTEGER
+
+
+@_compiled
+def _fits(value):
+    return _INT32_MIN <= value <= _INT32_MAX
+
+
+@_compiled
+def _read_key(values, types, vk, press, problem, n):
+    action = values[_AT_TYPE]
+    if types[_AT_TYPE] != _STRING or types[_AT_VK] != _INTEGER or (action != _PRESS and action != _RELEASE):
+        return GENERAL
+    if 0 <= values[_AT_VK] <= 255:
+        vk[n], press[n] = values[_AT_VK], action == _PRESS
+    else:
+        problem[n] = _OUT_OF_RANGE
+    return READ
+
+
+@_compiled
+def _read_raw(values, types, dx, dy, flags, scroll, problem, n):
+    us_flags, fine = _integer(values, types, _AT_US, 0)
+    x, x_fine = _integer(values, types, _AT_LAST_X if types[_AT_LAST_X] != -1 else _AT_DX, 0)
+    y, y_fine = _integer(values, types, _AT_LAST_Y if types[_AT_LAST_Y] != -1 else _AT_DY, 0)
+    buttons, buttons_fine = _integer(values, types, _AT_FLAGS, 0)
+    turned, turned_fine = _integer(values, types, _AT_DATA, 0)
+    if not (fine and x_fine and y_fine and buttons_fine and turned_fine):
+        return GENERAL
+    if us_flags != 0:
+        return LEFT_OUT
+    if 32767 < turned < 65536:
+        turned -= 65536
+    if _fits(x) and _fits(y) and _fits(turned) and 0 <= buttons <= _MAX_FLAGS:
+        dx[n], dy[n], flags[n], scroll[n] = x, y, buttons, turned
+    else:
+        problem[n] = _OUT_OF_RANGE
+    return READ
+
+
+@_compiled
+def _read_absolute(values, types, x, y, flags, scroll, problem, n):
+    """Places go to `x` and `y`; movements follow from them once the order of time is known."""
+    if types[_AT_X] != _INTEGER or types[_AT_Y] != _INTEGER or types[_AT_TYPE] != _STRING:
+        return GENERAL
+    what = values[_AT_TYPE]
+    if what == _CLICK:
+        down = 0
+        button = values[_AT_BUTTON]
+        if types[_AT_BUTTON] == _STRING:
+            if button == _LEFT:
+                down = 0x1
+            elif button == _RIGHT:
+                down = 0x4
+            elif button == _MIDDLE:
+                down = 0x10
+            elif button == _X1:
+                down = 0x40
+            elif button == _X2:
+                down = 0x100
+        pressed = types[_AT_PRESSED]
+        if down == 0 or (pressed != _TRUE and pressed != _FALSE):
+            return GENERAL
+        flags[n] = down if pressed == _TRUE else down << 1
+    elif what == _SCROLL:
+        across, across_fine = _integer(values, types, _AT_DX, 0)
+        along, along_fine = _integer(values, types, _AT_DY, 0)
+        if not (across_fine and along_fine) or (across != 0 and along != 0):
+            return GENERAL
+        turned = (along + across) * _NOTCH
+        if not _fits(turned):
+            return GENERAL
+        if turned != 0:
+            flags[n] = _WHEEL if along != 0 else _HORIZONTAL_WHEEL
+            scroll[n] = turned
+    elif what != _MOVE:
+        return GENERAL
+    x[n], y[n] = values[_AT_X], values[_AT_Y]
+    return READ
+
+
+@_compiled
+def read_messages(data, topic, time, begin, end, fate, kind, vk, press, x, y, dx, dy, flags, scroll, problem):
+    """Fill the columns, which are zeros, with the events of the messages; `fate` says what became of each."""
+    values = np.zeros(_N_FIELDS, np.int64)
+    types = np.zeros(_N_FIELDS, np.int64)
+    latest = np.uint64(2**63 - 1)
+    for n in range(topic.size):
+        fate[n] = GENERAL
+        if not _fields(data, begin[n], end[n], values, types):
+            continue
+        code = topic[n]
+        if code == KEYBOARD:
+            kind[n] = _KEYBOARD_KIND
+            fate[n] = _read_key(values, types, vk, press, problem, n)
+        elif code == SCREEN:
+            kind[n] = _SCREEN_KIND
+            fate[n] = READ
+        else:
+            kind[n] = _MOUSE_KIND
+            if code == RAW_MOUSE:
+                fate[n] = _read_raw(values, types, dx, dy, flags, scroll, problem, n)
+            else:
+                fate[n] = _read_absolute(values, types, x, y, flags, scroll, problem, n)
+        if fate[n] == READ and time[n] > latest:
+            problem[n] = _BAD_TIME
+            vk[n], press[n], dx[n], dy[n], flags[n], scroll[n] = 0, False, 0, 0, 0, 0
