@@ -5,7 +5,19 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("statistics", "events", "training", "chat", "memory", "startup", "store", "compare", "frameworks", "honesty")
+NAMES = (
+    "statistics",
+    "events",
+    "recordings",
+    "training",
+    "chat",
+    "memory",
+    "startup",
+    "store",
+    "compare",
+    "frameworks",
+    "honesty",
+)
 
 
 def main() -> None:

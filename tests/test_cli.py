@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import assay_command
 from typer.testing import CliRunner
 
 from assay import __version__
@@ -18,6 +17,7 @@ from assay.cli import app
 from assay.events import encode, synthetic
 from assay.events.protocols import PROTOCOLS, every_protocol
 from assay.store import open_store
+from tests.command import assay_command
 
 NUMBERS = (int, float, type(None))
 

@@ -162,6 +162,17 @@ def test_recordings_meet_at_their_first_frames() -> None:
     assert figures(predicted, truth, clock="shared")["bins"] == 0
 
 
+def test_a_recording_ends_with_its_last_message_of_any_topic() -> None:
+    # A message about a window, which is no event, came 100 ms after the last event: the last frame is inside the range.
+    truth, predicted = recorded(0, 20, 0, ROWS), recorded(86_400_000, 20, 0, ROWS)
+    later = [
+        side.of_episode(replace(side.episodes[0], end_ns=int(side.time_ns[-1]) + 100 * MS))
+        for side in (predicted, truth)
+    ]
+    assert figures(*later)["bins"] == 6  # 20 … 320
+    assert figures(later[0], truth)["bins"] == 4  # the earlier of the two ends
+
+
 def test_a_frame_later_in_the_video_is_later_on_the_clock() -> None:
     # The prediction's first frame is the video's at 100 ms: it lags the truth by 100 ms, two bins.
     truth, predicted = recorded(0, 20, 0, ROWS), recorded(0, 20, 100, ROWS)

@@ -228,7 +228,11 @@ def test_events_are_those_of_the_plain_reader(
 ) -> None:
     if only:  # without raw messages, the absolute ones count
         messages = [(only if topic == "mouse/raw" else topic, *rest) for topic, *rest in messages]
-    layout = {"use_chunking": chunked, "chunk_size": chunk_size, "index_types": IndexType.ALL if indexed else IndexType.NONE}
+    layout = {
+        "use_chunking": chunked,
+        "chunk_size": chunk_size,
+        "index_types": IndexType.ALL if indexed else IndexType.NONE,
+    }
     path = write_recording(messages, **layout)
     agree_with_plain_reader(path, batch_rows)
 

@@ -69,12 +69,20 @@ def _common_range(
     elif clock == "start":
         shifts = firsts
     start = max(first - shift for first, shift in zip(firsts, shifts, strict=True))
-    end = min(int(side.time_ns.max()) - shift for side, shift in zip((predicted, truth), shifts, strict=True))
+    end = min(_end(side) - shift for side, shift in zip((predicted, truth), shifts, strict=True))
     return (shifts[0], shifts[1]), Bins(start, end, bin_ns)
 
 
 def _episode(stream: EventStream) -> Episode:
     return stream.episodes[int(stream.episode[0])]
+
+
+def _end(stream: EventStream) -> int:
+    """A recording ends with its last message of any topic; any other source, and wrapped times, with the last event."""
+    end_ns = _episode(stream).end_ns
+    if end_ns is None or getattr(stream.quantised, "wrap_ns", None) is not None:
+        return int(stream.time_ns.max())
+    return end_ns
 
 
 def _frame_clock(episode: Episode) -> tuple[int, int] | None:
