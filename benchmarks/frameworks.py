@@ -17,9 +17,8 @@ from typing import Any
 from assay.chat import AGENTS, Agent, AgentKind, Reply, Setup, load_suite
 from assay.chat.agents._shared.assistant import INSTRUCTIONS, openai_client
 from assay.chat.agents.spec import AgentSpec
-from assay.chat.running.environment import Venue
-from assay.chat.running.experiment import Trial
-from assay.chat.running.runner import InMemory
+from assay.chat.running.experiment import Experiment
+from assay.chat.running.runner import MemorySink
 from benchmarks.measuring import Result, at_most, show
 
 KINDS = ("current", "forecast", "context")
@@ -104,9 +103,9 @@ def main() -> None:
     suite = load_suite("weather").select(kinds=KINDS)
     names = AGENTS.names()
     specs = [AgentSpec(name=PEER, function="benchmarks.frameworks:LOOP"), *(AgentSpec(name=n, agent=n) for n in names)]
-    trial = Trial(suite, tuple(specs), Venue(), repeat=REPEAT)
-    sink, started = InMemory(), time.perf_counter()
-    asyncio.run(trial.carry_out(sink))
+    experiment = Experiment(suite=suite, agents=tuple(specs), repeat=REPEAT)
+    sink, started = MemorySink(), time.perf_counter()
+    asyncio.run(experiment.play(sink))
     took = time.perf_counter() - started
     walls: dict[str, list[float]] = {}
     overheads: dict[str, list[float]] = {}

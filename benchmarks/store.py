@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tests.store import postgres
 
 from assay.store import open_store
 from assay.store.references import new_id
-from assay.store.runs import Store, StoredAnswer
+from assay.store.runs import Store
 from assay.types import Case, Distribution, Run, State
 from benchmarks.measuring import Result, at_least, at_most, best, show
 
@@ -68,7 +69,9 @@ def _measured(name: str, address: str) -> list[Result]:
     ]
 
 
-def _filled(store: Store, tallies: Mapping[Case, Mapping[str, State]], answers: list[StoredAnswer], size: int) -> None:
+def _filled(
+    store: Store, tallies: Mapping[Case, Mapping[str, State]], answers: list[dict[str, Any]], size: int
+) -> None:
     """A run filled `size` cases at a time."""
     run, cases = store.begin(_run()), list(tallies)
     for at in range(0, len(cases), size):
@@ -93,13 +96,20 @@ def _tallies(n: int) -> dict[Case, dict[str, State]]:
     }
 
 
-def _answers(n: int) -> list[StoredAnswer]:
+def _answers(n: int) -> list[dict[str, Any]]:
     query = "What is the weather in Paris?"
     said = "It is 21 °C in Paris with light rain; take an umbrella if you go out in the afternoon."
     return [
-        StoredAnswer(
-            "agent", f"scenario-{at:06d}", 0, 0, query, said, {m: _entry(s) for m, s in _scores(at).items()}, True
-        )
+        {
+            "agent": "agent",
+            "scenario": f"scenario-{at:06d}",
+            "repetition": 0,
+            "turn": 0,
+            "query": query,
+            "response": said,
+            "passed": True,
+            "metrics": {metric: _entry(score) for metric, score in _scores(at).items()},
+        }
         for at in range(n)
     ]
 

@@ -16,6 +16,7 @@ from assay import __version__
 from assay.cli import app
 from assay.events import encode, synthetic
 from assay.events.protocols import PROTOCOLS, every_protocol
+from assay.runs import load_answers
 from assay.store import open_store
 from tests.command import assay_command
 
@@ -244,7 +245,7 @@ def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
     assert "stand-in" in done.stdout
     with open_store(folder / "assay-demo" / "assay.db") as store:
         assert [entry.run.name for entry in store.list(tag="demo")] == ["agents", "poor", "good"]
-        statuses = {answer.record.status for answer in store.answers("agents") if answer.record}
+        statuses = {answer.record.status for answer in load_answers("agents", store=store) if answer.record}
     assert statuses == {"scored"}
     assert "Kept as run" in done.stderr
     assert not (folder / "mine.db").exists()

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import assay_command
 
 from assay.chat.agents import AGENTS
 from assay.chat.suites import load_suite
 from assay.chat.world.embedded import World
+from assay.runs import load_answers
 from assay.store import open_store
+from tests.command import assay_command
 
 GUARD = Path(__file__).parent / "chat" / "guard"
 FIVE = ("agent-framework", "google-adk", "langgraph", "openai-agents", "pydantic-ai")
@@ -61,7 +62,7 @@ def contents(store: Path, run: str = "@last") -> dict[tuple[str, str, int, int],
     """What a run says, without times and without what hangs on them."""
     with open_store(store) as opened:
         found = {}
-        for answer in opened.answers(run):
+        for answer in load_answers(run, store=opened):
             assert answer.record is not None
             record = answer.record.model_dump(mode="json")
             calls = [{key: value for key, value in call.items() if key != "duration"} for call in record["tool_calls"]]
@@ -297,7 +298,7 @@ def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -
 
 def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Path) -> None:
     store, held = tmp_path / "named.db", tmp_path / "held"
-    # An agent that is held up after five answers, the warm-up among them, so that the first run is sure to be going on still.
+    # An agent that waits after five answers, warm-up included, so that the first run is sure to be still going on.
     (tmp_path / "my_bot.py").write_text(
         "import pathlib, time\n"
         "asked = []\n"
@@ -329,7 +330,7 @@ def _kept(store: Path) -> dict[tuple[str, str, int, int], Any]:
         return {}
     with open_store(store) as opened:
         runs = opened.list()
-        answers = opened.answers(runs[0].run.id) if runs else []
+        answers = load_answers(runs[0].run.id, store=opened) if runs else []
     return {(one.agent, one.scenario, one.repetition, one.turn): (one.response, one.record) for one in answers}
 
 

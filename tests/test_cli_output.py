@@ -87,7 +87,7 @@ def test_progress_in_a_log_is_lines_with_the_time_left(
 ) -> None:
     seconds = iter([0.0, 1.0, 6.0, 9.0])
     monkeypatch.setattr(_output, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    with _output.conversation_progress(4) as update:
+    with _output.conversation_progress() as update:
         for done, starting in ((0, "adk"), (0, ""), (1, ""), (2, ""), (4, "")):
             counts = Counter({"scored": done} if done else {})
             update(SimpleNamespace(done=done, total=4, counts=counts, starting=starting))  # type: ignore[arg-type]

@@ -1,30 +1,29 @@
 """assay: what an AI agent is made of.
 
-`assay.stats` has the statistics, `assay.events` scores streams of desktop events, `assay.chat` scores conversations,
-`assay.report` shows the results.
+assay.events     score streams of desktop events against the truth
+assay.chat       run agents through scenarios, and score conversations
+assay.runs       start, resume, load and compare stored runs
+assay.compare    two runs to verdicts, and gates on them
+assay.report     tables, pages and exports
+assay.stats      percentiles, interquartile means, bootstrap intervals
+
 Each is imported when it is first touched, so that `import assay` costs next to nothing.
 """
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
 from typing import TYPE_CHECKING
+
+from assay._lazy import lazy_names
 
 __version__ = "0.1.0"
 
-_PARTS = ("chat", "events", "report", "stats")
-
 if TYPE_CHECKING:
-    from assay import chat, events, report, stats
+    from assay import chat, compare, events, report, runs, stats
 
-__all__ = ["__version__", "chat", "events", "report", "stats"]
+__all__ = ["__version__", "chat", "compare", "events", "report", "runs", "stats"]
 
-
-def __getattr__(name: str) -> ModuleType:
-    if name in _PARTS:
-        return importlib.import_module(f"assay.{name}")
-    raise AttributeError(f"module 'assay' has no attribute '{name}'")
+__getattr__, _names = lazy_names(__name__, dict.fromkeys(("chat", "compare", "events", "report", "runs", "stats"), ""))
 
 
 def __dir__() -> list[str]:

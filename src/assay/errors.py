@@ -6,6 +6,7 @@
     ├── SourceError            a file, address or object cannot be read as what it should be
     │   └── ColumnError        a table lacks a column; says which exist and how to map them
     ├── TruthError             the ground truth itself is spoiled, so nothing may be scored
+    ├── RunInterruptedError    a run was stopped by Ctrl-C; finished turns are stored and it can be resumed
     └── StoreError             the store of runs cannot be opened, read or written; what was in it stays as it was
         └── UnknownRunError    no run, or more than one, answers to a name; says which ones are near
 
@@ -61,6 +62,10 @@ class ColumnError(SourceError):
 
 class TruthError(AssayError):
     """A truth that does not decode: an error in the data, never scored."""
+
+
+class RunInterruptedError(AssayError):
+    """A run that was stopped before its end."""
 
 
 class StoreError(AssayError):

@@ -344,7 +344,7 @@ class Run:
     id: str
     """Unique, and in the order of creation when sorted."""
     kind: str
-    """'events' or 'chat'."""
+    """'events', 'chat' (scored transcripts) or 'experiment' (agents that were run)."""
     name: str
     """What its owner calls it; empty where nobody named it."""
     created: str
@@ -362,6 +362,11 @@ class Run:
     tallies: Mapping[str, Mapping[Case, Mapping[str, State]]]
     """Events: states by protocol and episode. Conversations: distributions of scores by agent, scenario and metric."""
     tags: tuple[str, ...] = ()
+
+    @property
+    def half(self) -> Literal["events", "chat"]:
+        """Which half of assay it belongs to: runs of one half can be compared."""
+        return "events" if self.kind == "events" else "chat"
 
 
 @dataclass(frozen=True, slots=True)

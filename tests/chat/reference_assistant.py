@@ -22,7 +22,6 @@ from assay.chat.agents._shared.assistant import INSTRUCTIONS, openai_client
 from assay.chat.suites import Scenario, Suite
 from assay.chat.transcript import ToolCall, Transcript, Turn
 from assay.chat.world.embedded import World
-from assay.chat.world.preferences import Preferences
 from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
 from assay.errors import AssayError
@@ -113,7 +112,8 @@ class ReferenceAssistant:
 async def opened(world: World) -> AsyncIterator[ReferenceAssistant]:
     """The assistant in a world; patient enough for a busy machine."""
     weather = WeatherClient(world.weather_url, "none", timeout=2.0, retries=1, backoff=0.02, embedded=True)
-    setup = Setup(model="scripted", model_url=world.model_url, weather=weather, preferences=Preferences())
+    setup = Setup(model="scripted", model_url=world.model_url, weather_url=world.weather_url)
+    setup = setup.with_clients(weather=weather)
     try:
         async with openai_client(setup) as client:
             yield ReferenceAssistant(setup, client)

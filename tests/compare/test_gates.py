@@ -69,9 +69,8 @@ def test_worse_fails_where_it_is_refused_and_only_there(noisy: Make) -> None:
 def test_failures_fail_the_gate_though_failed_turns_have_no_scores() -> None:
     """From answers to the gate: who fails every second scenario answers the others as well as ever."""
     from assay.chat import ChatbotEvaluator
-    from assay.chat.scoring.record import Record
-    from assay.chat.scoring.scores import Answer
-    from assay.store.recording import tallies_of
+    from assay.chat.scoring.answers import Answer, Record
+    from assay.chat.scoring.tallies import tallies_of
 
     said = "It is 5 °C and clear in Oslo, a fine day indeed."
     truth = {"current": {"city": "Oslo", "temperature": 5.0, "condition": "clear sky"}}
@@ -79,7 +78,17 @@ def test_failures_fail_the_gate_though_failed_turns_have_no_scores() -> None:
 
     def answer(at: int, failed: bool) -> Answer:
         record = Record(status="failed", reason="boom") if failed else Record()
-        return Answer("x", f"s{at}", 0, 0, "", said, {} if failed else entries, not failed, record)
+        return Answer(
+            agent="x",
+            scenario=f"s{at}",
+            repetition=0,
+            turn=0,
+            query="",
+            response=said,
+            entries={} if failed else entries,
+            passed=not failed,
+            record=record,
+        )
 
     steady, broken = (
         run("chat", tallies_of([answer(at, fails and at % 2 == 0) for at in range(20)])) for fails in (False, True)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from assay.chat.scoring.answers import Answer, Record, Status
 from assay.chat.scoring.metric import Entry, Metric
-from assay.chat.scoring.record import Record, Status
-from assay.chat.scoring.scores import Answer, Scores
+from assay.chat.scoring.scores import Scores
 from assay.compare.overall import (
     ALIKE,
     MOST,
@@ -203,7 +203,16 @@ def answer(agent: str, scenario: str, score: float | None, *, repetition: int = 
     entry = Entry.make(
         metric("m"), 0.5 if score is None else score, measured=score is not None, details="", evidence=[]
     )
-    return Answer(agent, scenario, repetition, 0, "", "", {"m": entry}, passed)
+    return Answer(
+        agent=agent,
+        scenario=scenario,
+        repetition=repetition,
+        turn=0,
+        query="",
+        response="",
+        entries={"m": entry},
+        passed=passed,
+    )
 
 
 def test_means_are_over_what_was_measured() -> None:
@@ -230,15 +239,45 @@ def test_what_was_not_measured_for_every_agent_is_left_out_and_said() -> None:
 
 
 def test_a_failed_turn_costs_its_trial_and_a_skipped_one_is_no_trial() -> None:
-    failed = Answer("adk", "two", 0, 0, "", "", {}, False, Record(status="failed", reason="boom"))
-    skipped = Answer("adk", "three", 0, 0, "", "", {}, False, Record(status="skipped", reason="not installed"))
+    failed = Answer(
+        agent="adk",
+        scenario="two",
+        repetition=0,
+        turn=0,
+        query="",
+        response="",
+        entries={},
+        passed=False,
+        record=Record(status="failed", reason="boom"),
+    )
+    skipped = Answer(
+        agent="adk",
+        scenario="three",
+        repetition=0,
+        turn=0,
+        query="",
+        response="",
+        entries={},
+        passed=False,
+        record=Record(status="skipped", reason="not installed"),
+    )
     scores = Scores((answer("adk", "one", 1.0), failed, skipped), (metric("m"),))
     found = overall(scores)
     assert found.means.values["adk"][0] == 0.5 == scores.passes("adk")["pass^k"][1].value
 
 
 def ended(agent: str, scenario: str, status: Status, reason: str, *, turn: int = 0) -> Answer:
-    return Answer(agent, scenario, 0, turn, "", "", {}, False, Record(status=status, reason=reason))
+    return Answer(
+        agent=agent,
+        scenario=scenario,
+        repetition=0,
+        turn=turn,
+        query="",
+        response="",
+        entries={},
+        passed=False,
+        record=Record(status=status, reason=reason),
+    )
 
 
 def test_an_agent_without_a_scored_turn_is_named_and_takes_nothing_from_the_others() -> None:
@@ -284,7 +323,21 @@ def test_the_share_of_trials_is_pass_hat_1_whatever_the_number_of_repetitions() 
 
 def test_a_metric_of_which_less_is_better_is_turned() -> None:
     entry = Entry.make(metric("m"), 0.2, measured=True, details="", evidence=[])
-    scores = Scores((Answer("adk", "one", 0, 0, "", "", {"m": entry}, True),), (metric("m", "lower"),))
+    scores = Scores(
+        (
+            Answer(
+                agent="adk",
+                scenario="one",
+                repetition=0,
+                turn=0,
+                query="",
+                response="",
+                entries={"m": entry},
+                passed=True,
+            ),
+        ),
+        (metric("m", "lower"),),
+    )
     assert overall(scores).means.values["adk"][1] == 0.8
 
 

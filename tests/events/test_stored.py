@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from assay.store.recording import events_run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,10 +15,9 @@ from assay.compare import compare
 from assay.errors import UsageError
 from assay.events import evaluate, synthetic
 from assay.events.codecs import NAMES, codec, codec_from_json
-from assay.events.evaluation import EventReport, rebuilt
+from assay.events.evaluation import EventReport, rebuilt_report
 from assay.events.protocols import every_protocol
 from assay.events.stored import protocol_of, settings_of
-from assay.store.recording import events_run
 from assay.types import Run
 
 UNUSUAL: dict[str, Any] = {"delta_bases": (2, 20, 4, 25), "time_bases": (7, 11, 13), "unit_ns": 5_000_000}
@@ -67,7 +67,7 @@ def test_comparing_gives_the_numbers_that_evaluating_gave(stored: tuple[EventRep
     assert {key: line.baseline.value for key, line in lines.items()} == {key: estimates[key].value for key in lines}
     # Under the default bases the same tallies give other shares of right digits.
     usual = replace(run, settings={**run.settings, "encoding": codec("hierarchical").to_json()})
-    assert rebuilt(usual).flat("sequence") != report.flat("sequence")
+    assert rebuilt_report(usual).flat("sequence") != report.flat("sequence")
 
 
 def test_other_bases_are_other_digits_and_are_not_compared(stored: tuple[EventReport, Run]) -> None:
@@ -83,7 +83,7 @@ def test_settings_of_the_first_form_are_read(stored: tuple[EventReport, Run]) ->
     old = replace(run, settings=first_form(dict(run.settings)))
     assert old.settings["encoding"] == "hierarchical"
     assert settings_of(old) == settings_of(run) == dict(run.settings)
-    assert rebuilt(old).to_json() == rebuilt(run).to_json() == report.to_json()
+    assert rebuilt_report(old).to_json() == rebuilt_report(run).to_json() == report.to_json()
     for name in every_protocol():
         if name in run.tallies:
             assert protocol_of(old, name) == protocol_of(run, name)
@@ -94,4 +94,4 @@ def test_a_codec_of_another_package_is_known_by_name_only(stored: tuple[EventRep
     _, run = stored
     strange = replace(run, settings={**run.settings, "encoding": {"name": "theirs"}})
     with pytest.raises(UsageError, match="theirs"):
-        rebuilt(strange)
+        rebuilt_report(strange)

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.scoring.record import Record
-from assay.chat.scoring.scores import Answer, Scores, answer_of
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.scores import Scores, answer_of
 from assay.chat.transcript import ToolCall, Transcript, Turn
 
 AGENTS = ("google-adk", "agent-framework", "openai-agents", "langgraph", "pydantic-ai")
@@ -138,7 +138,19 @@ class _Scenario:
                 record = Record(status="skipped", reason=f"the package is not installed {self.spice}", kind=self.kind)
             query = f"What is the weather in {self.city}{' tomorrow' if turn else ''}? {self.spice}".strip()
             if record.status != "scored":
-                answers.append(Answer(agent, self.name, repetition, turn, query, "", {}, False, record))
+                answers.append(
+                    Answer(
+                        agent=agent,
+                        scenario=self.name,
+                        repetition=repetition,
+                        turn=turn,
+                        query=query,
+                        response="",
+                        entries={},
+                        passed=False,
+                        record=record,
+                    )
+                )
                 break
             said = self._said(rng, wrong=rng.random() > skill)
             turns.append(

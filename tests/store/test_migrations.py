@@ -13,7 +13,7 @@ from sqlalchemy import text
 from tests.store.conftest import some_run
 
 from assay.errors import StoreError
-from assay.events.evaluation import rebuilt
+from assay.events.evaluation import rebuilt_report
 from assay.store import migrations, open_store
 from assay.store.database import Database
 from assay.types import Case
@@ -65,8 +65,8 @@ def test_the_first_version_opens_and_gives_the_numbers_it_gave(first: str) -> No
         complete, unfinished = store.load("first"), store.describe("1m7gf000000002")
         assert (store.describe("first").cases, unfinished.cases) == (3, 1)
         assert not unfinished.complete
-        assert rebuilt(complete).to_json()["protocols"] == json.loads((HERE / "version_1.json").read_text())
-        assert store.answers("first")[0].entries["accuracy"]["score"] == 0.8
+        assert rebuilt_report(complete).to_json()["protocols"] == json.loads((HERE / "version_1.json").read_text())
+        assert store.answers("first")[0]["metrics"]["accuracy"]["score"] == 0.8
         assert store.artefacts("first") == {"note.txt": b"hello"}
     assert version(first) == migrations.VERSION
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,16 +17,26 @@ from tests.store.conftest import MakeRun, some_run, states_of
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import open_store
 from assay.store.references import new_id
-from assay.store.runs import Store, StoredAnswer
+from assay.store.runs import Store
 from assay.types import Case, Ratio
 
 ROOT = Path(__file__).parents[2]
 
 
-def answer(agent: str = "bot", scenario: str = "rain", repetition: int = 0, turn: int = 0) -> StoredAnswer:
+def answer(agent: str = "bot", scenario: str = "rain", repetition: int = 0, turn: int = 0) -> dict[str, Any]:
     entry = {"score": 0.8, "measured": True, "band": "good", "details": "Ünïcode\0.", "evidence": [{"start": 1}]}
     other = {"score": 0.5, "measured": False, "band": "acceptable", "details": "", "evidence": []}
-    return StoredAnswer(agent, scenario, repetition, turn, "Rain?", "No\0", {"accuracy": entry, "other": other}, True)
+    return {
+        "agent": agent,
+        "scenario": scenario,
+        "repetition": repetition,
+        "turn": turn,
+        "query": "Rain?",
+        "response": "No\0",
+        "passed": True,
+        "metrics": {"accuracy": entry, "other": other},
+        "record": None,
+    }
 
 
 def test_a_run_comes_back_as_it_was(store: Store, make_run: MakeRun) -> None:
@@ -222,10 +233,11 @@ def test_any_text_is_kept(store: Store, texts: list[str]) -> None:
     """Zero bytes, lone surrogates, escape characters: models say them, and file names hold them."""
     name, case, said = texts
     run = replace(some_run(name.lstrip("@")), tallies={case: {Case(case, said): {"a": Ratio(1, 2)}}}, command=said)
-    store.save(run, answers=[replace(answer(agent=case, scenario=case), response=said, query=name)])
+    store.save(run, answers=[answer(agent=case, scenario=case) | {"response": said, "query": name}])
     back = store.load(run.id)
     assert (back.name, back.command, back.tallies) == (run.name, said, run.tallies)
-    assert [(a.agent, a.scenario, a.query, a.response) for a in store.answers(run.id)] == [(case, case, name, said)]
+    kept = [(row["agent"], row["scenario"], row["query"], row["response"]) for row in store.answers(run.id)]
+    assert kept == [(case, case, name, said)]
 
 
 def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str) -> None:

@@ -1,12 +1,19 @@
-"""Conversations: what was asked, what was answered, what is true, and fifteen metrics that say how well they agree.
+"""Conversations: run agents through scenarios, and score what assistants say by fifteen metrics with evidence.
 
-Each name is imported when it is first touched.
+run(suite, agents, …)                      run agents, score every turn, compare them; store the run if asked
+score(transcripts)                         score what other systems said
+read_transcripts(path)                     transcripts from JSONL, OpenAI messages or OpenTelemetry spans
+ChatbotEvaluator().evaluate_response(…)    score one answer
+load_suite(name)                           scenarios to run agents through
+
+Extension points: `Agent`, `AgentKind`, `Metric`, `Domain`. Names are imported when they are first touched.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay._lazy import lazy_names
 
 if TYPE_CHECKING:
     from assay.chat.agents import AGENTS, Agent, AgentKind, Limits, Reply, Setup
@@ -14,45 +21,46 @@ if TYPE_CHECKING:
     from assay.chat.evaluator import METRIC_NAMES, ChatbotEvaluator
     from assay.chat.formats import read_transcripts
     from assay.chat.judge import Judge
-    from assay.chat.running.experiment import run_suite
+    from assay.chat.scoring.answers import Answer, Record
     from assay.chat.scoring.metric import METRICS, Entry, Evidence, Finding, Metric, Rule
-    from assay.chat.scoring.record import Record
     from assay.chat.scoring.scores import Scores, score
     from assay.chat.scoring.trajectory import Trajectory
     from assay.chat.suites import Suite, load_suite
     from assay.chat.transcript import ToolCall, Transcript, Turn
+    from assay.runs.experiments import run
 
 _HOMES = {
-    "AGENTS": "agents",
-    "Agent": "agents",
-    "AgentKind": "agents",
-    "Limits": "agents",
-    "Reply": "agents",
-    "Setup": "agents",
-    "METRIC_NAMES": "evaluator",
-    "ChatbotEvaluator": "evaluator",
-    "METRICS": "scoring.metric",
-    "Entry": "scoring.metric",
-    "Evidence": "scoring.metric",
-    "Finding": "scoring.metric",
-    "Metric": "scoring.metric",
-    "Rule": "scoring.metric",
-    "DOMAINS": "domains",
-    "Domain": "domains",
-    "Fact": "domains",
-    "Truth": "domains",
-    "Judge": "judge",
-    "read_transcripts": "formats",
-    "Record": "scoring.record",
-    "Scores": "scoring.scores",
-    "score": "scoring.scores",
-    "Suite": "suites",
-    "load_suite": "suites",
-    "run_suite": "running.experiment",
-    "ToolCall": "transcript",
-    "Transcript": "transcript",
-    "Turn": "transcript",
-    "Trajectory": "scoring.trajectory",
+    "AGENTS": "assay.chat.agents",
+    "DOMAINS": "assay.chat.domains",
+    "METRICS": "assay.chat.scoring.metric",
+    "METRIC_NAMES": "assay.chat.evaluator",
+    "Agent": "assay.chat.agents",
+    "AgentKind": "assay.chat.agents",
+    "Answer": "assay.chat.scoring.answers",
+    "ChatbotEvaluator": "assay.chat.evaluator",
+    "Domain": "assay.chat.domains",
+    "Entry": "assay.chat.scoring.metric",
+    "Evidence": "assay.chat.scoring.metric",
+    "Fact": "assay.chat.domains",
+    "Finding": "assay.chat.scoring.metric",
+    "Judge": "assay.chat.judge",
+    "Limits": "assay.chat.agents",
+    "Metric": "assay.chat.scoring.metric",
+    "Record": "assay.chat.scoring.answers",
+    "Reply": "assay.chat.agents",
+    "Rule": "assay.chat.scoring.metric",
+    "Scores": "assay.chat.scoring.scores",
+    "Setup": "assay.chat.agents",
+    "Suite": "assay.chat.suites",
+    "ToolCall": "assay.chat.transcript",
+    "Trajectory": "assay.chat.scoring.trajectory",
+    "Transcript": "assay.chat.transcript",
+    "Truth": "assay.chat.domains",
+    "Turn": "assay.chat.transcript",
+    "load_suite": "assay.chat.suites",
+    "read_transcripts": "assay.chat.formats",
+    "run": "assay.runs.experiments",
+    "score": "assay.chat.scoring.scores",
 }
 
 __all__ = [
@@ -62,6 +70,7 @@ __all__ = [
     "METRIC_NAMES",
     "Agent",
     "AgentKind",
+    "Answer",
     "ChatbotEvaluator",
     "Domain",
     "Entry",
@@ -84,16 +93,8 @@ __all__ = [
     "Turn",
     "load_suite",
     "read_transcripts",
-    "run_suite",
+    "run",
     "score",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"assay.chat.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'assay.chat' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

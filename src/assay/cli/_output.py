@@ -137,7 +137,7 @@ def byte_progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
 
 
 @contextmanager
-def conversation_progress(total: int) -> Iterator[Callable[[Progress], None]]:
+def conversation_progress() -> Iterator[Callable[[Progress], None]]:
     """A bar that counts conversations, if standard error is a terminal; otherwise a line every few seconds."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -156,12 +156,12 @@ def conversation_progress(total: int) -> Iterator[Callable[[Progress], None]]:
         TimeRemainingColumn(),
     ]
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("conversations", total=total)
+        task = bar.add_task("conversations", total=None)
 
         def update(progress: Progress) -> None:
             failed = progress.counts["failed"]
             words = f"conversations{f', {failed} turns failed' if failed else ''}"
-            bar.update(task, completed=progress.done, description=_starting(progress) or words)
+            bar.update(task, total=progress.total, completed=progress.done, description=_starting(progress) or words)
 
         yield update
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import signal
 from collections import Counter
-from contextlib import nullcontext
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,18 +12,17 @@ import typer
 
 from assay.cli._output import announce, announce_run, check_folders, conversation_progress, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
-from assay.errors import UsageError
+from assay.errors import RunInterruptedError, UsageError
 
 if TYPE_CHECKING:
-    from assay.chat.running.experiment import Experiences, Trial
-    from assay.chat.running.runner import Key, Sink
+    from assay.chat.running.experiment import Experiment
     from assay.chat.scoring.scores import Scores
-    from assay.store.runs import Store, StoredRun
-    from assay.types import Run
+    from assay.runs.experiments import StoreChoice
+    from assay.runs.results import ExperimentResult
 
-_WHAT, _WHERE, _PACE, _OUTPUT = "What is played", "Where it is played", "Pace", "Output"
+_WHAT, _WHERE, _PACE, _OUTPUT = "What to run", "Model and weather", "Pace", "Output"
 _INTERRUPTED = 130
-# What follows from another turn's failure, which is told by itself.
+# Turns that were skipped because an earlier one failed, which is reported itself.
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
 _BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out"})
@@ -109,41 +106,45 @@ def run(
     store: StoreAddress = None,
     no_store: NoStore = False,
 ) -> None:
-    """Lead agents through the scenarios of a suite and score every turn.
+    """Run agents through the scenarios of a suite and score every turn.
 
-    Every finished turn is stored at once. Ctrl-C stops cleanly, and --resume goes on where it stopped.
+    Every finished turn is stored at once. Ctrl-C stops cleanly, and --resume continues from there.
     """
-    from assay.chat.running.environment import Venue
-    from assay.chat.running.experiment import Selection, Trial
     from assay.chat.running.runner import Pace
+    from assay.runs.experiments import plan_experiment
 
     check_folders(html_out, json_out)
     if resume is not None:
         _refuse_beside_resume(context)
-        finished = _resumed(resume, store)
+        result = resume_run(resume, store)
     else:
-        selection = Selection(suite, _names(kinds), _names(scenarios), limit)
-        trial = Trial(
-            selection.load(),
-            _specs(agents),
-            Venue.chosen(seed=seed, skill=skill, model=model, model_url=model_url, weather=weather),
-            repeat,
-            seed,
-            selection,
-            Pace(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
+        experiment = plan_experiment(
+            suite,
+            _agents(agents),
+            repeat=repeat,
+            seed=seed,
+            model=model,
+            model_url=model_url,
+            weather=weather,
+            skill=skill,
+            kinds=_names(kinds),
+            scenarios=_names(scenarios),
+            limit=limit,
+            pace=Pace(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
         )
-        finished = begun(trial, store=store, stored=not no_store, name=name, tags=tag or [], with_experience=experience)
-    show(*finished, html_out=html_out, json_out=json_out, stored=not no_store)
+        kept = None if no_store else store or True
+        result = start_run(experiment, store=kept, name=name, tags=tag or [], measure_experience=experience)
+    show(result, html_out=html_out, json_out=json_out)
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
-    """A run goes on as it was begun: an option that would change it is refused rather than passed over."""
+    """A run is resumed with its own settings: an option that would change them is refused, not ignored."""
     for name in context.params:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE" and name not in _BESIDE_RESUME:
             raise UsageError(
-                f"--{name.replace('_', '-')} has no place beside --resume",
-                hint="A run goes on as it was begun; begin another one to change it",
+                f"--{name.replace('_', '-')} cannot be combined with --resume",
+                hint="A run is resumed with its own settings; start another run to change them",
             )
 
 
@@ -201,167 +202,78 @@ def list_suites(
 # --- running --------------------------------------------------------------------------------------------------------
 
 
-def begun(
-    trial: Trial,
-    *,
-    store: str | None = None,
-    stored: bool = True,
-    name: str = "",
-    tags: list[str] | None = None,
-    with_experience: bool = True,
-) -> tuple[Scores, Run, Experiences]:
-    """A new run, played to its end. The store is opened first: nothing is played that could not be kept."""
-    from assay.chat.evaluator import ChatbotEvaluator
-    from assay.store.recording import command_line, trial_run
+def start_run(
+    experiment: Experiment, *, store: StoreChoice, name: str = "", tags: Sequence[str] = (), measure_experience: bool
+) -> ExperimentResult:
+    """Play a new run to its end, with progress on standard error."""
+    from assay.runs.experiments import start_run_async
 
-    with _opened(store) if stored else nullcontext() as kept:
-        measured = _experience(trial) if with_experience else {}
-        metrics = ChatbotEvaluator(domain=trial.suite.domain, language=trial.suite.language).metrics
-        run = trial_run(trial, metrics, measured, command=command_line(), name=name, tags=tags or [])
-        return _play(trial, run, measured, kept)
-
-
-def _resumed(reference: str, store: str | None) -> tuple[Scores, Run, Experiences]:
-    from assay.chat.experience import Experience
-    from assay.chat.running.experiment import Trial
-
-    with _opened(store) as kept:
-        entry = _unfinished(kept, reference)
-        run = entry.run
-        if entry.complete:
-            raise UsageError(f"run {run.id} is finished", hint=f"See it with: assay runs show {run.id}")
-        if "venue" not in run.settings:
-            raise UsageError(f"run {run.id} is no run of agents", hint="Only assay chat run makes one that can go on")
-        trial = Trial.from_settings(run.settings, run.seed)
-        measured = {agent: Experience.from_json(data) for agent, data in run.settings["experience"].items()}
-        return _play(trial, run, measured, kept)
+    with conversation_progress() as progress:
+        return _until_interrupted(
+            start_run_async(
+                experiment,
+                store=store,
+                name=name,
+                tags=tags,
+                measure_experience=measure_experience,
+                progress=progress,
+                notify=announce,
+            )
+        )
 
 
-def _unfinished(kept: Store, reference: str) -> StoredRun:
-    """The run to go on with: by id, by name, or the newest; a name means its newest run that is not finished."""
-    found = [entry for entry in kept.list(kind="chat") if not entry.complete]
-    if reference == "@unfinished":
-        if not found:
-            raise UsageError("there is no unfinished run of agents", hint="See what there is with: assay runs list")
-        return found[0]
-    named = [entry for entry in found if entry.run.name == reference]
-    return named[0] if named else kept.describe(reference)
+def resume_run(reference: str, store: str | None) -> ExperimentResult:
+    """Continue a stored run to its end, with progress on standard error."""
+    from assay.runs.experiments import resume_run_async
+
+    with conversation_progress() as progress:
+        return _until_interrupted(resume_run_async(reference, store=store or True, progress=progress))
 
 
-def _play(trial: Trial, run: Run, measured: Experiences, kept: Store | None) -> tuple[Scores, Run, Experiences]:
-    from assay.chat.running.runner import InMemory
-    from assay.chat.scoring.scores import rebuilt
-    from assay.store.conversations import Recorder
+def _until_interrupted(work: Any) -> ExperimentResult:
+    from assay.runs.experiments import until_interrupted
 
-    if kept is None:
-        memory = InMemory()
-        if not _played(trial, memory, set(), measured):
-            raise typer.Exit(_INTERRUPTED)
-        return rebuilt(run, memory.answers), run, measured
-    with kept.held(run.id):
-        recorder = Recorder(kept, run)
-        if not _played(trial, recorder, recorder.done(trial.turns), measured):
-            announce(f"Stopped. Go on with: assay chat run --resume {run.id}")
-            raise typer.Exit(_INTERRUPTED)
-        recorder.finish()
-    return rebuilt(run, kept.answers(run.id)), run, measured
-
-
-def _played(trial: Trial, sink: Sink, done: set[Key], measured: Experiences) -> bool:
-    """Play what is not done; whether it came to its end."""
-    with conversation_progress(trial.cells) as progress:
-        return _until_interrupted(trial.carry_out(sink, done=done, experience=measured, progress=progress))
-
-
-def _until_interrupted(work: Any) -> bool:
-    """Run a coroutine; whether it came to its end. Ctrl-C and a polite kill cancel it, and it closes its workers."""
-
-    async def main() -> bool:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel)
-        try:
-            await task
-        except asyncio.CancelledError:
-            return False
-        return True
-
-    return asyncio.run(main())
-
-
-def _experience(trial: Trial) -> Experiences:
-    from assay.chat.experience import measure
-    from assay.chat.world.embedded import World
-
-    found = {}
-    with World(seed=trial.seed) as world:
-        for spec in trial.agents:
-            announce(f"measuring developer experience: {spec.name} …")
-            found[spec.name] = measure(spec.kind(), name=spec.name, world=world)
-    return found
-
-
-def _opened(address: str | None) -> Store:
-    from assay.store import open_store
-
-    return open_store(address)
+    try:
+        return until_interrupted(work)
+    except RunInterruptedError as interrupted:
+        if interrupted.hint:
+            announce(f"Stopped. {interrupted.hint}")
+        raise typer.Exit(_INTERRUPTED) from None
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _specs(text: str | None) -> Any:
+def _agents(text: str | None) -> str:
     from assay.chat.agents import AGENTS
-    from assay.chat.agents.spec import parse_agents
 
-    return tuple(parse_agents(text or ",".join(AGENTS.names())))
+    return text or ",".join(AGENTS.names())
 
 
 # --- showing --------------------------------------------------------------------------------------------------------
 
 
-def show(
-    scores: Scores,
-    run: Run,
-    measured: Experiences,
-    *,
-    html_out: Path | None = None,
-    json_out: str | None = None,
-    stored: bool = True,
-) -> None:
-    """What came of it, on the terminal and in files."""
-    from assay.report.runs import against_the_first, around
+def show(result: ExperimentResult, *, html_out: Path | None = None, json_out: str | None = None) -> None:
+    """Show a result on the terminal and write it to files; exits 1 if no turn was scored."""
+    from assay import report
 
-    beside = around(run)
     if json_out is not None:
-        from assay.compare.overall import overall
-
-        experience = {agent: one.to_json() for agent, one in measured.items()}
-        told = {"run": run.id, "notes": run.settings["notes"], "suite": run.settings["suite"], "experience": experience}
-        write_json(scores.as_dict() | told | {"overall": overall(scores).to_json()}, json_out)
+        write_json(result.to_json(), json_out)
     if json_out != "-":
-        from rich.console import Console
-
-        from assay.report.terminal.agents import side_by_side
-
-        Console().print(side_by_side(scores, **beside))
-    _tell_unscored(scores)
+        result.print()
+    _report_unscored(result.scores)
     if html_out is not None:
-        from assay.report.html import agents as page
-
-        compared = against_the_first(run, scores)
-        write_file(html_out, lambda: page.write(scores, html_out, **beside, comparisons=compared))
-    if stored:
-        shown = run.name or run.id
-        announce_run(run.id, see_also=(f"assay compare {shown}", f"assay runs export {shown} OUT.html"))
-    if not any(answer.entries for answer in scores.answers):
+        write_file(html_out, lambda: report.write_page(result, html_out))
+    if result.run is not None:
+        shown = result.run.name or result.run.id
+        announce_run(result.run.id, see_also=(f"assay compare {shown}", f"assay runs export {shown} OUT.html"))
+    if not any(answer.entries for answer in result.answers):
         raise typer.Exit(1)
 
 
-def _tell_unscored(scores: Scores) -> None:
-    """Why turns failed or were skipped, on standard error: each reason once, with how often."""
+def _report_unscored(scores: Scores) -> None:
+    """Print why turns failed or were skipped, on standard error: each reason once, with its count."""
     from assay.report.html.chat import short
 
     reasons = Counter(

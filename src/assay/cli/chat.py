@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,6 @@ from assay.cli import agents
 from assay.cli._output import announce_run, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
-
-if TYPE_CHECKING:
-    from assay.chat.scoring.scores import Scores
-    from assay.types import Run
 
 app = typer.Typer(
     help="Score conversations: fifteen metrics, each explained by the words that moved it; and run agents.",
@@ -67,9 +63,9 @@ def score(
     if not scores.answers:
         raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
     # Before anything else is written: what was scored must not be lost to a wrong path.
-    run_id = None if no_store else keep(lambda: _run(scores, file, name, tag or []), store, answers=scores.answers)
+    run_id = None if no_store else keep(scores, store, transcripts=file, name=name, tags=tag or [])
     if json_out is not None:
-        write_json(scores.as_dict(), json_out)
+        write_json(scores.to_json(), json_out)
     if html_out is not None:
         from assay.report.html import chat as page
 
@@ -81,9 +77,3 @@ def score(
         from assay.report.terminal.chat import conversations
 
         Console().print(conversations(scores))
-
-
-def _run(scores: Scores, file: Path, name: str, tags: list[str]) -> Run:
-    from assay.store.recording import chat_run, command_line
-
-    return chat_run(scores, file, command=command_line(), name=name, tags=tags)

@@ -9,11 +9,10 @@ import typer
 
 from assay import __version__
 from assay.cli._output import announce, note, write_file, write_json, write_text
-from assay.errors import AssayError, UsageError
+from assay.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.compare import Margin, Side
-    from assay.types import Run
+    from assay.compare import Margin
 
 _GATE = "Gate"
 _OUTPUT = "Output"
@@ -59,12 +58,11 @@ def compare(
     Exits 0, 1 with a reason where a gate fails, 2 where the call is wrong.
     """
     from assay.compare import Gates, Requirement
-    from assay.compare import compare as run
+    from assay.runs import compare as compare_runs
 
     gates = Gates(_calls(fail_on), [Requirement.parse(text) for text in require or []])
     margins = _margins(margin)
-    pairs = _pairs(load_runs(references, store))
-    comparisons = [run(a, b, margin=margins, seed=seed, full=full) for a, b in pairs]
+    comparisons = compare_runs(*references, store=store, margin=margins, seed=seed, full=full)
     outcomes = gates.check(comparisons)
     failures = [outcome for outcome in outcomes if outcome.failure]
     for text in dict.fromkeys(text for comparison in comparisons for text in comparison.notes):
@@ -99,50 +97,6 @@ def compare(
         announce(f"assay: gate: {side}{failed.failure}")
     if failures:
         raise typer.Exit(1)
-
-
-def load_runs(references: list[str], store: str | None) -> list[tuple[Run, str | None]]:
-    """Each reference as a run of the store, with the agent that it names, if it names one."""
-    from assay.store import open_store
-
-    kept = open_store(store)
-    found: list[tuple[Run, str | None]] = []
-    for reference in references:
-        try:
-            found.append((kept.load(reference), None))
-        except AssayError:
-            # A name may hold a colon, so what stands after one is an agent only where the whole is no run.
-            head, mark, agent = reference.rpartition(":")
-            if not (head and mark and agent):
-                raise
-            found.append((kept.load(head), agent))
-    return found
-
-
-def _pairs(runs: list[tuple[Run, str | None]]) -> list[tuple[Side, Side]]:
-    """Who is compared with whom: the others with the first; the same agents of two runs; or the agents of one."""
-    from assay.compare import side_of
-
-    (first, agent), *others = runs
-    if not others:
-        if first.kind == "events" or len(first.tallies) < 2 or agent is not None:
-            raise UsageError("a comparison needs two runs", hint="Name a baseline and at least one candidate")
-        baseline, *candidates = (side_of(first, name) for name in first.tallies)
-        return [(baseline, candidate) for candidate in candidates]
-    pairs = []
-    for other, other_agent in others:
-        several = any(run.kind == "chat" and len(run.tallies) > 1 for run in (first, other))
-        if agent is None and other_agent is None and several and first.kind == other.kind:
-            shared = [name for name in first.tallies if name in other.tallies]
-            if not shared:
-                raise UsageError(
-                    "these runs have no agent in common",
-                    hint=f"Name them: {first.id}:{next(iter(first.tallies))} {other.id}:{next(iter(other.tallies))}",
-                )
-            pairs += [(side_of(first, name), side_of(other, name)) for name in shared]
-        else:
-            pairs.append((side_of(first, agent), side_of(other, other_agent)))
-    return pairs
 
 
 def _margins(given: list[str] | None) -> Margin:

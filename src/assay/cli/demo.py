@@ -81,13 +81,12 @@ def _events(out: Path, seed: int, console: Console) -> None:
 
 def _keep_events(path: Path, reports: Mapping[str, EventReport], files: Mapping[str, Path]) -> Path:
     """Each model's evaluation as a run of its own, named after it."""
-    from assay.store import open_store
-    from assay.store.recording import command_line, events_run
+    from assay.runs import record
+    from assay.runs.machine import command_line
 
-    with open_store(path) as store:
-        for name, report in reports.items():
-            run = events_run(report, files[name], files["truth"], command=command_line(), name=name, tags=["demo"])
-            store.save(run)
+    for name, report in reports.items():
+        source = {"predicted": files[name], "truth": files["truth"]}
+        record(report, **source, store=path, command=command_line(), name=name, tags=["demo"])
     return path
 
 
@@ -105,28 +104,18 @@ def _is_installed(agent: str) -> bool:
 def _agents(out: Path, console: Console) -> None:
     """Google ADK and Microsoft Agent Framework through a part of the weather suite."""
     from assay.chat.agents import AGENTS
-    from assay.chat.agents.spec import parse_agents
-    from assay.chat.running.environment import Venue
-    from assay.chat.running.experiment import Selection, Trial
-    from assay.cli.agents import begun, show
+    from assay.cli.agents import show, start_run
+    from assay.runs import plan_experiment
 
-    selection = Selection("weather", limit=_SCENARIOS)
-    trial = Trial(
-        selection.load(),
-        tuple(parse_agents(",".join(_AGENTS))),
-        Venue.chosen(seed=42, skill=_SKILL),
-        repeat=_REPETITIONS,
-        selection=selection,
-    )
+    experiment = plan_experiment("weather", _AGENTS, limit=_SCENARIOS, skill=_SKILL, repeat=_REPETITIONS)
     titles = " and ".join(f"[bold]{AGENTS.get(agent).title}[/bold]" for agent in _AGENTS)
     console.print(
         f"\n[bold]Agents.[/bold] The same weather assistant in {titles}, the real packages, led through "
-        f"{len(trial.suite.scenarios)} scenarios {_REPETITIONS} times, faults among them. Model and weather are "
+        f"{len(experiment.suite.scenarios)} scenarios {_REPETITIONS} times, faults among them. Model and weather are "
         "embedded; nothing leaves this machine.\n"
     )
     store, report = out / "assay.db", out / "agents.html"
-    finished = begun(trial, store=str(store), name="agents", tags=["demo"])
-    show(*finished, html_out=report)
+    show(start_run(experiment, store=store, name="agents", tags=["demo"], measure_experience=True), html_out=report)
     console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]agents[/bold] in {store}.")
     console.print("Look next at:")
     console.print(f"  {report}  for the two side by side, with every answer", highlight=False, soft_wrap=True)
@@ -160,12 +149,10 @@ def _conversations(out: Path, console: Console) -> None:
 
 
 def _keep_conversations(path: Path, scores: Scores, file: Path) -> Path:
-    from assay.store import open_store
-    from assay.store.recording import chat_run, command_line
+    from assay.runs import record
+    from assay.runs.machine import command_line
 
-    with open_store(path) as store:
-        run = chat_run(scores, file, command=command_line(), name="conversations", tags=["demo"])
-        store.save(run, answers=scores.answers)
+    record(scores, transcripts=file, store=path, command=command_line(), name="conversations", tags=["demo"])
     return path
 
 

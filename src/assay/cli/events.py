@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from assay.cli._output import announce_run, byte_progress, note, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
-
-if TYPE_CHECKING:
-    from assay.events.evaluation import EventReport
-    from assay.types import Run
 
 app = typer.Typer(help="Score and read streams of desktop events.", no_args_is_help=True)
 
@@ -138,7 +134,7 @@ def evaluate(
     for warning in report.warnings:
         note(warning)
     # Before anything else is written: what took hours to score must not be lost to a wrong path.
-    run_id = None if no_store else keep(lambda: _run(report, predicted, truth, name, tag or []), store)
+    run_id = None if no_store else keep(report, store, predicted=predicted, truth=truth, name=name, tags=tag or [])
     if html is not None:
         write_file(html, lambda: report.html(html))
     if json is not None:
@@ -150,12 +146,6 @@ def evaluate(
         from assay.report.terminal import events as terminal
 
         Console().print(terminal.events({"": report}, full=full))
-
-
-def _run(report: EventReport, predicted: str, truth: str, name: str, tags: list[str]) -> Run:
-    from assay.store.recording import command_line, events_run
-
-    return events_run(report, predicted, truth, command=command_line(), name=name, tags=tags)
 
 
 @app.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +12,9 @@ from assay.cli._output import announce, note, write_file, write_json, write_text
 from assay.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
+    from assay.chat.scoring.scores import Scores
+    from assay.events.evaluation import EventReport
     from assay.store.runs import Store
-    from assay.types import Run
 
 app = typer.Typer(help="List, show, export, delete and tag stored runs.", no_args_is_help=True)
 
@@ -43,7 +43,7 @@ Reference = Annotated[
 @app.command("list")
 def list_runs(
     store: StoreAddress = None,
-    kind: Annotated[str | None, typer.Option(help="events or chat.")] = None,
+    kind: Annotated[str | None, typer.Option(help="events, chat or experiment.")] = None,
     name: Annotated[str | None, typer.Option(help="Only runs of this name.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only runs with this tag.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most this many, the newest.")] = 50,
@@ -78,6 +78,7 @@ def show(
     from rich.console import Console
 
     from assay.report import runs as pages
+    from assay.runs import load
 
     with _opened(store) as opened:
         described = opened.describe(run)
@@ -85,7 +86,7 @@ def show(
         console.print(pages.details(described))
         if described.complete:
             console.print()
-            console.print(pages.numbers(opened.load(described.run.id), opened.answers(described.run.id), full=full))
+            load(described.run.id, store=opened).print(full=full)
 
 
 @app.command()
@@ -103,7 +104,9 @@ def export(
         raise UsageError(f"there is no format '{chosen}'", hint=f"Give --format with one of: {', '.join(_FORMATS)}")
     if out == "-" and chosen != "json":
         raise UsageError(f"{chosen} does not go to standard output", hint="Name a file")
+    from assay.report import page
     from assay.report import runs as pages
+    from assay.runs import rebuilt
 
     with _opened(store) as opened:
         entry = opened.describe(run)
@@ -111,7 +114,7 @@ def export(
     if chosen == "json":
         write_json(pages.to_json(entry, loaded, answers), out)
     elif chosen == "html":
-        write_text(pages.to_html(loaded, answers), out)
+        write_text(page(rebuilt(loaded, answers)), out)
     else:
         write_file(out, lambda: pages.to_parquet(loaded, answers, out))
 
@@ -149,19 +152,19 @@ def tag(
 # --- for the commands that make runs --------------------------------------------------------------------------------
 
 
-def keep(make: Callable[[], Run], store: str | None, *, answers: Any = ()) -> str | None:
-    """Store a run; gives its id, to be announced once everything else has gone well.
+def keep(result: EventReport | Scores, store: str | None, **origin: Any) -> str | None:
+    """Store a result as a run (`origin` is passed to `assay.runs.record`); gives its id, to be announced at the end.
 
-    A store that was asked for and fails is an error. The default one is a service to the user: that it fails is told,
-    and the evaluation goes on.
+    If a store that was asked for fails, that is an error; if the default store fails, a note says so.
     """
     import os
 
+    from assay.runs import record
+    from assay.runs.machine import command_line
     from assay.store import VARIABLE
 
     try:
-        with _opened(store) as opened:
-            return opened.save(make(), answers=answers)
+        return record(result, store=store, command=command_line(), **origin)
     except AssayError as error:
         if store or os.environ.get(VARIABLE):
             raise
@@ -177,5 +180,5 @@ def _opened(address: str | None) -> Store:
 
 def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("nobody is here to be asked", hint="Give --yes to delete without a question")
+        raise UsageError("cannot confirm: stdin is not a terminal", hint="Give --yes to delete without confirmation")
     return typer.confirm(question, err=True)

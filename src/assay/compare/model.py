@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from assay.errors import UsageError
+from assay.result import Result
 from assay.stats import Profile
 from assay.types import Case, Estimate, Floats, Run, Verdict
 
@@ -140,8 +141,10 @@ class PerCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Result):
     """A candidate against a baseline."""
+
+    subject: ClassVar[str] = "compare"
 
     baseline: Side
     candidate: Side
@@ -178,6 +181,24 @@ class Comparison:
 
             raise unknown_name("metric", metric, (line.measure.key for line in self.lines))
         return found[0]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each metric: both sides, the difference with its interval, and the verdict."""
+        return [
+            {
+                "protocol": line.measure.part,
+                "metric": line.measure.key,
+                "baseline": line.baseline.value,
+                "candidate": line.candidate.value,
+                "difference": line.verdict.difference,
+                "low": line.verdict.low,
+                "high": line.verdict.high,
+                "p_adjusted": line.verdict.p_adjusted,
+                "verdict": line.verdict.call,
+                "n_needed": line.verdict.n_needed,
+            }
+            for line in self.lines
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Everything, ready for JSON."""

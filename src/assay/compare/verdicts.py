@@ -39,9 +39,9 @@ def compare(
     figure of a protocol instead of those that matter first; the more metrics, the stronger the correction.
     """
     a, b = side_of(baseline), side_of(candidate)
-    if a.run.kind != b.run.kind:
+    if a.run.half != b.run.half:
         raise UsageError(
-            f"a run of {a.run.kind} and a run of {b.run.kind} cannot be compared", hint="Name two of one kind"
+            f"a run of {a.run.half} cannot be compared with a run of {b.run.half}", hint="Name two of the same kind"
         )
     margins = margin if isinstance(margin, Margin) else Margin(margin)
     sample = _measure(a, b, level, seed, reps, full)
@@ -49,7 +49,7 @@ def compare(
     return Comparison(
         a,
         b,
-        a.run.kind,
+        a.run.half,
         len(sample.cases),
         _count(a) - len(sample.cases),
         _count(b) - len(sample.cases),
@@ -80,7 +80,7 @@ def compare_all(
 
 
 def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -> Sample:
-    if a.run.kind == "events":
+    if a.run.half == "events":
         from assay.compare.events import measure
     else:
         from assay.compare.scores import measure

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from assay import __version__
 from assay.errors import SourceError, TruthError, UsageError
@@ -20,6 +20,7 @@ from assay.events.sources import AnySource, Reading, read
 from assay.events.stored import encoding_of, settings_of
 from assay.events.stream import Episode, EventStream
 from assay.events.tally import Tally
+from assay.result import Result
 from assay.stats import Resampling
 from assay.types import Estimate, Run
 
@@ -59,8 +60,10 @@ class ProtocolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class EventReport:
+class EventReport(Result):
     """Numbers about one prediction of one truth, with what a reader must know about them."""
+
+    subject: ClassVar[str] = "events"
 
     protocols: Mapping[str, ProtocolResult]
     """By name, in the order asked for."""
@@ -107,12 +110,16 @@ class EventReport:
             "warnings": list(self.warnings),
         }
 
-    def html(self, path: str | Path) -> Path:
-        """Write the report as one HTML file that opens offline."""
-        # A convenience for people at a prompt; the layers themselves point the other way.
-        from assay.report.html.events import write
-
-        return write({"": self}, path)
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each figure of each protocol, with its interval if it has one."""
+        found = []
+        for result in self.protocols.values():
+            for key, value in result.flat().items():
+                estimate = result.estimates.get(key)
+                row = {"protocol": result.label, "figure": key, "value": value}
+                row |= {"low": estimate.low, "high": estimate.high, "n": estimate.n} if estimate else {}
+                found.append(row)
+        return found
 
 
 @dataclass(frozen=True)
@@ -223,7 +230,7 @@ def evaluate(
     return scoring.report(tallies, *inputs)
 
 
-def rebuilt(run: Run) -> EventReport:
+def rebuilt_report(run: Run) -> EventReport:
     """The report of a stored run: its numbers recomputed from its tallies, under the settings it was scored with."""
     stated = settings_of(run)
     encoder = encoding_of(stated)

@@ -1,1 +1,52 @@
-"""What assay shows: charts as data, and pages that need nothing but a browser."""
+"""How results are shown: charts as data, tables for the terminal, pages that need nothing but a browser, exports.
+
+tables(result)             tables for the terminal, as something that `rich` prints
+page(result)               the report as one HTML page
+write_page(result, path)   the same, written to a file
+summary(result)            the main table as a piece of HTML, for notebooks
+
+A result names its subject ('events', 'chat', 'agents', 'compare'); `terminal/` and `html/` have a module for each.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from assay.result import Result
+
+__all__ = ["page", "summary", "tables", "write_page"]
+
+
+def tables(result: Result, *, full: bool = False) -> RenderableType:
+    """The tables of a result, for the terminal; `full` shows every figure."""
+    drawn = import_module(f"assay.report.terminal.{result.subject}").tables(result, full=full)
+    return cast("RenderableType", drawn)
+
+
+def page(result: Result) -> str:
+    """The report of a result as one HTML page that opens offline."""
+    return str(import_module(f"assay.report.html.{result.subject}").page(result))
+
+
+def write_page(result: Result, path: str | Path) -> Path:
+    """Write the report of a result as one HTML file. Gives its path."""
+    target = Path(path)
+    try:
+        target.write_bytes(page(result).encode("utf-8", "replace"))
+    except OSError as error:
+        raise UsageError(f"the report cannot be written: {error.strerror}", where=str(target)) from error
+    return target
+
+
+def summary(result: Result) -> str:
+    """The main table of a result as a piece of HTML."""
+    from assay.report.html.summary import summary as drawn
+
+    return str(drawn(result))

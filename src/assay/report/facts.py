@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from assay.chat.scoring.record import Record
-from assay.chat.scoring.scores import Answer, Scores
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.scores import Scores
 from assay.stats import bootstrap, percentile
 from assay.types import Estimate
 

@@ -6,7 +6,6 @@ Lays out what a run holds and what can be recomputed from it; scores nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
@@ -14,14 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from assay import __version__
-from assay.errors import UsageError, missing_extra
+from assay.errors import missing_extra
 from assay.report.numbers import spelled_out
+from assay.runs.results import rebuilt
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
-    from assay.chat.scoring.scores import Scores
-    from assay.compare import Comparison
-    from assay.store.runs import StoredAnswer, StoredRun
+    from assay.store.contents import AnswerRow
+    from assay.store.runs import StoredRun
 
 _DIGEST_SHOWN = 12
 # Too long for a line of a table; exports have them.
@@ -68,67 +67,6 @@ def details(entry: StoredRun) -> RenderableType:
     return table
 
 
-def numbers(run: Run, answers: Sequence[StoredAnswer], *, full: bool = False) -> RenderableType:
-    """The tables of a run's estimates."""
-    if run.kind == "events":
-        from assay.events.evaluation import rebuilt
-        from assay.report.terminal import events as terminal
-
-        return terminal.events({run.name: rebuilt(run)}, full=full)
-    scores = _scores(run, answers)
-    if is_trial(run):
-        from assay.report.terminal.agents import side_by_side
-
-        return side_by_side(scores, **around(run))
-    from assay.report.terminal.chat import conversations
-
-    return conversations(scores)
-
-
-def to_html(run: Run, answers: Sequence[StoredAnswer]) -> str:
-    """The report as one page."""
-    if run.kind == "events":
-        from assay.events.evaluation import rebuilt
-        from assay.report.html.events import render
-
-        return render({run.name: rebuilt(run)})
-    scores = _scores(run, answers)
-    if is_trial(run):
-        from assay.report.html import agents
-
-        return agents.render(scores, **around(run), comparisons=against_the_first(run, scores))
-    from assay.report.html import chat
-
-    return chat.render(scores)
-
-
-def is_trial(run: Run) -> bool:
-    """Whether agents were run, and not only scored."""
-    return "venue" in run.settings
-
-
-def around(run: Run) -> dict[str, Any]:
-    """What a report of agents shows besides their scores."""
-    from assay.chat.experience import Experience
-
-    suite = run.settings["suite"]
-    return {
-        "experience": {agent: Experience.from_json(data) for agent, data in run.settings["experience"].items()},
-        "notes": run.settings["notes"],
-        "suite": f"{suite['name']}@{suite['version']}",
-    }
-
-
-def against_the_first(run: Run, scores: Scores) -> list[Comparison]:
-    """Every agent of a run compared with the one that was named first."""
-    from assay.compare import compare, side_of
-    from assay.store.recording import tallies_of
-
-    whole = replace(run, tallies=tallies_of(scores.answers))
-    sides = [side_of(whole, agent) for agent in scores.agents if agent in whole.tallies]
-    return [compare(sides[0], side) for side in sides[1:]]
-
-
 def header(entry: StoredRun) -> dict[str, Any]:
     """Everything but tallies and answers, ready for JSON."""
     run = entry.run
@@ -149,17 +87,13 @@ def header(entry: StoredRun) -> dict[str, Any]:
     }
 
 
-def to_json(entry: StoredRun, run: Run, answers: Sequence[StoredAnswer]) -> dict[str, Any]:
+def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[str, Any]:
     """Everything: header, numbers, tallies, answers."""
     content: dict[str, Any] = {"assay": __version__, "run": header(entry)}
-    if run.kind == "events":
-        from assay.events.evaluation import rebuilt
-
-        report = rebuilt(run).to_json()
-        content |= {key: report[key] for key in ("protocols", "estimates", "warnings")}
-    elif run.kind == "chat":
-        scores = _scores(run, answers).as_dict()
-        content |= {key: scores[key] for key in ("protocol", "summary", "passes")}
+    result = rebuilt(run, answers).to_json()
+    # The header has what else a result says of its settings and inputs.
+    shown = ("protocols", "estimates", "warnings", "protocol", "summary", "passes", "answers")
+    content |= {key: result[key] for key in shown if key in result}
     content["tallies"] = {
         group: [
             {
@@ -171,10 +105,6 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[StoredAnswer]) -> dict
         ]
         for group, by_case in run.tallies.items()
     }
-    if answers:
-        from assay.chat.scoring.scores import answer_json
-
-        content["answers"] = [answer_json(answer) for answer in answers]
     return content
 
 
@@ -191,14 +121,14 @@ def _state_json(state: State) -> dict[str, Any]:
     return {"kind": "in_order", "values": state.values.tolist()}
 
 
-def to_parquet(run: Run, answers: Sequence[StoredAnswer], path: str) -> None:
+def to_parquet(run: Run, answers: Sequence[AnswerRow], path: str) -> None:
     """A row for each case and state; for conversations, a row for each answer and metric."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
         raise missing_extra("pyarrow", "events", "write Parquet") from error
-    rows = [_score_row(answer, metric) for answer in answers for metric in answer.entries]
+    rows = [_score_row(answer, metric) for answer in answers for metric in answer["metrics"]]
     if not rows:
         rows = [
             {"group": group, "case": case.name, "stratum": case.stratum, "state": name} | _state_row(state)
@@ -232,16 +162,16 @@ def _arrow_schema(pa: Any, conversations: bool) -> Any:
     return pa.schema(list(columns.items()))
 
 
-def _score_row(answer: StoredAnswer, metric: str) -> dict[str, Any]:
-    entry = answer.entries[metric]
+def _score_row(answer: AnswerRow, metric: str) -> dict[str, Any]:
+    entry = answer["metrics"][metric]
     return {
-        "agent": answer.agent,
-        "scenario": answer.scenario,
-        "repetition": answer.repetition,
-        "turn": answer.turn,
-        "query": answer.query,
-        "response": answer.response,
-        "passed": answer.passed,
+        "agent": answer["agent"],
+        "scenario": answer["scenario"],
+        "repetition": answer["repetition"],
+        "turn": answer["turn"],
+        "query": answer["query"],
+        "response": answer["response"],
+        "passed": answer["passed"],
         "metric": metric,
         "score": entry["score"],
         "measured": entry["measured"],
@@ -263,11 +193,3 @@ def _state_row(state: State) -> dict[str, Any]:
         return {"kind": "in_order", "values": [state.values.tolist()], "counts": []}
     kind, columns = ("joint", state.columns) if isinstance(state, Joint) else ("distribution", (state.values,))
     return {"kind": kind, "values": [column.tolist() for column in columns], "counts": state.counts.tolist()}
-
-
-def _scores(run: Run, answers: Sequence[StoredAnswer]) -> Scores:
-    if run.kind != "chat":
-        raise UsageError(f"runs of kind '{run.kind}' have no report here", hint="Export it as JSON or Parquet")
-    from assay.chat.scoring.scores import rebuilt
-
-    return rebuilt(run, answers)

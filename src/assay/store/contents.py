@@ -9,7 +9,7 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, func, select, update
 
@@ -20,11 +20,10 @@ from assay.store.references import AnyRow
 from assay.store.schema import json_text, kept_text, plain_text
 from assay.types import Case, State
 
-if TYPE_CHECKING:
-    from assay.chat.scoring.record import Record
-    from assay.chat.scoring.scores import AnyAnswer
-
 Tallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
+AnswerRow = Mapping[str, Any]
+"""One scored answer as plain data: agent, scenario, repetition, turn, query, response, passed, metrics and, if the turn
+was played, record. What metrics and record hold is their owner's business."""
 
 Thing = TypeVar("Thing")
 
@@ -32,14 +31,14 @@ LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, a
 _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 
 
-def add(connection: Connection, run: AnyRow, tallies: Tallies, answers: Iterable[AnyAnswer]) -> int:
-    """Whatever of these the run does not hold yet. Gives how many tallies were new."""
-    said = list(answers)
-    groups = _grown(run.group_names, [*tallies, *(answer.agent for answer in said)])
-    wanted = [case for by_case in tallies.values() for case in by_case] + [Case(answer.scenario) for answer in said]
+def add(connection: Connection, run: AnyRow, tallies: Tallies, answers: Iterable[AnswerRow]) -> int:
+    """Add whatever of these the run does not hold yet. Gives how many tallies were new."""
+    rows = list(answers)
+    groups = _grown(run.group_names, [*tallies, *(answer["agent"] for answer in rows)])
+    wanted = [case for by_case in tallies.values() for case in by_case] + [Case(answer["scenario"]) for answer in rows]
     numbers, new_cases = _numbered(connection, run, dict.fromkeys(wanted))
     new = _add_tallies(connection, run, tallies, groups, numbers)
-    _add_answers(connection, run, said, groups, numbers)
+    _add_answers(connection, run, rows, groups, numbers)
     connection.execute(
         update(schema.runs)
         .where(schema.runs.c.number == run.number)
@@ -102,7 +101,7 @@ def _add_tallies(
 def _add_answers(
     connection: Connection,
     run: AnyRow,
-    answers: Sequence[AnyAnswer],
+    answers: Sequence[AnswerRow],
     groups: Mapping[str, int],
     numbers: Mapping[Case, int],
 ) -> None:
@@ -111,7 +110,7 @@ def _add_answers(
     free = (connection.execute(select(func.max(turns.c.number)).where(of_run)).scalar() or 0) + 1
     held: set[tuple[int, int, int, int]] = set()
     if free > 1:
-        wanted = sorted({numbers[Case(answer.scenario)] for answer in answers})
+        wanted = sorted({numbers[Case(answer["scenario"])] for answer in answers})
         for some in batches(wanted, LOOKED_UP_AT_ONCE):
             columns = (turns.c.group_number, turns.c.case_number, turns.c.repetition, turns.c.turn)
             rows = connection.execute(select(*columns).where(of_run, turns.c.case_number.in_(some)))
@@ -121,31 +120,22 @@ def _add_answers(
         turn_rows: list[tuple[Any, ...]] = []
         score_rows: list[tuple[Any, ...]] = []
         for answer in batch:
-            key = (groups[answer.agent], numbers[Case(answer.scenario)], answer.repetition, answer.turn)
+            case = numbers[Case(answer["scenario"])]
+            key = (groups[answer["agent"]], case, answer["repetition"], answer["turn"])
             if key in held:
                 continue
             held.add(key)
             number = free + added
             added += 1
-            texts = (plain_text(answer.query), plain_text(answer.response))
-            record = None if answer.record is None else answer.record.model_dump(mode="json", exclude_defaults=True)
-            told = (bool(answer.passed), json_text(answer.entries), json_text(record))
-            turn_rows.append((run.number, number, *key, *texts, *told))
+            texts = (plain_text(answer["query"]), plain_text(answer["response"]))
+            outcome = (bool(answer["passed"]), json_text(answer["metrics"]), json_text(answer.get("record")))
+            turn_rows.append((run.number, number, *key, *texts, *outcome))
             score_rows += [
                 (run.number, number, plain_text(metric), float(entry["score"]), bool(entry["measured"]))
-                for metric, entry in answer.entries.items()
+                for metric, entry in answer["metrics"].items()
             ]
         insert_rows(connection, turns, turn_rows)
         insert_rows(connection, schema.scores, score_rows)
-
-
-def record_of(kept: Any) -> Record | None:
-    """What was measured while a turn was played, as it was kept."""
-    if kept is None:
-        return None
-    from assay.chat.scoring.record import Record
-
-    return Record.model_validate(kept)
 
 
 def cases(connection: Connection, number: int) -> dict[int, Case]:

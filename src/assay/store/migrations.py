@@ -90,7 +90,13 @@ _SECOND = (
 # What was measured of a turn while it was played: outcome, times, tool calls.
 _THIRD = ("ALTER TABLE turns ADD COLUMN record TEXT NOT NULL DEFAULT 'null'",)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD)
+# A run says its kind: runs of agents were told from scored transcripts by a key in their settings.
+_FOURTH = (
+    """UPDATE runs SET kind = 'experiment' WHERE kind = 'chat' AND settings LIKE '%"venue":%'""",
+    """UPDATE runs SET settings = replace(settings, '"venue":', '"environment":') WHERE kind = 'experiment'""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """Statements by version, the first one first."""
 VERSION = len(MIGRATIONS)
 """The schema that this assay reads and writes."""

@@ -10,35 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import schema
-from assay.store.contents import LOOKED_UP_AT_ONCE, Tallies, add, batches, cases, load_tallies, record_of
+from assay.store.contents import LOOKED_UP_AT_ONCE, AnswerRow, Tallies, add, batches, cases, load_tallies
 from assay.store.database import Database, file_size
 from assay.store.references import COMPLETE, OPEN, AnyRow, find, resolved
 from assay.types import Case, Run
-
-if TYPE_CHECKING:
-    from assay.chat.scoring.record import Record
-    from assay.chat.scoring.scores import AnyAnswer
-
-
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """One answer as it comes out of the store."""
-
-    agent: str
-    scenario: str
-    repetition: int
-    turn: int
-    query: str
-    response: str
-    entries: dict[str, dict[str, Any]]
-    passed: bool
-    record: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +35,7 @@ class StoredRun:
 
 
 Listing = list[StoredRun]
-Answers = list[StoredAnswer]
+Rows = list[dict[str, Any]]
 
 
 class Store:
@@ -79,7 +60,7 @@ class Store:
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
-    def save(self, run: Run, *, answers: Iterable[AnyAnswer] = ()) -> str:
+    def save(self, run: Run, *, answers: Iterable[AnswerRow] = ()) -> str:
         """Keep a whole run in one transaction: all of it or nothing. Gives its id."""
         with self._database.writing() as connection:
             if find(connection, run.id) is not None:
@@ -101,7 +82,7 @@ class Store:
                 raise StoreError(f"run {run.id} is finished", hint="Begin another one")
         return run.id
 
-    def add_cases(self, run_id: str, tallies: Tallies, *, answers: Iterable[AnyAnswer] = ()) -> int:
+    def add_cases(self, run_id: str, tallies: Tallies, *, answers: Iterable[AnswerRow] = ()) -> int:
         """Add cases to an open run in one transaction. What it holds already stays as it is. Gives how many were new.
 
         A case counts once for each group, which is a protocol or an agent.
@@ -218,24 +199,24 @@ class Store:
             )
             return {(row.group_names[group], known[case]) for group, case in pairs}
 
-    def answers(self, ref: str) -> Answers:
-        """The scored answers of a run's conversations, in the order they were added in."""
+    def answers(self, ref: str) -> Rows:
+        """The scored answers of a run, in the order in which they were added."""
         with self._database.reading() as connection:
             row = resolved(connection, ref)
             known = cases(connection, row.number)
             turns = schema.turns
             return [
-                StoredAnswer(
-                    row.group_names[turn.group_number],
-                    known[turn.case_number].name,
-                    turn.repetition,
-                    turn.turn,
-                    turn.query,
-                    turn.response,
-                    turn.entries,
-                    turn.passed,
-                    record_of(turn.record),
-                )
+                {
+                    "agent": row.group_names[turn.group_number],
+                    "scenario": known[turn.case_number].name,
+                    "repetition": turn.repetition,
+                    "turn": turn.turn,
+                    "query": turn.query,
+                    "response": turn.response,
+                    "passed": turn.passed,
+                    "metrics": turn.entries,
+                    "record": turn.record,
+                }
                 for turn in connection.execute(select(turns).where(turns.c.run == row.number).order_by(turns.c.number))
             ]
 

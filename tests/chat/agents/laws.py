@@ -103,10 +103,9 @@ async def talk(
     setup = Setup(
         model="scripted",
         model_url=model_url or world.model_url,
-        weather=weather,
-        preferences=Preferences(preferences),
+        weather_url=world.weather_url,
         limits=limits or Limits(),
-    )
+    ).with_clients(weather=weather, preferences=Preferences(preferences))
     try:
         async with AGENTS.get(name).open(setup) as agent:
             yield Talk(name, agent, setup, tracing)

@@ -15,14 +15,15 @@ from typing import Any
 
 import pytest
 
-from assay.chat.agents import AgentKind, Limits, Reply, Setup
+from assay.chat.agents import AgentKind, Reply, Setup
 from assay.chat.agents._shared.histories import SessionHistories
 from assay.chat.agents.function import FunctionAgent, function_agent_kind
 from assay.chat.transcript import ToolCall
-from assay.chat.world.preferences import Preferences
 from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
 from assay.errors import UsageError
+
+NOWHERE = Setup(model="scripted", model_url="http://127.0.0.1:1/v1", weather_url="http://127.0.0.1:1")
 
 
 async def turn(agent: Any, message: str = "Hello", *, session: str = "one", user: str = "ada") -> list[str | Reply]:
@@ -401,7 +402,7 @@ def test_missing_function_gets_a_clear_error(module: str, spec: str, words: str)
 def test_functions_agents_and_kinds_can_be_opened(module: str, attribute: str, text: str) -> None:
     async def play() -> None:
         weather = WeatherClient("http://127.0.0.1:1", "none")
-        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences(), Limits())
+        setup = NOWHERE.with_clients(weather=weather)
         kind = function_agent_kind(f"{module}:{attribute}", "mine")
         assert isinstance(kind, AgentKind)
         assert kind.name == "mine"

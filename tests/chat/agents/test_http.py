@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -16,10 +17,11 @@ from tests.chat.agents.http_server import Respond, Server, send, serving
 from assay.chat.agents import Agent, Limits, Reply, Setup
 from assay.chat.agents.http import Endpoint, http_agent_kind
 from assay.chat.transcript import ToolCall
-from assay.chat.world.preferences import Preferences
 from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
 from assay.errors import AssayError, SourceError, UsageError
+
+NOWHERE = Setup(model="scripted", model_url="http://127.0.0.1:1/v1", weather_url="http://127.0.0.1:1")
 
 
 def giving(data: object, **options: Any) -> Respond:
@@ -54,7 +56,7 @@ def talk(endpoint: Endpoint, *messages: str, session: str = "one") -> list[list[
 
     async def play() -> list[list[str | Reply]]:
         weather = WeatherClient("http://127.0.0.1:1", "none")
-        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences(), Limits(max_tokens=77))
+        setup = replace(NOWHERE, limits=Limits(max_tokens=77)).with_clients(weather=weather)
         try:
             async with http_agent_kind(endpoint, "theirs").open(setup) as agent:
                 return [await heard(agent, message, session) for message in messages]
@@ -325,7 +327,7 @@ def test_silent_server_times_out() -> None:
 def test_consumers_time_does_not_count() -> None:
     async def play(endpoint: Endpoint) -> list[str | Reply]:
         weather = WeatherClient("http://127.0.0.1:1", "none")
-        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
+        setup = NOWHERE.with_clients(weather=weather)
         async with http_agent_kind(endpoint, "theirs").open(setup) as agent:
             found: list[str | Reply] = []
             async for part in agent.answer(session="one", user="ada", message="Hello"):
@@ -386,7 +388,7 @@ def test_failed_turn_is_not_added_to_the_history() -> None:
 
     async def play(endpoint: Endpoint) -> None:
         weather = WeatherClient("http://127.0.0.1:1", "none")
-        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
+        setup = NOWHERE.with_clients(weather=weather)
         async with http_agent_kind(endpoint, "theirs").open(setup) as agent:
             with pytest.raises(AssayError):
                 await heard(agent, "Hello")
@@ -405,7 +407,7 @@ def test_sessions_are_separate_and_concurrent() -> None:
 
     async def play(endpoint: Endpoint) -> list[list[str | Reply]]:
         weather = WeatherClient("http://127.0.0.1:1", "none")
-        setup = Setup("scripted", "http://127.0.0.1:1/v1", weather, Preferences())
+        setup = NOWHERE.with_clients(weather=weather)
         async with http_agent_kind(endpoint, "theirs").open(setup) as agent:
             await asyncio.gather(*(heard(agent, "a", str(number)) for number in range(8)))
             found = await asyncio.gather(*(heard(agent, "b", str(number)) for number in range(8)))

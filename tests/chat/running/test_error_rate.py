@@ -13,7 +13,7 @@ KINDS = ("current", "forecast", "context", "units")
 def accurate(skill: str, *, repeat: int) -> Estimate:
     """The share of answers that agree with the truth in every respect, over turns that have one and no fault."""
     suite = chat.load_suite("weather").select(kinds=KINDS)
-    scores = chat.run_suite(suite, ["agent-framework"], repeat=repeat, skill=skill)
+    scores = chat.run(suite, ["agent-framework"], repeat=repeat, skill=skill)
     entries = [(answer.entries["accuracy"], answer.scenario) for answer in scores.answers]
     measured = [(float(entry.score == 1.0), scenario) for entry, scenario in entries if entry.measured]
     assert len(measured) >= 40 * repeat

@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
+from assay.chat.agents import Setup
 from assay.chat.agents.spec import AgentSpec
 from assay.chat.running import host as hosts_module
-from assay.chat.running.conversation import Job, Played
+from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.host import CrashedError, ProcessHost, RefusedError
-from assay.chat.running.runner import InMemory, Pace, Runner
-from assay.chat.running.worker import Surroundings
+from assay.chat.running.runner import MemorySink, Pace, Runner
 from assay.chat.suites import Suite
 from assay.chat.world.situation import Situation
 
 ROOT = Path(__file__).parents[3]
-NOWHERE = Surroundings(model="none", model_url="http://127.0.0.1:9/v1", weather_url="http://127.0.0.1:9")
+NOWHERE = Setup(model="none", model_url="http://127.0.0.1:9/v1", weather_url="http://127.0.0.1:9")
 
 
 @pytest.fixture(autouse=True)
@@ -44,12 +44,12 @@ def job(*messages: str, timeout: float = 5.0) -> Job:
     return Job("a", "one", "ada", messages, situations, timeout)
 
 
-def talk(function: str, *jobs: Job) -> list[list[Played] | str]:
+def talk(function: str, *jobs: Job) -> list[list[PlayedTurn] | str]:
     """What each job brought, one after the other, on one host: its turns, or the error."""
 
-    async def main() -> list[list[Played] | str]:
+    async def main() -> list[list[PlayedTurn] | str]:
         host = ProcessHost(spec(function), NOWHERE)
-        found: list[list[Played] | str] = []
+        found: list[list[PlayedTurn] | str] = []
         try:
             for one in jobs:
                 try:
@@ -67,7 +67,7 @@ def test_an_exit_is_told_with_its_code_and_last_words_and_the_next_conversation_
     first, second, third = talk("exits", job("hello"), job("hello", "now"), job("hello"))
     assert isinstance(first, list)
     assert "umbrella" in first[0].text
-    assert second == "its process ended with exit code 7; it said last: I am leaving"
+    assert second == "its process ended with exit code 7; its last line was: I am leaving"
     assert isinstance(third, list)
     assert "umbrella" in third[0].text
 
@@ -81,7 +81,7 @@ def test_a_crash_is_told_by_its_signal() -> None:
 def test_an_agent_that_holds_up_its_loop_is_stopped() -> None:
     started = time.monotonic()
     told, after = talk("blocks", job("now", timeout=0.5), job("hello"))
-    assert told == "it did not answer for 1 s and was stopped"
+    assert told == "did not answer for 1 s and was stopped"
     assert isinstance(after, list)
     assert time.monotonic() - started < 60
 
@@ -133,13 +133,13 @@ def test_a_worker_does_not_outlive_its_runner() -> None:
         os.kill(pid, 0)
 
 
-def run(functions: Mapping[str, str], messages: list[str], **pace: int) -> InMemory:
+def run(functions: Mapping[str, str], messages: list[str], **pace: int) -> MemorySink:
     async def truth(city: str, days: int, now: datetime | None) -> Any:
         return None
 
     scenarios = [{"id": f"s{at}", "kind": "any", "turns": [{"user": text}]} for at, text in enumerate(messages)]
     suite = Suite.model_validate({"name": "small", "version": 1, "scenarios": scenarios})
-    sink = InMemory()
+    sink = MemorySink()
 
     async def main() -> None:
         hosts = {name: ProcessHost(spec(function), NOWHERE) for name, function in functions.items()}
@@ -214,4 +214,4 @@ def test_an_agent_that_always_crashes_is_not_started_for_ever() -> None:
     reasons = [one.record.reason for one in answers if one.record]
     assert [one.record.status for one in answers if one.record] == ["failed"] * 6
     assert sum("its process ended with exit code 7" in reason for reason in reasons[:3]) == 3
-    assert all(reason.startswith("it ended 3 times in a row") for reason in reasons[3:])
+    assert all(reason.startswith("crashed 3 times in a row") for reason in reasons[3:])

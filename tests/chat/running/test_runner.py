@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
+from assay.chat.agents import Setup
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.running.host import LocalHost
-from assay.chat.running.runner import InMemory, Key, Pace, Progress, Runner, plan
-from assay.chat.running.worker import Surroundings
-from assay.chat.scoring.scores import Answer
+from assay.chat.running.runner import MemorySink, Pace, Progress, Runner, plan
+from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.suites import Suite
 
 TRUTH = {"current": {"city": "Oslo", "temperature": 5, "main_condition": "rain"}}
 RIGHT = "It is 5 °C and raining in Oslo, so I recommend an umbrella because it is wet."
-NOWHERE = Surroundings(model="none", model_url="http://127.0.0.1:9/v1", weather_url="http://127.0.0.1:9")
+NOWHERE = Setup(model="none", model_url="http://127.0.0.1:9/v1", weather_url="http://127.0.0.1:9")
 
 
 def suite(*turns: int) -> Suite:
@@ -48,12 +48,12 @@ def play(
     scenarios: Suite,
     agents: Mapping[str, Callable[..., Any]],
     *,
-    done: frozenset[Key] = frozenset(),
+    done: frozenset[AnswerKey] = frozenset(),
     progress: Callable[[Progress], None] = lambda progress: None,
     **settings: Any,
-) -> InMemory:
+) -> MemorySink:
     """A run of functions, without warming up: what they are asked is what the suite asks."""
-    sink = InMemory()
+    sink = MemorySink()
     pace = Pace(warm_up=False, **settings.pop("pace", {}))
 
     async def main() -> None:
@@ -88,7 +88,7 @@ def test_every_conversation_is_planned_once_and_agents_take_turns() -> None:
 
 
 def test_the_order_is_the_seeds() -> None:
-    def order(seed: int) -> list[Key]:
+    def order(seed: int) -> list[AnswerKey]:
         return [cell.key for cell in plan(["a", "b"], suite(1, 1, 1), repeat=4, seed=seed)]
 
     assert order(7) == order(7)
@@ -240,7 +240,7 @@ def test_an_agent_at_its_limit_holds_up_nobody_else() -> None:
 
 
 def test_what_cannot_be_scored_fails_with_the_reason_and_the_run_goes_on() -> None:
-    sink = InMemory()
+    sink = MemorySink()
 
     async def lost(city: str, days: int, now: datetime | None) -> Any:
         raise RuntimeError("no such weather")
@@ -251,7 +251,7 @@ def test_what_cannot_be_scored_fails_with_the_reason_and_the_run_goes_on() -> No
 
     asyncio.run(main())
     ended = sorted((one.scenario, one.turn, status(one), reason(one)) for one in sink.answers)
-    failed = "it could not be scored: RuntimeError: no such weather"
+    failed = "could not be scored: RuntimeError: no such weather"
     assert ended == [
         ("s0", 0, "failed", failed),
         ("s0", 1, "skipped", "turn 1 could not be scored"),
@@ -321,7 +321,7 @@ def test_no_more_conversations_at_a_time_than_allowed(jobs: int) -> None:
 
 
 def test_stopping_keeps_what_was_finished() -> None:
-    sink = InMemory()
+    sink = MemorySink()
 
     async def main() -> None:
         started = asyncio.Event()

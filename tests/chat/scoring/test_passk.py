@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.chat.scoring.record import Record, Status
-from assay.chat.scoring.scores import Answer, Scores
+from assay.chat.scoring.answers import Answer, Record, Status
+from assay.chat.scoring.scores import Scores
 from assay.errors import UsageError
 from assay.stats import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 
@@ -42,7 +42,18 @@ def test_means_skip_what_is_undefined_and_say_so() -> None:
 
 def turns(repetition: int, *ends: Status) -> list[Answer]:
     return [
-        Answer("x", "s", repetition, at, "", "", {}, end == "scored", Record(status=end)) for at, end in enumerate(ends)
+        Answer(
+            agent="x",
+            scenario="s",
+            repetition=repetition,
+            turn=at,
+            query="",
+            response="",
+            entries={},
+            passed=end == "scored",
+            record=Record(status=end),
+        )
+        for at, end in enumerate(ends)
     ]
 
 

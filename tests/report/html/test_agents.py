@@ -18,9 +18,9 @@ from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores, witho
 from tests.report.html.test_page import Reader
 
 from assay.chat.experience import Experience as Measured
+from assay.chat.scoring.answers import Answer, Record, Status
 from assay.chat.scoring.metric import Entry, Metric
-from assay.chat.scoring.record import Record, Status
-from assay.chat.scoring.scores import Answer, Scores
+from assay.chat.scoring.scores import Scores
 from assay.chat.transcript import ToolCall
 from assay.compare import compare
 from assay.compare.overall import Range, Standing, Weights
@@ -67,7 +67,17 @@ def answer(
     if status == "scored" and score is not None:
         entries["accuracy"] = Entry.make(METRIC, score, measured=True, details="", evidence=[])
     made = Record.model_validate({"status": status, "reason": reason, **record})
-    return Answer(agent, scenario, repetition, turn, "question", "answer", entries, passed, made)
+    return Answer(
+        agent=agent,
+        scenario=scenario,
+        repetition=repetition,
+        turn=turn,
+        query="question",
+        response="answer",
+        entries=entries,
+        passed=passed,
+        record=made,
+    )
 
 
 def scored(*answers: Answer) -> Scores:

@@ -5,11 +5,12 @@ The runner does everything else: sessions, clocks, faults, timing and retries.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.registry import Registry
 
@@ -58,20 +59,72 @@ class Limits:
     """Timeout of one model call, in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What an agent is built with; the same for every framework."""
+    """What an agent is built with, the same for every framework: its model, its weather service, and its limits.
+
+    It crosses the pipe to the agent's process as JSON. The clients behind `weather` and `preferences` are made when
+    they are first used, once for each setup.
+    """
 
     model: str
     """The name of the model."""
     model_url: str
     """Base URL of an OpenAI-compatible endpoint, including the version: `http://127.0.0.1:4000/v1`."""
-    weather: WeatherClient
-    preferences: Preferences
-    limits: Limits = field(default_factory=Limits)
+    weather_url: str
+    """Address of an OpenWeather-compatible endpoint."""
     model_key: str = field(default="none", repr=False)
-    embedded: bool = True
+    weather_key: str = field(default="none", repr=False)
+    embedded_model: bool = True
     """Whether the model is assay's scripted model; only then do requests carry the turn's trace context."""
+    embedded_weather: bool = True
+    weather_timeout: float = 5.0
+    weather_retries: int = 2
+    weather_backoff: float = 0.2
+    limits: Limits = field(default_factory=Limits)
+
+    @cached_property
+    def weather(self) -> WeatherClient:
+        """The client of the weather service."""
+        from assay.chat.world.weather import WeatherClient
+
+        return WeatherClient(
+            self.weather_url,
+            self.weather_key,
+            timeout=self.weather_timeout,
+            retries=self.weather_retries,
+            backoff=self.weather_backoff,
+            embedded=self.embedded_weather,
+        )
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """What is known of each user."""
+        from assay.chat.world.preferences import Preferences
+
+        return Preferences()
+
+    def with_clients(self, *, weather: WeatherClient, preferences: Preferences | None = None) -> Setup:
+        """The same setup with clients that were made elsewhere, such as one that records what it is asked."""
+        made = replace(self)
+        made.__dict__["weather"] = weather
+        if preferences is not None:
+            made.__dict__["preferences"] = preferences
+        return made
+
+    async def aclose(self) -> None:
+        """Close the connections that were opened."""
+        if "weather" in self.__dict__:
+            await self.weather.aclose()
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field, keys included: for the pipe between two processes, never for a file."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Setup:
+        """The setup that `to_json` wrote."""
+        return cls(**{**data, "limits": Limits(**data["limits"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from typing import Any
 import assay
 from assay.chat.agents import Reply, Setup
 from assay.chat.experience.source import TOOLS
-from assay.chat.world.preferences import Preferences
 from assay.chat.world.situation import Fault, Situation
 from assay.chat.world.weather import WeatherClient
 
@@ -75,7 +74,8 @@ async def _turn(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
     opener = _find(given["module"], given["name"])
     make, fault = (Watched, Fault("server_error")) if kind == "expected" else (Broken, None)
     weather = make(given["weather_url"], "none", timeout=2.0, retries=0, embedded=True)
-    setup = Setup(model="scripted", model_url=given["model_url"], weather=weather, preferences=Preferences())
+    endpoints = {"model_url": given["model_url"], "weather_url": given["weather_url"]}
+    setup = Setup(model="scripted", **endpoints).with_clients(weather=weather)
     reply: Reply | None = None
     died: Exception | None = None
     limit: asyncio.Timeout | None = None

@@ -58,9 +58,7 @@ def source(context: ScoringContext) -> str:
         return "As claimed for the framework, not measured." if claimed else ""
     if claimed is None:
         return "Measured."
-    names = [
-        name for name in claimed if name in context.characteristics and claimed[name] != context.characteristics[name]
-    ]
+    names = [name for name in claimed if name in measured and claimed[name] != measured[name]]
     differing = ", ".join(f"{name} {claimed[name]}" for name in names)
     return f"Measured; claimed were {differing}." if differing else "Measured, as claimed."
 

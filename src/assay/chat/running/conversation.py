@@ -1,7 +1,7 @@
-"""One conversation, played on one agent: each turn in its situation, inside a span, within its time.
+"""Plays one conversation on one agent: each turn in its situation, inside a span, within its timeout.
 
-Knows agents and spans; knows no suite, no scores and no store. It runs wherever the agent runs: in this process or in a
-worker of its own.
+Knows agents and spans; knows no suite, no scores and no store. It runs where the agent runs: in this process or in the
+agent's worker.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Agent, Reply
-from assay.chat.scoring.record import Record
+from assay.chat.scoring.answers import Record
 from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import flags
 from assay.chat.world.situation import Situation
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from assay.chat.world.preferences import Preferences
 
 _LONGEST_REASON = 2000
-# Errors of the way to the model or of the model's endpoint, by the names of their classes in httpx and openai: which of
-# the two a framework lets through is its own choice.
-_NOT_THE_AGENTS = frozenset(
+# Errors of the connection to the model or of its endpoint, by the names of their classes in httpx and openai:
+# frameworks differ in which of the two they let through.
+_INFRASTRUCTURE_ERRORS = frozenset(
     {
         "APIConnectionError",
         "APITimeoutError",
@@ -47,7 +47,7 @@ _NOT_THE_AGENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A conversation to be held."""
+    """A conversation to be played."""
 
     agent: str
     session: str
@@ -61,7 +61,7 @@ class Job:
     """What is known of the user before the conversation."""
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Every field, ready for JSON."""
         return {
             "agent": self.agent,
             "session": self.session,
@@ -74,71 +74,71 @@ class Job:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """The job that `to_json` gave."""
+        """The job that `to_json` wrote."""
         situations = tuple(Situation.from_text(parts) for parts in data["situations"])
         return cls(**{**data, "messages": tuple(data["messages"]), "situations": situations})
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
-    """What one turn brought."""
+class PlayedTurn:
+    """One turn after it was played, before it is scored."""
 
     turn: int
     text: str
     record: Record
     preferences: Mapping[str, Any]
     """What is known of the user after it."""
-    blameless: bool = False
-    """Whether it failed by something that was neither the agent's doing nor a fault of the scenario."""
+    infrastructure_failure: bool = False
+    """Whether the agent is not the cause of its failure, nor a fault of the scenario: then it may be retried."""
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Every field, ready for JSON."""
         return {
             "turn": self.turn,
             "text": self.text,
             "record": self.record.model_dump(mode="json", exclude_defaults=True),
             "preferences": dict(self.preferences),
-            "blameless": self.blameless,
+            "infrastructure_failure": self.infrastructure_failure,
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Played:
-        """The turn that `to_json` gave."""
+    def from_json(cls, data: Mapping[str, Any]) -> PlayedTurn:
+        """The turn that `to_json` wrote."""
         return cls(**{**data, "record": Record.model_validate(data["record"])})
 
 
-async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Preferences) -> AsyncIterator[Played]:
-    """Hold the conversation, turn by turn; it ends with the first turn that fails."""
+async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Preferences) -> AsyncIterator[PlayedTurn]:
+    """Play the conversation turn by turn; it ends with the first turn that fails."""
     if job.preferences is not None:
         preferences.write(job.user, dict(job.preferences))
     for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True)):
-        heard = _Heard()
+        received = _Reception()
         error: BaseException | None = None
         with situation.attached(), tracing.turn(job.agent, job.session) as watched:
             started = time.perf_counter()
             try:
                 async with asyncio.timeout(job.timeout):
-                    await heard.listen(agent.answer(session=job.session, user=job.user, message=message), started)
+                    await received.listen(agent.answer(session=job.session, user=job.user, message=message), started)
             except TimeoutError as failure:
                 error = failure if time.perf_counter() - started < job.timeout else _out_of_time(job.timeout)
-            except (Exception, SystemExit) as failure:  # an agent that asks to exit has failed, and no more than that
+            except (Exception, SystemExit) as failure:  # an agent that calls sys.exit has failed a turn, not the run
                 error = failure
             wall = time.perf_counter() - started
         try:
-            record = _record(watched.read(), heard, situation, wall, error)
-        except Exception as failure:  # an account of the turn that is none, such as a number of tokens that is a text
+            record = _record(watched.read(), received, situation, wall, error)
+        except Exception as failure:  # an account of the turn that is not usable, such as a text for a number of tokens
             error = error or failure
             record = Record(status="failed", reason=describe(error), fault=_text(situation.fault), wall=wall)
-        # Without the sentences it was learned from: "no longer hates the cold" tells its opposite to who reads words.
+        # Flags only: the sentence a flag was learned from ("no longer hates the cold") may contain the opposite words.
         known = json_safe(flags(preferences.read(job.user)))
-        blameless = error is not None and is_blameless(error, situation)
-        yield Played(at, redacted(whole_text(heard.text)), record, known, blameless)
+        infrastructure = error is not None and is_infrastructure_failure(error, situation)
+        yield PlayedTurn(at, redacted(whole_text(received.text)), record, known, infrastructure)
         if error is not None:
             return
 
 
-class _Heard:
-    """What came from the agent so far."""
+class _Reception:
+    """What the agent has sent so far."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -160,22 +160,24 @@ class _Heard:
                     self.first_text = time.perf_counter() - started
                 self.pieces.append(part)
             else:
-                raise TypeError(f"an agent gives texts and a Reply, not {type(part).__name__}")
+                raise TypeError(f"an agent yields str and Reply, not {type(part).__name__}")
         if self.reply is None:
-            raise TypeError("an agent ends with a Reply, and this one gave none")
+            raise TypeError("an agent must end with a Reply, and this one did not")
         if self.first_text is None and self.reply.text:
             self.first_text = time.perf_counter() - started
 
 
-def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, error: BaseException | None) -> Record:
-    reply = heard.reply
+def _record(
+    trace: TurnTrace, received: _Reception, situation: Situation, wall: float, error: BaseException | None
+) -> Record:
+    reply = received.reply
     own_tokens = None
     if reply is not None and reply.input_tokens is not None and reply.output_tokens is not None:
         own_tokens = reply.input_tokens + reply.output_tokens
     tool_calls = trace.tool_calls
     has_spans = bool(trace.model_calls or trace.tool_calls)
     if not has_spans and reply is not None and reply.tool_calls is not None:
-        tool_calls = list(reply.tool_calls)  # an agent without spans has only its own account
+        tool_calls = list(reply.tool_calls)  # without spans, the agent's own account is all there is
     return Record(
         status="scored" if error is None else "failed",
         reason="" if error is None else describe(error),
@@ -185,7 +187,7 @@ def _record(trace: TurnTrace, heard: _Heard, situation: Situation, wall: float, 
         input_tokens=trace.input_tokens,
         output_tokens=trace.output_tokens,
         wall=wall,
-        first_text=heard.first_text,
+        first_text=received.first_text,
         model=trace.model_seconds if has_spans else None,
         tools=trace.tool_seconds if has_spans else None,
         own_tool_calls=None if reply is None or reply.tool_calls is None else len(reply.tool_calls),
@@ -208,15 +210,15 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}"[:_LONGEST_REASON] if words else type(error).__name__
 
 
-def is_blameless(error: BaseException, situation: Situation) -> bool:
-    """Whether an error is of the way to the model, and the scenario did not ask for it."""
+def is_infrastructure_failure(error: BaseException, situation: Situation) -> bool:
+    """Whether an error comes from the connection to the model, and not from a fault of the scenario."""
     if situation.fault is not None and situation.fault.kind.startswith("model_"):
         return False
-    return any(type(link).__name__ in _NOT_THE_AGENTS for link in _chain(error))
+    return any(type(link).__name__ in _INFRASTRUCTURE_ERRORS for link in _chain(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what caused it, as far as it is known."""
+    """The error and its causes."""
     seen: set[int] = set()
     waiting: list[BaseException] = [error]
     while waiting:

@@ -1,7 +1,7 @@
-"""Where a run takes place: the embedded world on loopback, or a real model and a real weather service by address.
+"""Model and weather services used by a run: the embedded ones on loopback, or real ones by address.
 
-What is chosen here is part of a run's settings and can be repeated from them; keys are taken from the environment when
-the venue opens, and are neither kept nor shown.
+What is chosen here is part of a run's settings, from which the run can be repeated. Keys are read from environment
+variables when the environment opens; they are neither stored nor shown.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from assay.chat.agents import Limits
-from assay.chat.running.runner import Truth
-from assay.chat.running.worker import Surroundings
+from assay.chat.agents import Limits, Setup
+from assay.chat.running.runner import LookUpTruth
 from assay.chat.suites import Scenario
 from assay.chat.world.scripted import Skill
 from assay.errors import UsageError
@@ -28,14 +27,14 @@ OPENWEATHER_URL = "https://api.openweathermap.org"
 MODEL_KEY, MODEL_URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 WEATHER_KEY, WEATHER_URL = "OPENWEATHER_API_KEY", "OPENWEATHER_BASE_URL"
 
-# On loopback an answer takes a millisecond, but a busy machine must not make a timeout that nobody asked for: the same
-# seed has to give the same transcript. Injected timeouts are waited for more briefly by the client itself.
+# On loopback an answer takes a millisecond, but a busy machine must not cause a timeout of its own: the same seed has
+# to give the same transcript. The client itself waits less for injected timeouts.
 _EMBEDDED_TIMEOUT, _EMBEDDED_RETRIES, _EMBEDDED_BACKOFF = 20.0, 1, 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Venue:
-    """What the agents of a run are surrounded by."""
+class Environment:
+    """Model and weather services used by a run."""
 
     seed: int = 42
     skill: Skill = field(default_factory=Skill)
@@ -57,17 +56,17 @@ class Venue:
         model: str | None = None,
         model_url: str | None = None,
         weather: str = "embedded",
-    ) -> Venue:
-        """The venue that options and environment ask for."""
+    ) -> Environment:
+        """The environment that options and environment variables ask for."""
         if weather not in ("embedded", "openweather"):
-            raise UsageError(f"there is no weather service called '{weather}'", hint="Use embedded or openweather")
+            raise UsageError(f"unknown weather service '{weather}'", hint="Use embedded or openweather")
         if model is not None and skill != "1":
             raise UsageError(
-                "--skill is of the scripted model, and --model names another", hint="Leave one of them out"
+                "--skill applies to the scripted model, but --model names another one", hint="Leave one of them out"
             )
         if model is None and model_url is not None:
-            raise UsageError("the address of a model needs the model's name", hint="Give --model too")
-        venue = cls(
+            raise UsageError("--model-url needs the name of a model", hint="Give --model too")
+        chosen = cls(
             seed=seed,
             skill=Skill.parse(skill),
             model=model,
@@ -75,12 +74,12 @@ class Venue:
             weather=weather,
             weather_url=_address(os.environ.get(WEATHER_URL) or OPENWEATHER_URL),
         )
-        # Now, and not when everything else has been begun.
-        venue._keys()
-        return venue
+        # A missing key is reported now, not after everything else has started.
+        chosen._keys()
+        return chosen
 
     def _keys(self) -> tuple[str, str]:
-        """The keys of model and weather, from the environment; embedded ones need none."""
+        """The keys of model and weather service, from environment variables; embedded services need none."""
         return (
             "none" if self.model is None else _key(MODEL_KEY, self.model_url),
             "none" if self.is_made_up else _key(WEATHER_KEY, self.weather_url),
@@ -103,13 +102,13 @@ class Venue:
 
     @property
     def is_made_up(self) -> bool:
-        """Whether the weather is."""
+        """Whether the weather is made up: then its truth is known exactly."""
         return self.weather == "embedded"
 
     def unplayable(self, uses_setup: bool, scenario: Scenario) -> str | None:
-        """Why a scenario cannot be played here, on an agent with our model and tools or its own; None where it can."""
+        """Why an agent, with the setup's model and tools or with its own, cannot play a scenario; None if it can."""
         if scenario.preferences and not uses_setup:
-            return "what is known of the user cannot be given to an agent that has its own memory"
+            return "known preferences of the user cannot be given to an agent that has its own memory"
         faults = [fault for at in range(len(scenario.turns)) if (fault := scenario.fault_of(at)) is not None]
         for fault in faults:
             if not uses_setup:
@@ -122,17 +121,17 @@ class Venue:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Every field, ready for JSON."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Venue:
-        """The venue that `to_json` gave."""
+    def from_json(cls, data: Mapping[str, Any]) -> Environment:
+        """The environment that `to_json` wrote."""
         return cls(**{**data, "skill": Skill(**data["skill"]), "limits": Limits(**data["limits"])})
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[tuple[Surroundings, Truth]]:
-        """The addresses for the agents, and where the truth is looked up, while it is open."""
+    async def opened(self) -> AsyncIterator[tuple[Setup, LookUpTruth]]:
+        """The setup for agents and the function that looks up the truth, for as long as the services run."""
         from assay.chat.world.embedded import World
         from assay.chat.world.weather import WeatherClient
 
@@ -142,7 +141,7 @@ class Venue:
                 world = stack.enter_context(World(seed=self.seed, skill=self.skill))
             embedded_weather = world is not None and self.is_made_up
             model_key, weather_key = self._keys()
-            surroundings = Surroundings(
+            setup = Setup(
                 model=self.model or SCRIPTED,
                 model_url=self.model_url if self.model is not None or world is None else world.model_url,
                 model_key=model_key,
@@ -163,9 +162,9 @@ class Venue:
                 return found
 
             if not embedded_weather:
-                client = WeatherClient(self.weather_url, surroundings.weather_key)
+                client = WeatherClient(self.weather_url, setup.weather_key)
                 stack.push_async_callback(client.aclose)
-            yield surroundings, look_up
+            yield setup, look_up
 
 
 _PATIENCE: Mapping[bool, Mapping[str, Any]] = {
@@ -181,12 +180,14 @@ _PATIENCE: Mapping[bool, Mapping[str, Any]] = {
 def _address(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"'{url}' is no address of a service", hint="Give one that begins with http:// or https://")
+        raise UsageError(
+            f"'{url}' is not the address of a service", hint="Give one that begins with http:// or https://"
+        )
     return url.rstrip("/")
 
 
 def _key(variable: str, url: str) -> str:
-    """The key of a service; a service on this machine may need none."""
+    """The key of a service; a service on this machine may do without."""
     key = os.environ.get(variable, "")
     if not key and not _is_loopback(url):
         raise UsageError(f"{url} needs a key", hint=f"Set the environment variable {variable}")

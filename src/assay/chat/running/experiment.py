@@ -1,11 +1,10 @@
-"""A run of agents from its settings to its scored turns: everything that decides what happens, in one value.
+"""An experiment: suite, agents, environment and settings, before it is played. Everything that decides what happens.
 
-Two trials with equal settings give equal transcripts and scores. Knows no store; the command line puts one behind it.
+Two experiments with equal settings give equal transcripts and scores. Knows no store: `assay.runs` stores the turns.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
@@ -16,19 +15,22 @@ from assay.chat.agents import AGENTS
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.running.environment import Venue
+from assay.chat.running.environment import Environment
 from assay.chat.running.host import Host, LocalHost, ProcessHost
-from assay.chat.running.runner import InMemory, Key, Pace, Progress, Runner, Sink
+from assay.chat.running.runner import Pace, Progress, Runner, Sink
+from assay.chat.scoring.answers import Answer, AnswerKey, in_order
 from assay.chat.scoring.metric import Metric
-from assay.chat.scoring.scores import Answer, Scores
 from assay.chat.suites import Suite, load_suite
-from assay.chat.world.scripted import Skill
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.chat.experience import Experience
 
+MAX_SEED = 2**32 - 1
 Experiences = Mapping[str, "Experience"]
+"""Developer experience by agent."""
+AgentChoice = Iterable[str] | Mapping[str, "str | Callable[..., Any]"]
+"""Agents by name, as `--agents` takes them, or a dictionary of names to agents, which may be functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +48,29 @@ class Selection:
         return load_suite(self.suite).select(kinds=self.kinds, ids=self.scenarios, limit=self.limit)
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What is played, on whom, where."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """What is played, by which agents, and with which services."""
 
     suite: Suite
     agents: tuple[AgentSpec | FunctionAgent, ...]
-    """Each lives in a process of its own, but for functions of this process, which cannot be sent to another."""
-    venue: Venue = field(default_factory=Venue)
+    """Each lives in a process of its own, except functions of this process, which cannot be sent to another."""
+    environment: Environment = field(default_factory=Environment)
     repeat: int = 1
+    """How many trials each agent has at each scenario."""
     seed: int = 42
     selection: Selection = field(default_factory=Selection)
     pace: Pace = field(default_factory=Pace)
+    metrics: tuple[str | Metric, ...] | None = None
+    """Metrics to score with; None for all."""
 
     def __post_init__(self) -> None:
         if not self.agents:
-            raise UsageError("no agent is named", hint=f"Name some of: {', '.join(AGENTS.names())}")
+            raise UsageError("no agent was named", hint=f"Name some of: {', '.join(AGENTS.names())}")
         if self.repeat < 1:
-            raise UsageError(f"{self.repeat} repetitions are none", hint="Give 1 or more")
+            raise UsageError(f"repeat must be at least 1, got {self.repeat}")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise UsageError(f"seed must be between 0 and {MAX_SEED}, got {self.seed}")
 
     @property
     def turns(self) -> dict[str, int]:
@@ -71,24 +78,39 @@ class Trial:
         return {scenario.id: len(scenario.turns) for scenario in self.suite.scenarios}
 
     @property
-    def cells(self) -> int:
-        """How many conversations there are."""
+    def trials(self) -> int:
+        """How many conversations there are: agents × scenarios × repetitions."""
         return len(self.agents) * len(self.suite.scenarios) * self.repeat
+
+    @property
+    def agent_names(self) -> list[str]:
+        return [agent.name for agent in self.agents]
 
     @property
     def notes(self) -> list[str]:
         """What a reader has to know before the numbers."""
         if self.pace.jobs == 1:
-            return self.venue.notes
-        held = f"Up to {self.pace.jobs} conversations were held at a time: times are longer than they need be, for all."
-        return [*self.venue.notes, held]
+            return self.environment.notes
+        parallel = (
+            f"Up to {self.pace.jobs} conversations ran at a time, so every agent's times are longer than in a run with "
+            "one at a time."
+        )
+        return [*self.environment.notes, parallel]
 
-    def settings(self) -> dict[str, Any]:
-        """What a stored run keeps of it, ready for JSON."""
+    def evaluator(self) -> ChatbotEvaluator:
+        """What scores the turns."""
+        suite = self.suite
+        return ChatbotEvaluator(domain=suite.domain, language=suite.language, names=suite.names, metrics=self.metrics)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a stored run keeps, from which the experiment can be resumed."""
         chosen = self.selection
         specs = [agent for agent in self.agents if isinstance(agent, AgentSpec)]
         if len(specs) < len(self.agents):
-            raise UsageError("a function of this process cannot be kept", hint="Name it as module:function")
+            raise UsageError(
+                "a run with a function of this process cannot be stored and resumed",
+                hint="Name the function as module:function, or run without a store",
+            )
         return {
             "suite": {
                 "name": self.suite.name,
@@ -101,102 +123,88 @@ class Trial:
                 "scenarios": [scenario.id for scenario in self.suite.scenarios],
             },
             "agents": [spec.to_json() for spec in specs],
-            "venue": self.venue.to_json(),
+            "environment": self.environment.to_json(),
             "repeat": self.repeat,
             "pace": asdict(self.pace),
         }
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], seed: int) -> Trial:
-        """The trial of a stored run; refused where its suite has changed since."""
-        kept = settings["suite"]
-        selection = Selection(kept["source"], _tuple(kept["kinds"]), _tuple(kept["chosen"]), kept["limit"])
+    def from_json(cls, settings: Mapping[str, Any], *, seed: int, metrics: Sequence[str] | None = None) -> Experiment:
+        """The experiment of a stored run; raises UsageError if its suite has changed since then."""
+        stored = settings["suite"]
+        selection = Selection(stored["source"], _tuple(stored["kinds"]), _tuple(stored["chosen"]), stored["limit"])
         suite = selection.load()
-        if suite.digest != kept["digest"]:
+        if suite.digest != stored["digest"]:
             raise UsageError(
-                f"the suite '{kept['source']}' has changed since the run was begun",
-                hint="Bring back the suite as it was, or begin another run",
+                f"the suite '{stored['source']}' has changed since the run was started",
+                hint="Restore the suite as it was, or start another run",
             )
-        agents = tuple(AgentSpec.from_json(spec) for spec in settings["agents"])
-        venue, pace = Venue.from_json(settings["venue"]), Pace(**settings["pace"])
-        return cls(suite, agents, venue, settings["repeat"], seed, selection, pace)
+        return cls(
+            suite=suite,
+            agents=tuple(AgentSpec.from_json(spec) for spec in settings["agents"]),
+            environment=Environment.from_json(settings["environment"]),
+            repeat=settings["repeat"],
+            seed=seed,
+            selection=selection,
+            pace=Pace(**settings["pace"]),
+            metrics=None if metrics is None else tuple(metrics),
+        )
 
-    async def carry_out(
+    async def play(
         self,
         sink: Sink,
         *,
-        done: Container[Key] = (),
+        done: Container[AnswerKey] = (),
         experience: Experiences | None = None,
-        metrics: Sequence[str | Metric] | None = None,
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> Progress:
-        """Play whatever is not `done`; finished turns go to `sink`."""
+        """Play every conversation that is not `done`; each finished turn goes to `sink` at once."""
         async with AsyncExitStack() as stack:
-            surroundings, truth = await stack.enter_async_context(self.venue.opened())
+            setup, look_up_truth = await stack.enter_async_context(self.environment.opened())
             hosts: dict[str, Host] = {}
             for agent in self.agents:
                 if isinstance(agent, FunctionAgent):
-                    hosts[agent.name] = LocalHost(agent.kind(), surroundings)
+                    hosts[agent.name] = LocalHost(agent.kind(), setup)
                 else:
-                    hosts[agent.name] = ProcessHost(agent, surroundings)
+                    hosts[agent.name] = ProcessHost(agent, setup)
                 stack.push_async_callback(hosts[agent.name].close)
             runner = Runner(
                 self.suite,
                 hosts,
-                truth,
+                look_up_truth,
+                evaluator=self.evaluator(),
                 seed=self.seed,
                 repeat=self.repeat,
                 pace=self.pace,
                 characteristics={agent: one.characteristics for agent, one in (experience or {}).items()},
-                skip=self.venue.unplayable,
-                is_made_up=self.venue.is_made_up,
-                metrics=metrics,
+                skip=self.environment.unplayable,
+                is_made_up=self.environment.is_made_up,
             )
             return await runner.run(sink, done=done, progress=progress)
 
     def in_order(self, answers: Iterable[Answer]) -> list[Answer]:
-        """Turns as the suite and the agents were named, whatever order they were played in."""
-        scenarios = {scenario.id: at for at, scenario in enumerate(self.suite.scenarios)}
-        agents = {agent.name: at for at, agent in enumerate(self.agents)}
-        return sorted(answers, key=lambda one: (scenarios[one.scenario], one.repetition, agents[one.agent], one.turn))
+        """Answers in the order of the suite and of the agents, whatever order they were played in."""
+        scenarios = [scenario.id for scenario in self.suite.scenarios]
+        return in_order(answers, scenarios=scenarios, agents=self.agent_names)
 
 
-AnyAgent = str | Callable[..., Any]
-"""An agent by its name, as `--agents` takes it, or a function of one's own."""
-
-
-def run_suite(
-    suite: str | Path | Suite = "weather",
-    agents: Iterable[str] | Mapping[str, AnyAgent] = ("google-adk", "agent-framework"),
-    *,
-    repeat: int = 1,
-    seed: int = 42,
-    skill: str = "1",
-    pace: Pace | None = None,
-    progress: Callable[[Progress], None] = lambda progress: None,
-) -> Scores:
-    """Play a suite on agents and score every turn, in the embedded world, without a store.
-
-    `agents` are names, or a dictionary of names to agents, in which an agent may also be a function, that answers in
-    this process: `run_suite("weather", {"mine": my_function, "adk": "google-adk"})`. Inside a running event loop use
-    `Trial.carry_out`.
-    """
-    loaded = suite if isinstance(suite, Suite) else load_suite(suite)
-    venue = Venue(seed=seed, skill=Skill.parse(skill))
-    trial = Trial(loaded, _named(agents), venue, repeat, seed, pace=pace or Pace())
-    sink = InMemory()
-    asyncio.run(trial.carry_out(sink, progress=progress))
-    metrics = ChatbotEvaluator(domain=loaded.domain, language=loaded.language).metrics
-    return Scores(tuple(trial.in_order(sink.answers)), metrics, seed)
-
-
-def _named(agents: Iterable[str] | Mapping[str, AnyAgent]) -> tuple[AgentSpec | FunctionAgent, ...]:
+def agents_of(agents: AgentChoice) -> tuple[AgentSpec | FunctionAgent, ...]:
+    """Agents from names, or from a dictionary of names to agents."""
+    if isinstance(agents, str):
+        return tuple(parse_agents(agents))
     if not isinstance(agents, Mapping):
         return tuple(parse_agents(",".join(agents)))
     return tuple(
         AgentSpec(name=name, agent=agent) if isinstance(agent, str) else FunctionAgent(name, agent)
         for name, agent in agents.items()
     )
+
+
+def suite_of(suite: str | Path | Suite) -> tuple[Suite, Selection]:
+    """A suite by name, path or as it is, with where it came from."""
+    if isinstance(suite, Suite):
+        return suite, Selection(suite.name)
+    return load_suite(suite), Selection(str(suite))
 
 
 def _tuple(value: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -1,7 +1,7 @@
-"""Where an agent lives while it is run: a worker process of its own, or, for a function that is at hand, this process.
+"""Hosts: an agent runs in a worker process of its own, or, if it is a function of this process, in this one.
 
-A host plays conversations. What goes wrong with the host itself is one of two errors: the agent cannot be built, or its
-process ended. Neither touches any other agent.
+A host plays conversations. Two things can go wrong with the host itself: the agent cannot be built, or its process
+crashes. Neither affects any other agent.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from assay.chat.agents import AgentKind
-from assay.chat.running.conversation import Job, Played, describe, play
-from assay.chat.running.worker import OpenAgent, Surroundings
+from assay.chat.agents import AgentKind, Setup
+from assay.chat.running.conversation import Job, PlayedTurn, describe, play
+from assay.chat.running.worker import OpenAgent
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import redacted
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 # Importing a framework on a busy machine takes seconds, not a minute.
 _SECONDS_TO_OPEN = 120.0
-# What a worker has beyond a turn's own time to say that the time is up, before it is taken for stuck.
+# Time that a worker has beyond a turn's timeout to report it, before the worker is considered stuck.
 _GRACE = 5.0
 _SECONDS_TO_CLOSE = 5.0
-_KEPT_LINES = 20
+_LAST_LINES = 20
 _LONGEST_LINE = 20_000
 _LONGEST_SHOWN = 500
 _LINE_LIMIT = 64 * 2**20
@@ -40,44 +40,44 @@ class RefusedError(AssayError):
     def __init__(self, what: str, *, missing: bool = False) -> None:
         super().__init__(what)
         self.missing = missing
-        """Whether something it needs is not installed."""
+        """Whether a package it needs is not installed."""
 
 
 class CrashedError(AssayError):
-    """A worker that ended while it had something to do."""
+    """A worker process that ended while a conversation was under way."""
 
     def __init__(self, what: str, *, worker: int = 0, shared: bool = False) -> None:
         super().__init__(what)
         self.worker = worker
-        """Which of the agent's processes it was, counted from 1."""
+        """Which of the agent's processes crashed, counted from 1."""
         self.shared = shared
-        """Whether it was holding other conversations too, any of which may have ended it."""
+        """Whether it had other conversations under way, any of which may have caused the crash."""
 
 
 class Host(Protocol):
-    """Where an agent lives."""
+    """Runs one agent and plays conversations with it."""
 
     @property
     def uses_setup(self) -> bool:
-        """Whether its model and tools are those it was given; known once it is open."""
+        """Whether its model and tools are those of the setup; known once it is open."""
         ...
 
     async def open(self) -> None:
-        """Build the agent, if that is still to be done; raises RefusedError."""
+        """Build the agent if it is not built yet; raises RefusedError."""
 
-    def play(self, job: Job) -> AsyncGenerator[Played]:
-        """Hold a conversation; raises RefusedError or CrashedError."""
+    def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
+        """Play a conversation; raises RefusedError or CrashedError."""
         ...
 
     async def close(self) -> None: ...
 
 
 class LocalHost:
-    """An agent in this process: for functions that cannot be sent elsewhere. One that blocks holds up all others."""
+    """An agent in this process, for functions that cannot be sent to another. One that blocks delays all others."""
 
-    def __init__(self, kind: AgentKind, surroundings: Surroundings) -> None:
+    def __init__(self, kind: AgentKind, setup: Setup) -> None:
         self._kind = kind
-        self._surroundings = surroundings
+        self._setup = setup
         self._opened: OpenAgent | None = None
         self._lock = asyncio.Lock()
 
@@ -89,14 +89,14 @@ class LocalHost:
         async with self._lock:
             if self._opened is None:
                 try:
-                    self._opened = await OpenAgent(self._kind, self._surroundings).__aenter__()
+                    self._opened = await OpenAgent(self._kind, self._setup).__aenter__()
                 except Exception as error:
                     raise RefusedError(
                         redacted(str(error)) if isinstance(error, AssayError) else describe(error),
                         missing=isinstance(error, MissingExtraError),
                     ) from error
 
-    async def play(self, job: Job) -> AsyncGenerator[Played]:
+    async def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
         await self.open()
         assert self._opened is not None
         opened = self._opened
@@ -113,11 +113,11 @@ class LocalHost:
 
 
 class ProcessHost:
-    """An agent in a worker process. One that crashed is started again for the next conversation."""
+    """An agent in a worker process, which is started again for the next conversation if it crashed."""
 
-    def __init__(self, spec: AgentSpec, surroundings: Surroundings) -> None:
+    def __init__(self, spec: AgentSpec, setup: Setup) -> None:
         self._spec = spec
-        self._surroundings = surroundings
+        self._setup = setup
         self._worker: _Worker | None = None
         self._started = 0
         self._lock = asyncio.Lock()
@@ -126,7 +126,7 @@ class ProcessHost:
     async def open(self) -> None:
         await self._running()
 
-    async def play(self, job: Job) -> AsyncGenerator[Played]:
+    async def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
         worker = await self._running()
         async for played in worker.play(job):
             yield played
@@ -143,7 +143,7 @@ class ProcessHost:
                 self._worker = None
             if self._worker is None:
                 self._started += 1
-                self._worker = await _Worker.started(self._spec, self._surroundings, self._started)
+                self._worker = await _Worker.started(self._spec, self._setup, self._started)
                 self.uses_setup = self._worker.uses_setup
             return self._worker
 
@@ -155,20 +155,20 @@ class _Worker:
         self.uses_setup = True
         self._process = process
         self._number = number
-        self._said: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._stderr: deque[str] = deque(maxlen=_LAST_LINES)
         self._jobs: dict[int, asyncio.Queue[dict[str, Any]]] = {}
         self._next = 0
         self._opening: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._overhear())]
+        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._drain_stderr())]
         self._stopped = ""
-        """Why it was killed, where it was."""
+        """Why it was killed; empty if it was not."""
         self._ended: dict[str, Any] | None = None
-        """What everyone who waits is told, once it has ended."""
-        self._together: frozenset[int] = frozenset()
+        """The message for every waiting conversation, once the process has ended."""
+        self._under_way: frozenset[int] = frozenset()
         """The conversations that were under way when it ended."""
 
     @classmethod
-    async def started(cls, spec: AgentSpec, surroundings: Surroundings, number: int) -> _Worker:
+    async def started(cls, spec: AgentSpec, setup: Setup, number: int) -> _Worker:
         # A session of its own: Ctrl-C at the terminal is for the runner, which then closes its workers. And -P keeps
         # the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
         process = await asyncio.create_subprocess_exec(
@@ -183,12 +183,12 @@ class _Worker:
             start_new_session=True,
         )
         worker = cls(process, number)
-        await worker._send({"agent": spec.to_json(), "surroundings": surroundings.to_json()})
+        await worker._send({"agent": spec.to_json(), "setup": setup.to_json()})
         try:
             answer = await asyncio.wait_for(worker._opening.get(), _SECONDS_TO_OPEN)
         except TimeoutError:
             await worker.close()
-            raise RefusedError(f"it was not ready after {_SECONDS_TO_OPEN:g} s") from None
+            raise RefusedError(f"was not ready after {_SECONDS_TO_OPEN:g} s") from None
         if "ready" not in answer:
             await worker.close()
             raise RefusedError(answer.get("refused") or answer["ended"], missing=bool(answer.get("missing")))
@@ -199,7 +199,7 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.returncode is None and not self._stopped and self._ended is None
 
-    async def play(self, job: Job) -> AsyncGenerator[Played]:
+    async def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
         number, self._next = self._next, self._next + 1
         answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._jobs[number] = answers
@@ -211,10 +211,10 @@ class _Worker:
                 try:
                     message = await asyncio.wait_for(answers.get(), job.timeout + _GRACE)
                 except TimeoutError:
-                    self._kill(f"it did not answer for {job.timeout + _GRACE:g} s and was stopped")
+                    self._kill(f"did not answer for {job.timeout + _GRACE:g} s and was stopped")
                     raise self._crash(self._stopped) from None
                 if "played" in message:
-                    yield Played.from_json(message["played"])
+                    yield PlayedTurn.from_json(message["played"])
                 elif "done" in message:
                     return
                 elif "broke" in message:
@@ -230,18 +230,18 @@ class _Worker:
         try:
             await asyncio.wait_for(self._process.wait(), _SECONDS_TO_CLOSE)
         except TimeoutError:
-            self._kill("it did not close")
+            self._kill("did not close")
             await self._process.wait()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _crash(self, reason: str) -> CrashedError:
-        return CrashedError(reason, worker=self._number, shared=len(self._together) > 1)
+        return CrashedError(reason, worker=self._number, shared=len(self._under_way) > 1)
 
     def _kill(self, reason: str) -> None:
         self._stopped = reason
-        self._together = frozenset(self._jobs)
+        self._under_way = frozenset(self._jobs)
         if self._process.returncode is None:
             self._process.kill()
 
@@ -251,10 +251,10 @@ class _Worker:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             await self._process.stdin.drain()
         except (BrokenPipeError, ConnectionResetError):
-            pass  # it has ended; whoever waits for an answer hears so from `_listen`
+            pass  # the process has ended; `_listen` reports that to whoever waits
 
     async def _listen(self) -> None:
-        """Hand each line to whom it concerns; when there are no more, tell everyone that it ended."""
+        """Pass each line to its conversation; at the end of the output, tell all of them that the process ended."""
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             message = json.loads(line)
@@ -262,16 +262,16 @@ class _Worker:
             if waiting is not None:
                 waiting.put_nowait(message)
         code = await self._process.wait()
-        self._together = frozenset(self._jobs)
+        self._under_way = frozenset(self._jobs)
         self._ended = {"ended": self._stopped or self._how_it_ended(code)}
         for queue in (self._opening, *self._jobs.values()):
             queue.put_nowait(self._ended)
 
-    async def _overhear(self) -> None:
-        """Keep the last lines of what it prints: they tell why it ended."""
+    async def _drain_stderr(self) -> None:
+        """Keep the last lines of standard error: they say why the process ended."""
         assert self._process.stderr is not None
         while line := await self._process.stderr.readline():
-            self._said.append(line.decode("utf-8", "replace").rstrip()[:_LONGEST_LINE])
+            self._stderr.append(line.decode("utf-8", "replace").rstrip()[:_LONGEST_LINE])
 
     def _how_it_ended(self, code: int) -> str:
         how = f"with exit code {code}"
@@ -279,6 +279,6 @@ class _Worker:
             names = {number.value: number.name for number in signal.Signals}
             how = f"by {names.get(-code, f'signal {-code}')}"
         # All lines together: a key may be broken over several.
-        said = redacted("\n".join(self._said)).splitlines()
-        last = next((line for line in reversed(said) if line.strip()), "")
-        return f"its process ended {how}" + (f"; it said last: {last[:_LONGEST_SHOWN]}" if last else "")
+        lines = redacted("\n".join(self._stderr)).splitlines()
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        return f"its process ended {how}" + (f"; its last line was: {last[:_LONGEST_SHOWN]}" if last else "")

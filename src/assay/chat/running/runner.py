@@ -1,7 +1,7 @@
-"""Agents × scenarios × repetitions: every agent is led through the same conversations, and each turn is scored.
+"""Agents × scenarios × repetitions: every agent plays the same conversations, and each turn is scored.
 
-Conversations come in randomised blocks: the order of scenarios is drawn by seed, and within each the order of agents,
-so that whatever drifts while a run goes on (a warm cache, a busy machine) falls on all agents alike. Each cell ends
+Conversations come in randomised blocks: the order of scenarios is drawn by seed, and so is the order of agents within
+each, so that whatever drifts during a run (a warm cache, a busy machine) affects all agents alike. Each turn ends
 scored, skipped with a reason, or failed with its error. Knows no store: finished turns go to a `Sink` at once.
 """
 
@@ -16,26 +16,23 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.running.conversation import Job, Played, describe
+from assay.chat.running.conversation import Job, PlayedTurn, describe
 from assay.chat.running.host import CrashedError, Host, RefusedError
-from assay.chat.scoring.metric import Metric
-from assay.chat.scoring.record import Record
-from assay.chat.scoring.scores import Answer, answer_of
+from assay.chat.scoring.answers import Answer, AnswerKey, Record
+from assay.chat.scoring.scores import answer_of
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
 from assay.chat.transcript import Transcript, Turn
 from assay.chat.world.situation import Situation, chance
 from assay.errors import AssayError
 from assay.redaction import redacted
 
-Truth = Callable[[str, int, datetime | None], Awaitable[Any]]
-"""The true weather of a city, now and for some days, at a time (None for this moment)."""
-Key = tuple[str, str, int]
-"""Which conversation: agent, scenario, repetition."""
+LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
+"""Gives the true weather of a city, now and for some days, at a time (None for the present)."""
 
-# Played before anything counts: connections are made, caches filled, modules imported that a framework imports late.
+# Played before anything is measured: it opens connections, fills caches, and imports what a framework imports late.
 _WARM_UP = ("Hello!", "What's the weather in Paris?")
-# An agent that ends its process this often in a row is not started again.
-_MOST_CRASHES = 3
+# An agent whose process ends this many times in a row is not started again.
+_MAX_CRASHES = 3
 
 
 class Sink(Protocol):
@@ -45,11 +42,11 @@ class Sink(Protocol):
         """Keep a turn; it must not be lost after this."""
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
-        """Forget the turns of a conversation that is begun again."""
+        """Delete the turns of a conversation that is started again."""
 
 
-class InMemory:
-    """A sink for those who have no store."""
+class MemorySink:
+    """Keeps finished turns in memory, for runs without a store."""
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
@@ -58,61 +55,61 @@ class InMemory:
         self.answers.append(answer)
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
-        dropped = (agent, scenario, repetition)
-        self.answers = [one for one in self.answers if (one.agent, one.scenario, one.repetition) != dropped]
+        self.answers = [answer for answer in self.answers if answer.key != (agent, scenario, repetition)]
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a run goes and how patient it is. Nothing here changes what is asked."""
+    """Concurrency, timeouts and retries of a run. Nothing here changes what is asked."""
 
     jobs: int = 1
-    """Conversations at a time in all. More than one disturbs the times of all, and all alike."""
+    """Conversations at a time in all. More than one makes every agent's times longer."""
     concurrency: int = 1
     """Conversations at a time for each agent."""
     turn_timeout: float = 60.0
+    """Seconds that a turn may take."""
     retries: int = 2
-    """How often a conversation is begun again after something that is not the agent's fault."""
+    """How often a conversation is started again after an infrastructure failure."""
     warm_up: bool = True
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is, in conversations."""
+    """How far a run has come, in conversations."""
 
     total: int
     done: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    """Turns by how they ended."""
+    """Turns by status: scored, skipped, failed."""
     starting: str = ""
-    """The agent that is being started, before anything is played."""
+    """The agent that is being started, before the first conversation."""
     agent: str = ""
     scenario: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One conversation of a run."""
+class Trial:
+    """One attempt of one agent at one scenario."""
 
     agent: str
     scenario: Scenario
     repetition: int
 
     @property
-    def key(self) -> Key:
+    def key(self) -> AnswerKey:
         return self.agent, self.scenario.id, self.repetition
 
 
-def plan(agents: Sequence[str], suite: Suite, *, repeat: int, seed: int) -> list[Cell]:
-    """Every conversation, in the order in which they are held."""
+def plan(agents: Sequence[str], suite: Suite, *, repeat: int, seed: int) -> list[Trial]:
+    """Every trial, in the order in which they are played."""
     blocks = [(scenario, repetition) for repetition in range(repeat) for scenario in suite.scenarios]
     chance(seed, "order of scenarios").shuffle(blocks)
-    cells = []
+    trials = []
     for scenario, repetition in blocks:
         order = list(agents)
         chance(seed, "order of agents", scenario.id, repetition).shuffle(order)
-        cells += [Cell(agent, scenario, repetition) for agent in order]
-    return cells
+        trials += [Trial(agent, scenario, repetition) for agent in order]
+    return trials
 
 
 class Runner:
@@ -122,95 +119,93 @@ class Runner:
         self,
         suite: Suite,
         hosts: Mapping[str, Host],
-        truth: Truth,
+        look_up_truth: LookUpTruth,
         *,
+        evaluator: ChatbotEvaluator | None = None,
         seed: int = 42,
         repeat: int = 1,
         pace: Pace | None = None,
         characteristics: Mapping[str, Mapping[str, Any]] | None = None,
         skip: Callable[[bool, Scenario], str | None] = lambda uses_setup, scenario: None,
         is_made_up: bool = False,
-        metrics: Sequence[str | Metric] | None = None,
     ) -> None:
-        """`characteristics` are the measured ones of developer experience, by agent; `skip` gives the reason for which
-        a scenario cannot be played on an agent that has its model and tools from us, or its own; None where it can.
-        `is_made_up` says that the weather is: agents with tools of their own cannot know it, and are not held to it.
+        """`characteristics` are the measured ones of developer experience, by agent. `skip` is called with whether the
+        agent uses our setup and with a scenario, and gives the reason why it cannot be played, or None. `is_made_up`
+        says that the weather is: agents with tools of their own cannot know it, so it is not used as their truth.
         """
         self.suite = suite
         self.hosts = hosts
         self.seed = seed
         self.repeat = repeat
         self.pace = pace or Pace()
-        self.evaluator = ChatbotEvaluator(
-            domain=suite.domain, language=suite.language, names=suite.names, metrics=metrics
-        )
-        self._truth = truth
+        self.evaluator = evaluator or ChatbotEvaluator(domain=suite.domain, language=suite.language, names=suite.names)
+        self._look_up_truth = look_up_truth
         self._characteristics = characteristics or {}
         self._skip = skip
         self._is_made_up = is_made_up
         self._refused: dict[str, RefusedError] = {}
         self._crashes: dict[str, set[int]] = {}
-        """Processes of an agent that ended in a row."""
+        """Processes of an agent that crashed, without a finished conversation between them."""
         self._alone: dict[str, asyncio.Lock] = {}
-        """Agents whose process ended under several conversations: they hold one at a time."""
+        """Agents whose process crashed with several conversations under way: from then on they have one at a time."""
         self._cold: set[str] = set(hosts)
 
     async def run(
         self,
         sink: Sink,
         *,
-        done: Container[Key] = (),
+        done: Container[AnswerKey] = (),
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> Progress:
-        """Hold every conversation that is not `done`. Cancelling it stops cleanly: what was finished was kept."""
-        cells = plan(list(self.hosts), self.suite, repeat=self.repeat, seed=self.seed)
-        told = Progress(len(cells), sum(cell.key in done for cell in cells))
-        progress(told)
-        to_do = [cell for cell in cells if cell.key not in done]
-        # One after the other, before any clock runs: importing a framework keeps a core busy for seconds.
-        for agent in dict.fromkeys(cell.agent for cell in to_do):
-            told.starting = agent
-            progress(told)
+        """Play every trial that is not `done`. Cancelling it stops cleanly: finished turns are kept."""
+        trials = plan(list(self.hosts), self.suite, repeat=self.repeat, seed=self.seed)
+        state = Progress(len(trials), sum(trial.key in done for trial in trials))
+        progress(state)
+        to_do = [trial for trial in trials if trial.key not in done]
+        # One after the other, before anything is timed: importing a framework keeps a core busy for seconds.
+        for agent in dict.fromkeys(trial.agent for trial in to_do):
+            state.starting = agent
+            progress(state)
             await self._open(agent)
-        told.starting = ""
-        progress(told)
-        await self._hold_all(to_do, sink, told, progress)
-        return told
+        state.starting = ""
+        progress(state)
+        await self._play_all(to_do, sink, state, progress)
+        return state
 
-    async def _hold_all(
-        self, cells: Sequence[Cell], sink: Sink, told: Progress, progress: Callable[[Progress], None]
+    async def _play_all(
+        self, trials: Sequence[Trial], sink: Sink, state: Progress, progress: Callable[[Progress], None]
     ) -> None:
-        """Hold conversations in the order of the plan, as many at a time as the pace allows.
+        """Play trials in the order of the plan, as many at a time as the pace allows.
 
-        One whose agent is at its limit is passed by until that agent is free.
+        A trial whose agent is at its limit waits until that agent is free.
         """
 
-        async def hold(cell: Cell) -> None:
-            told.agent, told.scenario = cell.agent, cell.scenario.id
-            for answer in await self._hold(cell, sink):
-                told.counts[answer.record.status if answer.record else "scored"] += 1
-            told.done += 1
-            progress(told)
+        async def play(trial: Trial) -> None:
+            state.agent, state.scenario = trial.agent, trial.scenario.id
+            for answer in await self._play(trial, sink):
+                state.counts[answer.status] += 1
+            state.done += 1
+            progress(state)
 
-        waiting = list(cells)
-        held: dict[asyncio.Task[None], str] = {}
+        waiting = list(trials)
+        running: dict[asyncio.Task[None], str] = {}
         try:
-            while waiting or held:
-                for cell in list(waiting) if len(held) < self.pace.jobs else ():
-                    limit = 1 if cell.agent in self._alone else self.pace.concurrency
-                    if Counter(held.values())[cell.agent] < limit:
-                        waiting.remove(cell)
-                        held[asyncio.create_task(hold(cell))] = cell.agent
-                    if len(held) == self.pace.jobs:
+            while waiting or running:
+                for trial in list(waiting) if len(running) < self.pace.jobs else ():
+                    limit = 1 if trial.agent in self._alone else self.pace.concurrency
+                    if Counter(running.values())[trial.agent] < limit:
+                        waiting.remove(trial)
+                        running[asyncio.create_task(play(trial))] = trial.agent
+                    if len(running) == self.pace.jobs:
                         break
-                ended, _ = await asyncio.wait(held, return_when=asyncio.FIRST_COMPLETED)
+                ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 for task in ended:
-                    del held[task]
+                    del running[task]
                     task.result()
         finally:
-            for task in held:
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*held, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
 
     async def _open(self, agent: str) -> None:
         try:
@@ -219,7 +214,7 @@ class Runner:
         except RefusedError as error:
             self._refused[agent] = error
         except CrashedError:
-            pass  # it may do better on a real scenario, and if not, that one tells
+            pass  # the first scenario tries again, and reports the crash if there is one
 
     async def _warm_up(self, agent: str) -> None:
         if not self.pace.warm_up or agent not in self._cold:
@@ -230,33 +225,33 @@ class Runner:
         async for _ in self.hosts[agent].play(job):
             pass
 
-    async def _hold(self, cell: Cell, sink: Sink) -> list[Answer]:
-        """One conversation, begun again where that is fair."""
-        refused = self._refused.get(cell.agent)
+    async def _play(self, trial: Trial, sink: Sink) -> list[Answer]:
+        """One trial, started again after an infrastructure failure."""
+        refused = self._refused.get(trial.agent)
         if refused is not None and refused.missing:
             reason: str | None = str(refused)
         else:
-            reason = self._skip(self.hosts[cell.agent].uses_setup, cell.scenario)
-        conversation = _Conversation(self, cell, sink)
+            reason = self._skip(self.hosts[trial.agent].uses_setup, trial.scenario)
+        conversation = _Conversation(self, trial, sink)
         if reason is not None:
             return conversation.end("skipped", reason)
         if refused is not None:
             return conversation.end("failed", str(refused))
         for attempt in range(1, self.pace.retries + 2):
-            conversation.begin(attempt)
-            async with self._alone.get(cell.agent) or nullcontext():
+            conversation.start(attempt)
+            async with self._alone.get(trial.agent) or nullcontext():
                 if await self._try(conversation, may_retry=attempt <= self.pace.retries):
                     return conversation.answers
         raise AssertionError("the last attempt ends the conversation")
 
     async def _try(self, conversation: _Conversation, *, may_retry: bool) -> bool:
-        """Hold a conversation; False where it is to be begun again."""
+        """Play a conversation; False if it has to be started again."""
         agent = conversation.agent
         try:
             await self._warm_up(agent)
             async with aclosing(self.hosts[agent].play(conversation.job())) as turns:
                 async for played in turns:
-                    if played.blameless and may_retry:
+                    if played.infrastructure_failure and may_retry:
                         return False
                     await conversation.add(played)
             self._crashes.pop(agent, None)
@@ -266,93 +261,93 @@ class Runner:
         except CrashedError as error:
             self._crashed(agent, error)
             if error.shared and may_retry and agent not in self._refused:
-                # Any of those that shared the process may have ended it: each gets another try, from now on alone.
+                # Any of the conversations in the process may have crashed it: each is tried again, one at a time.
                 self._alone.setdefault(agent, asyncio.Lock())
                 return False
             conversation.end("failed", str(error))
         return True
 
     def characteristics_of(self, agent: str) -> dict[str, Any] | None:
-        """What was measured of an agent's developer experience, if anything was."""
+        """The measured characteristics of an agent's developer experience, or None."""
         found = self._characteristics.get(agent)
         return None if found is None else dict(found)
 
     async def truth_of(self, agent: str, scenario: Scenario, turn: ScenarioTurn) -> Any:
-        """What is true in a turn: looked up in the world, or as the suite says; None where the agent cannot know it."""
+        """What is true in a turn, looked up or as the suite says; None if the agent cannot know it."""
         if turn.weather is None:
             return turn.truth
         if self._is_made_up and not self.hosts[agent].uses_setup:
             return None
-        return await self._truth(turn.weather.city, turn.weather.days, self.suite.clock_of(scenario))
+        return await self._look_up_truth(turn.weather.city, turn.weather.days, self.suite.clock_of(scenario))
 
     def _crashed(self, agent: str, error: CrashedError) -> None:
         self._cold.add(agent)
-        # A process ends once, however many conversations it held.
+        # A process crashes once, however many conversations it had under way.
         self._crashes.setdefault(agent, set()).add(error.worker)
-        if len(self._crashes[agent]) >= _MOST_CRASHES:
-            often = f"it ended {_MOST_CRASHES} times in a row and was not started again; the last time: {error}"
+        if len(self._crashes[agent]) >= _MAX_CRASHES:
+            often = f"crashed {_MAX_CRASHES} times in a row and was not started again; the last crash: {error}"
             self._refused[agent] = RefusedError(often)
 
 
 class _Conversation:
-    """A conversation that is being held: what was said so far, scored turn by turn."""
+    """A conversation under way: its turns so far, each scored as it ends."""
 
-    def __init__(self, runner: Runner, cell: Cell, sink: Sink) -> None:
+    def __init__(self, runner: Runner, trial: Trial, sink: Sink) -> None:
         self._runner = runner
-        self._cell = cell
+        self._trial = trial
         self._sink = sink
         self._attempt = 1
-        self.agent = cell.agent
+        self.agent = trial.agent
         self._turns: list[Turn] = []
         self.answers: list[Answer] = []
 
-    def begin(self, attempt: int) -> None:
+    def start(self, attempt: int) -> None:
         """Start, or start over."""
         if self.answers:
-            self._sink.drop(*self._cell.key)
+            self._sink.drop(*self._trial.key)
         self._attempt, self._turns, self.answers = attempt, [], []
 
     def job(self) -> Job:
-        cell, suite = self._cell, self._runner.suite
-        # Names nobody else has: a conversation begun again must not find what the first one left behind.
-        session = f"{cell.agent}-{cell.scenario.id}-{cell.repetition}-{self._attempt}"
+        trial, suite = self._trial, self._runner.suite
+        # A unique name: a conversation that is started again must not find what the first attempt left behind.
+        session = f"{trial.agent}-{trial.scenario.id}-{trial.repetition}-{self._attempt}"
         situations = tuple(
             Situation(
-                cell.scenario.id,
-                cell.repetition,
+                trial.scenario.id,
+                trial.repetition,
                 at,
-                cell.scenario.fault_of(at),
-                suite.clock_of(cell.scenario),
+                trial.scenario.fault_of(at),
+                suite.clock_of(trial.scenario),
                 session=session,
             )
-            for at in range(len(cell.scenario.turns))
+            for at in range(len(trial.scenario.turns))
         )
         return Job(
-            agent=cell.agent,
+            agent=trial.agent,
             session=session,
             user=session,
-            messages=tuple(turn.user for turn in cell.scenario.turns),
+            messages=tuple(turn.user for turn in trial.scenario.turns),
             situations=situations,
             timeout=self._runner.pace.turn_timeout,
-            preferences=cell.scenario.preferences,
+            preferences=trial.scenario.preferences,
         )
 
-    async def add(self, played: Played) -> None:
-        """Score a turn and keep it; where that fails, or the turn did, what follows is skipped."""
+    async def add(self, played: PlayedTurn) -> None:
+        """Score a turn and keep it; if the turn or its scoring failed, the turns after it are skipped."""
         if played.turn < len(self.answers):
-            return  # it was ended already
-        record = played.record.model_copy(update={"kind": self._cell.scenario.kind, "attempts": self._attempt})
+            return  # the conversation has ended
+        record = played.record.model_copy(update={"kind": self._trial.scenario.kind, "attempts": self._attempt})
         if record.status == "failed":
             self._keep(self._unscored(played.turn, record, played.text))
             self.end("skipped", f"turn {played.turn + 1} failed")
             return
-        asked = self._cell.scenario.turns[played.turn]
+        asked = self._trial.scenario.turns[played.turn]
         try:
             self._turns.append(await self._turn(asked, played))
             answer = self._scored(played, record)
-        except Exception as error:  # a truth that cannot be looked up, or a metric of another package that breaks
-            told = redacted(str(error)) if isinstance(error, AssayError) else describe(error)
-            failed = record.model_copy(update={"status": "failed", "reason": f"it could not be scored: {told}"})
+        except Exception as error:  # a truth that cannot be looked up, or a third-party metric that raises
+            cause = redacted(str(error)) if isinstance(error, AssayError) else describe(error)
+            failed = record.model_copy(update={"status": "failed", "reason": f"could not be scored: {cause}"})
             self._keep(self._unscored(played.turn, failed, played.text))
             self.end("skipped", f"turn {played.turn + 1} could not be scored")
         else:
@@ -360,13 +355,13 @@ class _Conversation:
                 self.end("skipped", f"turn {played.turn + 1} could not be stored")
 
     def end(self, status: str, reason: str) -> list[Answer]:
-        """Every turn that is not there yet ends like this; where it fails, only the first one does."""
-        for at in range(len(self.answers), len(self._cell.scenario.turns)):
+        """End the remaining turns with this status; if they fail, only the first does, and the others are skipped."""
+        for at in range(len(self.answers), len(self._trial.scenario.turns)):
             record = Record(
                 status="skipped" if status == "skipped" else "failed",
                 reason=redacted(reason),
-                kind=self._cell.scenario.kind,
-                fault=_text(self._cell.scenario.fault_of(at)),
+                kind=self._trial.scenario.kind,
+                fault=_text(self._trial.scenario.fault_of(at)),
                 attempts=self._attempt,
             )
             self._keep(self._unscored(at, record))
@@ -379,9 +374,9 @@ class _Conversation:
         try:
             self._sink.keep(answer)
         except AssayError:
-            raise  # the store itself fails, for all turns alike
+            raise  # the store itself fails, for every turn
         except Exception as error:
-            reason = f"it could not be stored: {describe(error)}"
+            reason = f"could not be stored: {describe(error)}"
             given = answer.record or Record()
             record = Record(status="failed", reason=reason, kind=given.kind, fault=given.fault, attempts=given.attempts)
             failed = self._unscored(answer.turn, record)
@@ -391,13 +386,22 @@ class _Conversation:
         self.answers.append(answer)
         return True
 
-    def _unscored(self, at: int, record: Record, said: str = "") -> Answer:
-        agent, scenario, repetition = self._cell.key
-        asked = self._cell.scenario.turns[at]
-        return Answer(agent, scenario, repetition, at, asked.user, said, {}, passed=False, record=record)
+    def _unscored(self, at: int, record: Record, response: str = "") -> Answer:
+        agent, scenario, repetition = self._trial.key
+        return Answer(
+            agent=agent,
+            scenario=scenario,
+            repetition=repetition,
+            turn=at,
+            query=self._trial.scenario.turns[at].user,
+            response=response,
+            entries={},
+            passed=False,
+            record=record,
+        )
 
-    def _scored(self, played: Played, record: Record) -> Answer:
-        agent, scenario, repetition = self._cell.key
+    def _scored(self, played: PlayedTurn, record: Record) -> Answer:
+        agent, scenario, repetition = self._trial.key
         transcript = Transcript(
             agent=agent,
             scenario=scenario,
@@ -410,22 +414,22 @@ class _Conversation:
         )
         return answer_of(transcript, played.turn, self._runner.evaluator, record=record)
 
-    def _preferences(self, played: Played) -> dict[str, Any]:
-        """What is known of the user by now: as the suite says, and where it says nothing, as the agent noted it."""
-        stated = [turn.preferences for turn in self._cell.scenario.turns[: played.turn + 1]]
+    def _preferences(self, played: PlayedTurn) -> dict[str, Any]:
+        """What is known of the user by now: as the suite says, else as the agent noted it."""
+        stated = [turn.preferences for turn in self._trial.scenario.turns[: played.turn + 1]]
         known = dict(played.preferences)
-        for table in (self._cell.scenario.preferences, *stated):
+        for table in (self._trial.scenario.preferences, *stated):
             known |= table or {}
         return known
 
-    async def _turn(self, asked: ScenarioTurn, played: Played) -> Turn:
+    async def _turn(self, asked: ScenarioTurn, played: PlayedTurn) -> Turn:
         record = played.record
-        # An agent without spans that tells nothing may have called any number of tools.
+        # An agent with neither spans nor its own account of tool calls may have called any number of tools.
         is_known = record.model is not None or record.own_tool_calls is not None
         return Turn(
             user=asked.user,
             assistant=played.text,
-            truth=await self._runner.truth_of(self._cell.agent, self._cell.scenario, asked),
+            truth=await self._runner.truth_of(self._trial.agent, self._trial.scenario, asked),
             tool_calls=record.tool_calls if is_known else None,
             tool_call_count=len(record.tool_calls) if is_known else None,
             expected_calls=asked.calls,

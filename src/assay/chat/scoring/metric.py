@@ -6,6 +6,7 @@ The score is the base plus the points, cut to 0–1: nothing moves it without a 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -95,6 +96,14 @@ class Metric:
                     f"the rule '{rule.id}' of '{self.name}' needs either words or a predicate",
                     hint="Give `words` or `when`",
                 )
+
+    @property
+    def version_number(self) -> int:
+        """The number in 'chat@1'. A version that is more than a number, such as a judge's prompt and model, is hashed
+        to one: equal versions give equal numbers.
+        """
+        number = self.version.rpartition("@")[2]
+        return int(number) if number.isdecimal() else int(hashlib.sha256(self.version.encode()).hexdigest()[:12], 16)
 
     def own_words(self) -> dict[str, tuple[str, ...]]:
         """The lists that its rules bring along."""

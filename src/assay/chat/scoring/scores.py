@@ -5,16 +5,17 @@ The unit of resampling is the scenario: repetitions of one scenario and turns of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.scoring.metric import METRICS, PROTOCOL, Entry, Evidence, Metric
-from assay.chat.scoring.record import Record
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.metric import METRICS, PROTOCOL, Entry, Metric
 from assay.chat.transcript import ToolCall, Transcript, Turn
 from assay.redaction import redacted, redacted_value
+from assay.result import Result
 from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
 from assay.types import Estimate, Run
 
@@ -22,63 +23,6 @@ from assay.types import Estimate, Run
 _PASSING = ("accuracy", "task_completion")
 _PASS_MARK = 0.7
 KS = (1, 2, 3, 4, 5)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer with its scores; or, with a record that says so, a turn that was skipped or failed and has none."""
-
-    agent: str
-    scenario: str
-    repetition: int
-    turn: int
-    query: str
-    response: str
-    entries: dict[str, Entry]
-    passed: bool
-    """Whether it meets the scenario's checks, or where it has none, the pass mark."""
-    record: Record | None = None
-    """What was measured while it was played; None where it was read from a file."""
-
-
-class AnyAnswer(Protocol):
-    """A scored answer, as scoring gives it or as it comes out of a store."""
-
-    @property
-    def agent(self) -> str: ...
-    @property
-    def scenario(self) -> str: ...
-    @property
-    def repetition(self) -> int: ...
-    @property
-    def turn(self) -> int: ...
-    @property
-    def query(self) -> str: ...
-    @property
-    def response(self) -> str: ...
-    @property
-    def entries(self) -> Mapping[str, Mapping[str, Any]]: ...
-    @property
-    def passed(self) -> bool: ...
-    @property
-    def record(self) -> Record | None: ...
-
-
-def answer_json(answer: AnyAnswer) -> dict[str, Any]:
-    """An answer with its scores, ready for JSON."""
-    shown = {
-        "agent": answer.agent,
-        "scenario": answer.scenario,
-        "repetition": answer.repetition,
-        "turn": answer.turn,
-        "query": answer.query,
-        "response": answer.response,
-        "passed": answer.passed,
-        "metrics": answer.entries,
-    }
-    if answer.record is not None:
-        shown["record"] = answer.record.model_dump(mode="json") | {"overhead": answer.record.overhead}
-    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +37,10 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """Scored transcripts."""
+class Scores(Result):
+    """Scored answers, and for each agent and metric the mean with its interval."""
+
+    subject: ClassVar[str] = "chat"
 
     answers: tuple[Answer, ...]
     metrics: tuple[Metric, ...]
@@ -104,6 +50,27 @@ class Scores:
     @property
     def agents(self) -> list[str]:
         return list(dict.fromkeys(answer.agent for answer in self.answers))
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Versions of the metrics by name."""
+        return {metric.name: metric.version_number for metric in self.metrics}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each agent and metric: the mean over measured answers with its interval."""
+        return [
+            {
+                "agent": line.agent,
+                "group": line.group,
+                "metric": line.metric,
+                "mean": line.estimate.value,
+                "low": line.estimate.low,
+                "high": line.estimate.high,
+                "n": line.estimate.n,
+                "not_measured": line.estimate.n_skipped,
+            }
+            for line in self.lines()
+        ]
 
     def lines(self) -> list[Line]:
         """The table: a line for each agent and metric, in the order of the transcripts and of the metrics."""
@@ -144,7 +111,7 @@ class Scores:
             "pass@k": {k: mean_pass_at_k(counts, k) for k in KS},
         }
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         return {
             "assay": __version__,
@@ -159,11 +126,11 @@ class Scores:
                 }
                 for agent in self.agents
             },
-            "answers": [answer_json(answer) for answer in self.answers],
+            "answers": [answer.to_json() for answer in self.answers],
         }
 
 
-def trials_of(answers: Iterable[AnyAnswer]) -> dict[tuple[str, str], dict[int, bool]]:
+def trials_of(answers: Iterable[Answer]) -> dict[tuple[str, str], dict[int, bool]]:
     """Whether each repetition passes, by agent and scenario.
 
     A trial is one repetition of a scenario; it passes where all its answers do. A turn that failed does not pass;
@@ -211,7 +178,7 @@ def score(
 
 
 def _without_keys(transcript: Transcript) -> Transcript:
-    """The same with what is secret removed, before it is scored: evidence quotes the text that is kept."""
+    """The same without secrets, removed before scoring: evidence quotes the text that is kept."""
     turns = [
         turn.model_copy(
             update={
@@ -229,7 +196,7 @@ def _without_keys_in(call: ToolCall) -> ToolCall:
     return ToolCall.model_validate(redacted_value(call.model_dump()))
 
 
-def rebuilt(run: Run, answers: Iterable[AnyAnswer]) -> Scores:
+def rebuilt_scores(run: Run, answers: Iterable[Answer]) -> Scores:
     """The scores of a stored run: kept as they were given, with means and intervals computed anew."""
     known = METRICS.names()
     metrics = []
@@ -237,34 +204,7 @@ def rebuilt(run: Run, answers: Iterable[AnyAnswer]) -> Scores:
         # A metric that is not installed here, such as a model's judgement, still has its scores and its place.
         blank = Metric(name, stated["group"], 0.0, (), "")
         metrics.append(replace(METRICS.get(name) if name in known else blank, version=stated["version"]))
-    found = (
-        Answer(
-            answer.agent,
-            answer.scenario,
-            answer.repetition,
-            answer.turn,
-            answer.query,
-            answer.response,
-            {name: _entry(entry) for name, entry in answer.entries.items()},
-            answer.passed,
-            answer.record,
-        )
-        for answer in _in_order(answers, run.settings)
-    )
-    return Scores(tuple(found), tuple(metrics), run.seed)
-
-
-def _in_order(answers: Iterable[AnyAnswer], settings: Mapping[str, Any]) -> Iterable[AnyAnswer]:
-    """Turns of agents that were run, as the suite and the command had them: they were played in random order."""
-    if "suite" not in settings:
-        return answers
-    agents = {spec["name"]: at for at, spec in enumerate(settings["agents"])}
-    scenarios = {name: at for at, name in enumerate(settings["suite"]["scenarios"])}
-    return sorted(answers, key=lambda one: (scenarios[one.scenario], one.repetition, agents[one.agent], one.turn))
-
-
-def _entry(kept: Mapping[str, Any]) -> Entry:
-    return Entry(dict(kept) | {"evidence": [Evidence(line) for line in kept["evidence"]]})
+    return Scores(tuple(answers), tuple(metrics), run.seed)
 
 
 def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, record: Record | None = None) -> Answer:
@@ -285,15 +225,15 @@ def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, r
         characteristics=transcript.characteristics,
     )
     return Answer(
-        transcript.agent,
-        transcript.scenario,
-        transcript.repetition,
-        at,
-        turn.user or "",
-        said,
-        entries,
-        passes(turn, entries),
-        record,
+        agent=transcript.agent,
+        scenario=transcript.scenario,
+        repetition=transcript.repetition,
+        turn=at,
+        query=turn.user or "",
+        response=said,
+        entries=entries,
+        passed=passes(turn, entries),
+        record=record,
     )
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import Entry, Evidence, signed
-from assay.chat.scoring.record import Record
-from assay.chat.scoring.scores import KS, Answer, Scores
+from assay.chat.scoring.scores import KS, Scores
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
 from assay.report.html.page import document, escape, table
@@ -165,7 +165,7 @@ def _call(call: ToolCall) -> str:
     return text
 
 
-def evidence(entries: dict[str, Entry]) -> str:
+def evidence(entries: Mapping[str, Entry]) -> str:
     """Every metric of an answer with the rules that fired."""
     if not entries:
         return ""
@@ -216,3 +216,8 @@ def highlight(text: str, lines: Sequence[Evidence]) -> str:
             piece = f'<mark class="{kind}">{piece}</mark>{marks}'
         out.append(piece)
     return "".join(out)
+
+
+def page(scores: Scores) -> str:
+    """The page about scored conversations."""
+    return render(scores)

@@ -191,3 +191,8 @@ def _short(measure: Measure) -> str:
 
 def _title(measure: Measure) -> str:
     return f"{measure.title} ({measure.unit})" if measure.unit else measure.title
+
+
+def page(comparison: Comparison) -> str:
+    """The page about one comparison."""
+    return render([comparison])

@@ -332,3 +332,8 @@ def _displacements(moves: Mapping[str, Joint]) -> tuple[list[Row], float, float]
             for t, p, count in zip(grid.column(0).tolist(), grid.column(1).tolist(), grid.counts.tolist(), strict=True):
                 rows.append({"model": model, "axis": axis, "truth": t * step, "predicted": p * step, "count": count})
     return rows, (half + 0.5) * step, float(step)
+
+
+def page(report: EventReport) -> str:
+    """The page about one report."""
+    return render({"": report})

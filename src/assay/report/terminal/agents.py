@@ -24,6 +24,7 @@ from assay.report.html.agents.standing import failures, made_of
 from assay.report.html.chat import short
 from assay.report.numbers import counted
 from assay.report.terminal import plain_table
+from assay.runs.results import ExperimentResult
 from assay.types import Estimate
 
 _NONE: Final[Mapping[str, Experience]] = MappingProxyType({})
@@ -347,3 +348,8 @@ def _beside(first: str, agents: Sequence[str], some: range, width: int, *, cell:
 def _named(shown: Table, title: str, room: int) -> None:
     """A first column of names that others chose: however long they are, the numbers keep their place."""
     shown.add_column(title, overflow="ellipsis", no_wrap=True, max_width=max(room, 8))
+
+
+def tables(result: ExperimentResult, *, full: bool = False) -> RenderableType:
+    """The tables of an experiment; they are always shown in full."""
+    return side_by_side(result.scores, experience=result.experience, notes=result.notes, suite=result.suite)

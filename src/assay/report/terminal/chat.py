@@ -71,3 +71,8 @@ def _passes(scores: Scores) -> Table:
             cells = ["–" if (value := by_k[k].value) is None else f"{value:.2f}" for k in known]
             shown.add_row(escape(agent), name, *cells)
     return shown
+
+
+def tables(scores: Scores, *, full: bool = False) -> RenderableType:
+    """The tables of scored conversations; they are always shown in full."""
+    return conversations(scores)

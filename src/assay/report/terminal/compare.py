@@ -123,3 +123,8 @@ def _difference(line: Line) -> Text:
 def _parts(comparison: Comparison) -> list[tuple[str, list[Line]]]:
     names = dict.fromkeys(line.measure.part for line in comparison.lines)
     return [(name, [line for line in comparison.lines if line.measure.part == name]) for name in names]
+
+
+def tables(comparison: Comparison, *, full: bool = False) -> RenderableType:
+    """The table of one comparison; which figures it has was decided when it was made."""
+    return table([comparison])

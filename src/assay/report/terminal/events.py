@@ -121,3 +121,8 @@ def _interval(estimate: Estimate, metric: Metric) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     return interval(estimate.low, estimate.high, metric.unit)
+
+
+def tables(report: EventReport, *, full: bool = False) -> RenderableType:
+    """The tables of one report."""
+    return events({"": report}, full=full)

@@ -72,8 +72,8 @@ def http_client(setup: Setup) -> httpx.AsyncClient:
         inject(request.headers)
 
     return TimedHttpClient(
-        event_hooks={"request": [add_context]} if setup.embedded else {},
+        event_hooks={"request": [add_context]} if setup.embedded_model else {},
         timeout=setup.limits.model_timeout,
         # Requests to loopback must not go through a proxy of the environment.
-        trust_env=not setup.embedded,
+        trust_env=not setup.embedded_model,
     )

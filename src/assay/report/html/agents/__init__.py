@@ -31,6 +31,7 @@ from assay.report.html.figures import Figures
 from assay.report.html.page import document, escape, table
 from assay.report.numbers import counted, interval
 from assay.report.verdicts import signed
+from assay.runs.results import ExperimentResult
 
 __all__ = ["Experience", "render", "write"]
 
@@ -172,3 +173,14 @@ def _verdict(line: object) -> str:
     if verdict.n_needed is not None:
         call += f"<small>~{verdict.n_needed:,} would decide</small>"
     return call
+
+
+def page(result: ExperimentResult) -> str:
+    """The page about an experiment."""
+    return render(
+        result.scores,
+        experience=result.experience,
+        notes=result.notes,
+        suite=result.suite,
+        comparisons=result.comparisons(),
+    )

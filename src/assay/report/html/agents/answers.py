@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.chat.scoring.record import Record
-from assay.chat.scoring.scores import Answer, Scores
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.scores import Scores
 from assay.report.facts import Row
 from assay.report.html.agents.cells import anchor_of, state_mark, state_words
 from assay.report.html.agents.timing import ms

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.store.recording import environment
+from assay.runs.machine import environment
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -35,8 +35,8 @@ def hostile(folder: Path, marker: Path) -> None:
     (folder / ".gitattributes").write_text("*.jsonl filter=evil diff=evil\n")
     for key in (
         "core.fsmonitor", "core.pager", "pager.rev-parse", "filter.evil.clean", "filter.evil.process",
-        "diff.evil.command", "diff.external", "core.sshCommand", "core.editor", "credential.helper", "gpg.program",
-        "core.gitProxy",
+        "diff.evil.command", "diff.external", "core.sshCommand", "core.editor", "credential.helper",
+        "gpg.program", "core.gitProxy",
     ):  # fmt: skip
         git(folder, "config", key, str(script))
     git(folder, "config", "alias.rev-parse", f"!{script}")

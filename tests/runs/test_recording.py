@@ -12,12 +12,15 @@ import pytest
 from assay.errors import UsageError
 from assay.events import evaluate, synthetic
 from assay.events.codecs import codec
-from assay.events.evaluation import rebuilt
+from assay.events.evaluation import rebuilt_report
 from assay.events.protocols import every_protocol
 from assay.events.stream import EventStream
 from assay.report.html.events import render
+from assay.runs import load_answers
+from assay.runs.digests import digest
+from assay.runs.machine import environment
+from assay.runs.recording import events_run
 from assay.store import open_store
-from assay.store.recording import digest, environment, events_run
 from assay.store.runs import Store
 from assay.types import Distribution
 
@@ -35,7 +38,7 @@ def predicted(truth: EventStream) -> EventStream:
 def kept(store: Store, *arguments: Any, **settings: Any) -> tuple[Any, Any]:
     """A report, and the one that its stored run gives."""
     report = evaluate(*arguments, **settings)
-    return report, rebuilt(store.load(store.save(events_run(report, *arguments))))
+    return report, rebuilt_report(store.load(store.save(events_run(report, *arguments))))
 
 
 @pytest.mark.parametrize("interval", [None, "event", "reference"])
@@ -71,19 +74,18 @@ def test_episodes_that_only_one_side_has_are_remembered(tmp_path: Path, truth: E
 
 def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: Path) -> None:
     from assay.chat import samples
-    from assay.chat.scoring.scores import rebuilt as rebuilt_scores
-    from assay.chat.scoring.scores import score
+    from assay.chat.scoring.scores import rebuilt_scores, score
     from assay.chat.transcript import write_jsonl
     from assay.report.html import chat
-    from assay.store.recording import chat_run
+    from assay.runs.recording import chat_run
 
     transcripts = samples.transcripts()
     file = tmp_path / "said.jsonl"
     write_jsonl(transcripts, file)
     scores = score(transcripts)
-    run = store.load(store.save(chat_run(scores, file), answers=scores.answers))
-    again = rebuilt_scores(run, store.answers(run.id))
-    assert again.as_dict() == scores.as_dict()
+    run = store.load(store.save(chat_run(scores, file), answers=[answer.to_row() for answer in scores.answers]))
+    again = rebuilt_scores(run, load_answers(run.id, store=store))
+    assert again.to_json() == scores.to_json()
     assert chat.render(again) == chat.render(scores)
     assert list(run.tallies) == scores.agents
     assert set(run.versions.values()) == {1}
@@ -93,13 +95,22 @@ def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: P
 
 
 def test_every_repetition_is_tallied_as_a_trial_that_passes_or_not() -> None:
-    from assay.chat.scoring.record import Record, Status
-    from assay.chat.scoring.scores import Answer
-    from assay.store.recording import tallies_of
+    from assay.chat.scoring.answers import Answer, Record, Status
+    from assay.chat.scoring.tallies import tallies_of
 
     def turn(scenario: str, repetition: int, turn: int, status: Status = "scored", passed: bool = True) -> Answer:
         record = Record(status=status, reason="" if status == "scored" else "why")
-        return Answer("adk", scenario, repetition, turn, "", "", {}, passed and status == "scored", record)
+        return Answer(
+            agent="adk",
+            scenario=scenario,
+            repetition=repetition,
+            turn=turn,
+            query="",
+            response="",
+            entries={},
+            passed=passed and status == "scored",
+            record=record,
+        )
 
     (by_case,) = tallies_of(
         [
@@ -125,7 +136,7 @@ def test_a_run_of_a_protocol_that_changed_is_not_recomputed(predicted: EventStre
 
     run = events_run(evaluate(predicted, truth, reps=20), predicted, truth)
     with pytest.raises(UsageError, match="there is no owa@2"):
-        rebuilt(replace(run, versions={"owa": 2}))
+        rebuilt_report(replace(run, versions={"owa": 2}))
 
 
 def test_a_run_says_what_is_needed_to_repeat_it(predicted: EventStream, truth: EventStream) -> None:

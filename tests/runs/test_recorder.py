@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from tests.store.conftest import some_run
 
+from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import Entry
-from assay.chat.scoring.record import Record
-from assay.chat.scoring.scores import Answer, rebuilt
 from assay.chat.transcript import ToolCall
 from assay.errors import StoreError
+from assay.runs import ExperimentResult, load, load_answers
+from assay.runs.recorder import Recorder
 from assay.store import open_store
-from assay.store.conversations import Recorder
 from assay.types import Case, Distribution, Run
 
 TURNS = {"hello": 1, "long": 3}
@@ -25,9 +25,11 @@ def a_trial() -> Run:
         "seed": 1,
         "metrics": {"accuracy": {"group": "functional", "version": "chat@1"}},
         "agents": [{"name": "b"}, {"name": "a"}],
-        "suite": {"scenarios": list(TURNS)},
+        "suite": {"name": "greetings", "version": 1, "scenarios": list(TURNS)},
+        "experience": {},
+        "notes": [],
     }
-    return replace(run, kind="chat", settings=settings, tallies={}, seed=1)
+    return replace(run, kind="experiment", settings=settings, tallies={}, seed=1)
 
 
 def said(agent: str, scenario: str, turn: int, *, repetition: int = 0, score: float = 1.0, text: str = "dry") -> Answer:
@@ -43,12 +45,32 @@ def said(agent: str, scenario: str, turn: int, *, repetition: int = 0, score: fl
         input_tokens=10,
         output_tokens=3,
     )
-    return Answer(agent, scenario, repetition, turn, "Is it wet?", text, {"accuracy": entry}, True, record)
+    return Answer(
+        agent=agent,
+        scenario=scenario,
+        repetition=repetition,
+        turn=turn,
+        query="Is it wet?",
+        response=text,
+        entries={"accuracy": entry},
+        passed=True,
+        record=record,
+    )
 
 
 def failed(agent: str, scenario: str, turn: int) -> Answer:
     record = Record(status="failed", reason="ValueError: no", kind="current", wall=0.1)
-    return Answer(agent, scenario, 0, turn, "Is it wet?", "", {}, passed=False, record=record)
+    return Answer(
+        agent=agent,
+        scenario=scenario,
+        repetition=0,
+        turn=turn,
+        query="Is it wet?",
+        response="",
+        entries={},
+        passed=False,
+        record=record,
+    )
 
 
 def test_what_is_kept_comes_back_with_its_record(address: str) -> None:
@@ -56,7 +78,7 @@ def test_what_is_kept_comes_back_with_its_record(address: str) -> None:
         recorder = Recorder(store, a_trial())
         recorder.keep(said("a", "hello", 0))
         recorder.keep(failed("b", "hello", 0))
-        scored, broken = store.answers(recorder.id)
+        scored, broken = load_answers(recorder.id, store=store)
         assert scored.record == said("a", "hello", 0).record
         assert scored.record is not None
         assert scored.record.overhead == 0.125
@@ -72,7 +94,7 @@ def test_conversations_that_are_whole_are_done_and_those_in_part_are_forgotten(a
         for turn in range(3):
             recorder.keep(said("b", "long", turn, repetition=1))
         assert Recorder(store, replace(a_trial(), id=recorder.id)).done(TURNS) == {("a", "hello", 0), ("b", "long", 1)}
-        left = {(one.agent, one.scenario, one.repetition, one.turn) for one in store.answers(recorder.id)}
+        left = {(one.agent, one.scenario, one.repetition, one.turn) for one in load_answers(recorder.id, store=store)}
         assert left == {("a", "hello", 0, 0), *(("b", "long", 1, turn) for turn in range(3))}
 
 
@@ -85,7 +107,7 @@ def test_a_conversation_held_anew_takes_the_place_of_the_first(address: str) -> 
         recorder.drop("nobody", "long", 0)
         recorder.drop("a", "unheard", 0)
         recorder.keep(said("a", "long", 0, text="second"))
-        assert {one.response for one in store.answers(recorder.id)} == {"another", "second"}
+        assert {one.response for one in load_answers(recorder.id, store=store)} == {"another", "second"}
 
 
 def test_tallies_are_made_at_the_end_from_everything_that_was_kept(address: str) -> None:
@@ -119,8 +141,9 @@ def test_agents_come_in_the_order_in_which_they_were_named(address: str) -> None
         recorder.finish()
         run = store.load(recorder.id)
         assert list(run.tallies) == ["b", "a"]
-        scores = rebuilt(run, store.answers(recorder.id))
-        assert [(one.agent, one.scenario) for one in scores.answers] == [("b", "hello"), ("a", "hello"), ("a", "long")]
+        result = load(recorder.id, store=store)
+        assert isinstance(result, ExperimentResult)
+        assert [(one.agent, one.scenario) for one in result.answers] == [("b", "hello"), ("a", "hello"), ("a", "long")]
 
 
 def test_a_run_is_filled_by_one_process_at_a_time(address: str) -> None:

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 from tests.chat.running.test_runner import NOWHERE, RIGHT, suite, truth
-from tests.store.test_conversations import a_trial
+from tests.runs.test_recorder import a_trial
 
 from assay.chat import Reply
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.running.host import LocalHost
 from assay.chat.running.runner import Pace, Runner
-from assay.chat.scoring.scores import answer_json
 from assay.errors import StoreError
+from assay.runs import load_answers
+from assay.runs.recorder import Recorder
 from assay.store import open_store
-from assay.store.conversations import Recorder
 from assay.store.runs import Store
 from assay.types import Run
 
@@ -84,7 +84,7 @@ def carry_out(store: Store, run: Run, agents: dict[str, Any], **more: Any) -> Re
 
 def statuses(store: Store, run: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for answer in store.answers(run):
+    for answer in load_answers(run, store=store):
         assert answer.record is not None
         found.setdefault(answer.agent, []).append(answer.record.status)
     return found
@@ -95,8 +95,8 @@ def test_strange_values_are_stored_and_everyone_is_scored(tmp_path: Path) -> Non
     with open_store(tmp_path / "runs.db") as store:
         recorder = carry_out(store, the_run(list(agents), 1), agents)
         assert statuses(store, recorder.id) == {name: ["scored", "scored"] for name in agents}
-        for answer in store.answers(recorder.id):
-            json.dumps(answer_json(answer), allow_nan=False)
+        for answer in load_answers(recorder.id, store=store):
+            json.dumps(answer.to_json(), allow_nan=False)
         recorder.finish()
         assert set(store.load(recorder.id).tallies) == set(agents)
 
@@ -116,7 +116,9 @@ def test_an_account_that_is_none_fails_its_turn_alone_with_a_true_reason(tmp_pat
         recorder = carry_out(store, the_run(list(agents), 1), agents)
         found = statuses(store, recorder.id)
         assert found == {"good": ["scored", "scored"], "odd": ["failed", "skipped"]}
-        reason = next(one.record.reason for one in store.answers(recorder.id) if one.agent == "odd" and one.record)
+        reason = next(
+            one.record.reason for one in load_answers(recorder.id, store=store) if one.agent == "odd" and one.record
+        )
         assert "Error" in reason
 
 
@@ -138,9 +140,11 @@ def test_a_turn_that_cannot_be_stored_fails_alone_and_the_run_can_be_resumed(
         monkeypatch.setitem(globals(), "Recorder", Picky)
         recorder = carry_out(store, run, agents)
         assert statuses(store, recorder.id) == {"good": ["scored", "scored"], "odd": ["failed", "skipped"]}
-        reasons = [one.record.reason for one in store.answers(recorder.id) if one.agent == "odd" and one.record]
+        reasons = [
+            one.record.reason for one in load_answers(recorder.id, store=store) if one.agent == "odd" and one.record
+        ]
         assert reasons == [
-            "it could not be stored: ValueError: Out of range float values are not JSON compliant: nan",
+            "could not be stored: ValueError: Out of range float values are not JSON compliant: nan",
             "turn 1 could not be stored",
         ]
         again = carry_out(store, replace(run, id=recorder.id), agents)  # nothing is left to do

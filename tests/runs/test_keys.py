@@ -13,12 +13,12 @@ from tests.test_redaction import BASIC, SHAPES, K
 
 from assay.chat import score
 from assay.chat.scoring.metric import METRICS
-from assay.chat.scoring.scores import Scores, answer_json
+from assay.chat.scoring.scores import Scores
 from assay.chat.transcript import ToolCall, Transcript, Turn
 from assay.report.html import agents as agents_page
 from assay.report.html import chat as chat_page
+from assay.runs.recording import chat_run
 from assay.store import open_store
-from assay.store.recording import chat_run
 
 SECRETS = (K, K[:8], K.upper()[:8], BASIC)
 
@@ -55,9 +55,9 @@ def scores() -> Scores:
 
 def test_a_played_turn_is_stored_and_shown_without_keys(scores: Scores, tmp_path: Path) -> None:
     with open_store(tmp_path / "runs.db") as store:
-        store.save(chat_run(scores), answers=scores.answers)
+        store.save(chat_run(scores), answers=[answer.to_row() for answer in scores.answers])
     assert_clean((tmp_path / "runs.db").read_bytes())
-    assert_clean(json.dumps([answer_json(answer) for answer in scores.answers]))
+    assert_clean(json.dumps([answer.to_json() for answer in scores.answers]))
     assert_clean(chat_page.render(scores))
     few = list(dict.fromkeys(answer.agent for answer in scores.answers))[::20]
     assert_clean(agents_page.render(replace(scores, answers=tuple(one for one in scores.answers if one.agent in few))))
@@ -80,7 +80,7 @@ def test_a_transcript_is_scored_stored_and_shown_without_keys(tmp_path: Path) ->
     ]
     scores = score(transcripts)
     with open_store(tmp_path / "runs.db") as store:
-        store.save(chat_run(scores), answers=scores.answers)
+        store.save(chat_run(scores), answers=[answer.to_row() for answer in scores.answers])
     assert_clean((tmp_path / "runs.db").read_bytes())
     assert_clean(chat_page.render(scores))
 

@@ -1,0 +1,23 @@
+"""Public names that are imported when they are first touched, so that importing a package costs next to nothing."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` for a package whose public names live in the modules that `homes` gives.
+
+    An empty home means that the name is a module of the package itself.
+    """
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        if not homes[name]:
+            return importlib.import_module(f"{package}.{name}")
+        return getattr(importlib.import_module(homes[name]), name)
+
+    return get, lambda: sorted(homes)

@@ -1,0 +1,152 @@
+"""One answer: what was asked and said, how it scored, and what was measured while the turn was played.
+
+This is the one form of a finished turn: the runner makes it, the store keeps its JSON, reports show it. A turn ends
+scored, skipped with a reason, or failed with its error; only a scored turn has numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from assay.chat.scoring.metric import Entry, Evidence
+from assay.chat.transcript import ToolCall
+
+Status = Literal["scored", "skipped", "failed"]
+AnswerKey = tuple[str, str, int]
+"""Which conversation an answer belongs to: agent, scenario, repetition."""
+
+
+class Record(BaseModel):
+    """What was measured while a turn was played: how it ended, where its time went, which tools it called.
+
+    Times are seconds.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Status = "scored"
+    reason: str = ""
+    """Why it was skipped, or the error it failed with."""
+    kind: str = ""
+    """The scenario's kind: 'current', 'forecast', 'failure' and so on."""
+    fault: str | None = None
+    """What was made to go wrong."""
+    tool_calls: list[ToolCall] = Field(default_factory=list)
+    """By the spans, in the order of their start."""
+    model_calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    wall: float | None = None
+    """From the message to the end of the answer."""
+    first_text: float | None = None
+    """From the message to the first piece of text."""
+    model: float | None = None
+    """Time in which at least one call of the model was under way."""
+    tools: float | None = None
+    """Time in which at least one tool was at work and no call of the model."""
+    own_tool_calls: int | None = None
+    """How many tool calls the framework itself counted; a check on the spans."""
+    own_tokens: int | None = None
+    """How many tokens, in and out, the framework itself counted."""
+    dropped_spans: int = 0
+    """Spans that were too many to keep; anything but 0 makes calls, tokens and times a lower bound."""
+    attempts: int = 1
+    """How often the conversation was begun; more than once where something failed that was not the agent's fault."""
+
+    @property
+    def overhead(self) -> float | None:
+        """The rest of the wall time, which is the framework's own; None where the spans do not tell."""
+        if self.wall is None or self.model is None or self.tools is None:
+            return None
+        return max(0.0, self.wall - self.model - self.tools)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field, ready for JSON, with the overhead that follows from them."""
+        return self.model_dump(mode="json") | {"overhead": self.overhead}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The record that `to_json` wrote; fields that were left out have their defaults."""
+        return cls.model_validate({name: value for name, value in data.items() if name != "overhead"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer with its scores. A turn that was skipped or failed has no scores, and its record says why."""
+
+    agent: str
+    scenario: str
+    repetition: int
+    turn: int
+    query: str
+    response: str
+    entries: Mapping[str, Entry]
+    passed: bool
+    """Whether it meets the scenario's checks, or, if it has none, the pass mark."""
+    record: Record | None = None
+    """What was measured while the turn was played; None if the answer was read from a file."""
+
+    @property
+    def key(self) -> AnswerKey:
+        return self.agent, self.scenario, self.repetition
+
+    @property
+    def status(self) -> Status:
+        return "scored" if self.record is None else self.record.status
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field, ready for JSON."""
+        fields = self.to_row()
+        if self.record is not None:
+            fields["record"] = self.record.to_json()
+        return fields
+
+    def to_row(self) -> dict[str, Any]:
+        """The same for a store: fields of the record that have their defaults are left out."""
+        fields = {
+            "agent": self.agent,
+            "scenario": self.scenario,
+            "repetition": self.repetition,
+            "turn": self.turn,
+            "query": self.query,
+            "response": self.response,
+            "passed": self.passed,
+            "metrics": self.entries,
+        }
+        if self.record is not None:
+            fields["record"] = self.record.model_dump(mode="json", exclude_defaults=True)
+        return fields
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The answer that `to_json` or `to_row` wrote."""
+        record = data.get("record")
+        return cls(
+            agent=data["agent"],
+            scenario=data["scenario"],
+            repetition=data["repetition"],
+            turn=data["turn"],
+            query=data["query"],
+            response=data["response"],
+            entries={name: _entry(entry) for name, entry in data["metrics"].items()},
+            passed=data["passed"],
+            record=None if record is None else Record.from_json(record),
+        )
+
+
+def in_order(answers: Iterable[Answer], *, scenarios: Sequence[str], agents: Sequence[str]) -> list[Answer]:
+    """Answers in the order in which the suite lists scenarios and the experiment its agents.
+
+    They are played in random order, so this is the one order in which they are shown.
+    """
+    at_scenario = {name: at for at, name in enumerate(scenarios)}
+    at_agent = {name: at for at, name in enumerate(agents)}
+    return sorted(answers, key=lambda one: (at_scenario[one.scenario], one.repetition, at_agent[one.agent], one.turn))
+
+
+def _entry(stored: Mapping[str, Any]) -> Entry:
+    return Entry(dict(stored) | {"evidence": [Evidence(line) for line in stored["evidence"]]})

@@ -1,0 +1,65 @@
+"""From answers to tallies: mergeable counts for each agent and scenario, from which every estimate is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.scores import trials_of
+from assay.types import Case, Distribution, State
+
+Tallies = dict[str, dict[Case, dict[str, State]]]
+"""States by agent, scenario and metric."""
+
+
+def tallies_of(answers: Iterable[Answer]) -> Tallies:
+    """For each agent and scenario, the distribution of every metric's measured scores, and of times and tokens.
+
+    A failed turn has no scores. Failures count in `trials_passed`, which has 0 or 1 for each trial.
+    """
+    found: dict[str, dict[Case, dict[str, list[float]]]] = {}
+    kept = list(answers)
+    passed = trials_of(kept)
+    for answer in kept:
+        by_case = found.setdefault(answer.agent, {})
+        of_case = by_case.get(Case(answer.scenario))
+        if of_case is None:
+            trials = passed.get((answer.agent, answer.scenario), {})
+            of_case = by_case[Case(answer.scenario)] = {"trials_passed": [float(one) for one in trials.values()]}
+        for name, value in _outcomes(answer.record).items():
+            of_case.setdefault(name, []).append(value)
+        for metric, entry in answer.entries.items():
+            values = of_case.setdefault(metric, [])
+            if entry["measured"]:
+                values.append(float(entry["score"]))
+        for name, value in _figures(answer.record).items():
+            of_case.setdefault(name, []).append(value)
+    return {
+        agent: {
+            case: {name: Distribution.of(values) for name, values in by_name.items()}
+            for case, by_name in by_case.items()
+        }
+        for agent, by_case in found.items()
+    }
+
+
+def _outcomes(record: Record | None) -> dict[str, float]:
+    """Whether a played turn failed or was skipped, 1 or 0, under the names that `compare` knows."""
+    if record is None:
+        return {}
+    return {f"turns_{status}": float(record.status == status) for status in ("failed", "skipped")}
+
+
+def _figures(record: Record | None) -> dict[str, float]:
+    """Times and tokens of a scored turn, under the names that `compare` knows."""
+    if record is None or record.status != "scored":
+        return {}
+    seconds = {
+        "wall_ms": record.wall,
+        "first_text_ms": record.first_text,
+        "overhead_ms": record.overhead,
+    }
+    counts = {"input_tokens": record.input_tokens, "output_tokens": record.output_tokens}
+    return {name: round(1000 * value, 3) for name, value in seconds.items() if value is not None} | {
+        name: float(value) for name, value in counts.items() if value is not None
+    }

@@ -1,0 +1,63 @@
+"""What every result can do: print itself, export itself, and show itself in a notebook.
+
+How a result is drawn is up to `assay.report`, which is imported when something is shown: the one place where an import
+points up, as a convenience for people at a prompt.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Result(ABC):
+    """Base of everything that an evaluation or a comparison gives."""
+
+    __slots__ = ()
+
+    subject: ClassVar[str]
+    """Which module of `assay.report` draws it: 'events', 'chat', 'agents' or 'compare'."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, Any]]:
+        """The main table: one row for each figure, with its interval."""
+
+    def print(self, *, full: bool = False) -> None:
+        """Print the tables; `full` shows every figure."""
+        from rich.console import Console
+
+        from assay import report
+
+        Console().print(report.tables(self, full=full))
+
+    def html(self, path: str | Path) -> Path:
+        """Write the report as one HTML file that opens offline. Gives its path."""
+        from assay import report
+
+        return report.write_page(self, path)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The main table as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError as error:
+            from assay.errors import MissingExtraError
+
+            raise MissingExtraError(
+                "the package 'pandas' is needed for to_pandas and is not installed",
+                hint="Install it with: pip install pandas",
+            ) from error
+        return pandas.DataFrame(self.rows())
+
+    def _repr_html_(self) -> str:
+        from assay import report
+
+        return report.summary(self)

@@ -1,0 +1,318 @@
+"""Starts and resumes experiments: plays what is not played yet, stores every finished turn, and gives the result.
+
+The command line, the page and Python users all come through here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from assay.chat.running.environment import Environment
+from assay.chat.running.experiment import AgentChoice, Experiences, Experiment, agents_of, suite_of
+from assay.chat.running.runner import MemorySink, Pace, Progress
+from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.scores import Scores
+from assay.chat.scoring.tallies import tallies_of
+from assay.errors import RunInterruptedError, UsageError
+from assay.runs.machine import command_line
+from assay.runs.recorder import Recorder
+from assay.runs.recording import experiment_run
+from assay.runs.results import ExperimentResult
+from assay.store import open_store
+from assay.store.runs import Store, StoredRun
+from assay.types import Run
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.metric import Metric
+    from assay.chat.suites import Suite
+
+UNFINISHED = "@unfinished"
+"""Stands for the newest run of agents that is not finished."""
+StoreChoice = str | Path | Store | bool | None
+"""Where a run is stored: an address, an open store, True for the default store; None or False for nowhere."""
+
+
+def run(
+    suite: str | Path | Suite = "weather",
+    agents: AgentChoice = ("google-adk", "agent-framework"),
+    *,
+    repeat: int = 1,
+    seed: int = 42,
+    model: str | None = None,
+    model_url: str | None = None,
+    weather: str = "embedded",
+    skill: str = "1",
+    metrics: Sequence[str | Metric] | None = None,
+    kinds: Sequence[str] | None = None,
+    scenarios: Sequence[str] | None = None,
+    limit: int | None = None,
+    experience: bool = False,
+    pace: Pace | None = None,
+    store: StoreChoice = None,
+    name: str = "",
+    tags: Iterable[str] = (),
+    resume: str | None = None,
+    progress: Callable[[Progress], None] = lambda progress: None,
+) -> ExperimentResult:
+    """Run agents through the scenarios of a suite, score every turn, and compare the agents.
+
+    Everything runs on this machine by default: the model is a scripted stand-in and the weather is made up, both on
+    loopback, both following from `seed`.
+
+    Args:
+        suite: The name of a suite (`"weather"`), the path of a YAML file, or a loaded suite.
+        agents: Names of agents, as `assay chat agents` lists them, or a dictionary of names to agents. There an agent
+            may be a name, `"module:function"`, an address, or a function, which then answers in this process.
+        repeat: How many trials each agent has at each scenario.
+        seed: Decides the weather, the scripted model's errors, the order of trials, and the intervals.
+        model: The name of a real model at `model_url` (by default OPENAI_BASE_URL) with the key in OPENAI_API_KEY;
+            None for the scripted model.
+        model_url: Address of an OpenAI-compatible endpoint for `model`.
+        weather: `"embedded"`, or `"openweather"` for the real service with the key in OPENWEATHER_API_KEY.
+        skill: How often the scripted model is right: `"1"` never errs, `"0.8"` errs in one turn of five.
+        metrics: Names of metrics, or metrics; None for all.
+        kinds: Play only scenarios of these kinds.
+        scenarios: Play only scenarios with these ids or patterns of ids.
+        limit: Play at most this many scenarios, spread over all kinds.
+        experience: Whether to measure developer experience first, which takes some seconds for each agent.
+        pace: Concurrency, timeouts and retries.
+        store: Where to store the run: an address, True for the default store, or None for nowhere. Every finished
+            turn is stored at once.
+        name: Name of the stored run.
+        tags: Tags of the stored run.
+        resume: Continue a stored run, by id or name, or `"@unfinished"` for the newest; every other argument except
+            `store` and `progress` then comes from that run.
+        progress: Called with the state of the run after every conversation.
+
+    Returns:
+        The result: `print()` shows the agents side by side, `html(path)` writes the page, `to_json()` and
+        `to_pandas()` give the data, `comparisons()` the verdicts. Inside a running event loop, such as a notebook's,
+        the call has to be awaited: `result = await assay.chat.run(...)`.
+
+    Raises:
+        UsageError: An argument is wrong; the message says which one and what to do.
+        RunInterruptedError: Ctrl-C stopped the run. Stored turns are safe, and `resume` continues it.
+
+    Example:
+        >>> def polite(message: str) -> str:
+        ...     return "I do not know, sorry."
+        >>> result = run("weather", {"polite": polite}, limit=2)
+        >>> result.agents
+        ['polite']
+
+    """
+    if resume is not None:
+        return _now_or_awaited(resume_run_async(resume, store=store, progress=progress))
+    experiment = plan_experiment(
+        suite,
+        agents,
+        repeat=repeat,
+        seed=seed,
+        model=model,
+        model_url=model_url,
+        weather=weather,
+        skill=skill,
+        metrics=metrics,
+        kinds=kinds,
+        scenarios=scenarios,
+        limit=limit,
+        pace=pace,
+    )
+    return _now_or_awaited(
+        start_run_async(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)
+    )
+
+
+def plan_experiment(
+    suite: str | Path | Suite = "weather",
+    agents: AgentChoice = (),
+    *,
+    repeat: int = 1,
+    seed: int = 42,
+    model: str | None = None,
+    model_url: str | None = None,
+    weather: str = "embedded",
+    skill: str = "1",
+    metrics: Sequence[str | Metric] | None = None,
+    kinds: Sequence[str] | None = None,
+    scenarios: Sequence[str] | None = None,
+    limit: int | None = None,
+    pace: Pace | None = None,
+) -> Experiment:
+    """The experiment that `run` would play; the arguments are the same."""
+    loaded, selection = suite_of(suite)
+    selection = replace(
+        selection,
+        kinds=None if kinds is None else tuple(kinds),
+        scenarios=None if scenarios is None else tuple(scenarios),
+        limit=limit,
+    )
+    return Experiment(
+        suite=loaded.select(kinds=selection.kinds, ids=selection.scenarios, limit=limit),
+        agents=agents_of(agents),
+        environment=Environment.chosen(seed=seed, skill=skill, model=model, model_url=model_url, weather=weather),
+        repeat=repeat,
+        seed=seed,
+        selection=selection,
+        pace=pace or Pace(),
+        metrics=None if metrics is None else tuple(metrics),
+    )
+
+
+async def start_run_async(
+    experiment: Experiment,
+    *,
+    store: StoreChoice = None,
+    name: str = "",
+    tags: Iterable[str] = (),
+    measure_experience: bool = False,
+    progress: Callable[[Progress], None] = lambda progress: None,
+    notify: Callable[[str], None] = lambda message: None,
+) -> ExperimentResult:
+    """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored."""
+    with ExitStack() as stack:
+        opened = _opened(store, stack)
+        measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
+        if opened is None:
+            return await _play_in_memory(experiment, measured, progress)
+        run = experiment_run(experiment, measured, command=command_line(), name=name, tags=tags)
+        return await _play_stored(experiment, run, measured, opened, progress)
+
+
+async def resume_run_async(
+    reference: str, *, store: StoreChoice = True, progress: Callable[[Progress], None] = lambda progress: None
+) -> ExperimentResult:
+    """Continue a stored run of agents that is not finished."""
+    with ExitStack() as stack:
+        opened = _opened(True if store is None else store, stack)
+        if opened is None:
+            raise UsageError("a run can be resumed only from a store", hint="Name the store it was kept in")
+        entry = _unfinished(opened, reference)
+        run = entry.run
+        if entry.complete:
+            raise UsageError(f"run {run.id} is finished", hint=f"Show it with: assay runs show {run.id}")
+        if run.kind != "experiment":
+            raise UsageError(
+                f"run {run.id} is not a run of agents", hint="Only runs started by `assay chat run` can be resumed"
+            )
+        experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=list(run.settings["metrics"]))
+        return await _play_stored(experiment, run, experience_of(run), opened, progress)
+
+
+def until_interrupted(work: Any) -> ExperimentResult:
+    """Run `start_run_async(…)` or `resume_run_async(…)` to its end; Ctrl-C and SIGTERM stop it cleanly.
+
+    Raises RunInterruptedError if it was stopped: agents are closed by then, and finished turns are stored.
+    """
+
+    async def main() -> ExperimentResult:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        return cast("ExperimentResult", await task)
+
+    return asyncio.run(main())
+
+
+def experience_of(run: Run) -> Experiences:
+    """The developer experience that a run of agents measured, by agent."""
+    from assay.chat.experience import Experience
+
+    return {agent: Experience.from_json(data) for agent, data in run.settings["experience"].items()}
+
+
+def _now_or_awaited(work: Any) -> ExperimentResult:
+    """The result, or, inside a running event loop, the coroutine that gives it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return until_interrupted(work) if _is_main_thread() else asyncio.run(work)
+    return cast("ExperimentResult", work)
+
+
+def _is_main_thread() -> bool:
+    """Whether signal handlers can be set here."""
+    import threading
+
+    return threading.current_thread() is threading.main_thread()
+
+
+def _opened(store: StoreChoice, stack: ExitStack) -> Store | None:
+    """The store to use, closed with the stack if it was opened here."""
+    if store is None or store is False:
+        return None
+    if isinstance(store, Store):
+        return store
+    return stack.enter_context(open_store(None if store is True else store))
+
+
+def _unfinished(store: Store, reference: str) -> StoredRun:
+    """The run to continue: by id, by name, or the newest; a name means its newest run that is not finished."""
+    found = [entry for entry in store.list(kind="experiment") if not entry.complete]
+    if reference == UNFINISHED:
+        if not found:
+            raise UsageError("there is no unfinished run of agents", hint="List all runs with: assay runs list")
+        return found[0]
+    named = [entry for entry in found if entry.run.name == reference]
+    return named[0] if named else store.describe(reference)
+
+
+async def _play_in_memory(
+    experiment: Experiment, measured: Experiences, progress: Callable[[Progress], None]
+) -> ExperimentResult:
+    sink = MemorySink()
+    try:
+        await experiment.play(sink, experience=measured, progress=progress)
+    except asyncio.CancelledError:
+        raise RunInterruptedError("the run was interrupted, and nothing was stored") from None
+    return _result(experiment, sink.answers, None, measured)
+
+
+async def _play_stored(
+    experiment: Experiment, run: Run, measured: Experiences, store: Store, progress: Callable[[Progress], None]
+) -> ExperimentResult:
+    with store.held(run.id):
+        recorder = Recorder(store, run)
+        done = recorder.done(experiment.turns)
+        try:
+            await experiment.play(recorder, done=done, experience=measured, progress=progress)
+        except asyncio.CancelledError:
+            raise RunInterruptedError(
+                "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"
+            ) from None
+        answers = recorder.finish()
+    return _result(experiment, answers, run, measured)
+
+
+def _result(
+    experiment: Experiment, answers: Iterable[Answer], run: Run | None, measured: Experiences
+) -> ExperimentResult:
+    ordered = tuple(experiment.in_order(answers))
+    scores = Scores(ordered, experiment.evaluator().metrics, experiment.seed)
+    return ExperimentResult(
+        scores=scores,
+        tallies=tallies_of(ordered),
+        suite=f"{experiment.suite.name}@{experiment.suite.version}",
+        notes=tuple(experiment.notes),
+        experience=measured,
+        run=run,
+    )
+
+
+def _measured(experiment: Experiment, notify: Callable[[str], None]) -> Experiences:
+    from assay.chat.experience import measure
+    from assay.chat.world.embedded import World
+
+    found = {}
+    with World(seed=experiment.seed) as world:
+        for agent in experiment.agents:
+            notify(f"measuring developer experience: {agent.name} …")
+            found[agent.name] = measure(agent.kind(), name=agent.name, world=world)
+    return found

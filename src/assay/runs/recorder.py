@@ -1,0 +1,51 @@
+"""Records an experiment while it is played: every finished turn is stored at once; finished trials are not repeated.
+
+A conversation is the unit of resuming. An agent's memory of a conversation that was cut off died with its process, so
+such a conversation is played again from its start, and its new turns replace the stored ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from assay.chat.scoring.answers import Answer, AnswerKey
+from assay.chat.scoring.tallies import tallies_of
+from assay.runs.references import load_answers
+from assay.store.runs import Store
+from assay.types import Run
+
+
+class Recorder:
+    """A sink that stores the turns of one run."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        """Start the run in the store, or continue it if it is open already."""
+        self._store = store
+        self.id = store.begin(run)
+        # Agents in the order in which they were named: the first is what the others are compared with.
+        store.add_cases(self.id, {spec["name"]: {} for spec in run.settings["agents"]})
+
+    def keep(self, answer: Answer) -> None:
+        self._store.add_cases(self.id, {}, answers=[answer.to_row()])
+
+    def drop(self, agent: str, scenario: str, repetition: int) -> None:
+        self._store.drop_conversation(self.id, agent, scenario, repetition)
+
+    def done(self, turns: Mapping[str, int]) -> set[AnswerKey]:
+        """The trials that are stored whole; `turns` is how many each scenario has. Partly stored trials are deleted."""
+        found = Counter(answer.key for answer in self._answers())
+        whole = {key for key, count in found.items() if count == turns.get(key[1])}
+        for key in found.keys() - whole:
+            self.drop(*key)
+        return whole
+
+    def finish(self) -> list[Answer]:
+        """Complete the run: from here on it can be loaded and compared. Gives its answers."""
+        answers = self._answers()
+        self._store.add_cases(self.id, tallies_of(answers))
+        self._store.finish(self.id)
+        return answers
+
+    def _answers(self) -> list[Answer]:
+        return load_answers(self.id, store=self._store)

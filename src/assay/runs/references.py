@@ -1,0 +1,139 @@
+"""Stored runs by reference: load one as a result, compare some, and store a result.
+
+A reference is an id or the beginning of one, a name (its newest complete run), `@last`, or `@last~1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import AssayError, UsageError
+from assay.runs.results import rebuilt
+from assay.store import open_store
+from assay.store.runs import Store
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.answers import Answer
+    from assay.chat.scoring.scores import Scores
+    from assay.compare import Comparison, Margin, Side
+    from assay.events.evaluation import EventReport
+    from assay.result import Result
+    from assay.types import Run
+
+AnyStore = str | Path | Store | None
+"""A store by address, an open one, or None for the default store."""
+
+
+def load(reference: str = "@last", *, store: AnyStore = None) -> Result:
+    """The result of a stored run: scores as they were given, every estimate computed anew.
+
+    A run of events gives an `EventReport`, scored transcripts give `Scores`, a run of agents an `ExperimentResult`.
+    """
+    with ExitStack() as stack:
+        opened = _opened(store, stack)
+        run = opened.load(reference)
+        return rebuilt(run, opened.answers(run.id))
+
+
+def load_answers(reference: str = "@last", *, store: AnyStore = None) -> list[Answer]:
+    """The scored answers of a stored run, finished or not, in the order in which they were stored."""
+    from assay.chat.scoring.answers import Answer
+
+    with ExitStack() as stack:
+        return [Answer.from_json(row) for row in _opened(store, stack).answers(reference)]
+
+
+def record(
+    result: EventReport | Scores,
+    *,
+    predicted: Any = None,
+    truth: Any = None,
+    transcripts: Any = None,
+    store: AnyStore = None,
+    name: str = "",
+    tags: Iterable[str] = (),
+    command: Sequence[str] = (),
+) -> str:
+    """Store a result as a run and give its id.
+
+    `predicted` and `truth` are what a report on events was made from, `transcripts` what scores were; files among them
+    are read for their digests.
+    """
+    from assay.chat.scoring.scores import Scores
+    from assay.runs.recording import chat_run, events_run
+
+    rows: list[dict[str, Any]] = []
+    if isinstance(result, Scores):
+        run = chat_run(result, transcripts, command=command, name=name, tags=tags)
+        rows = [answer.to_row() for answer in result.answers]
+    else:
+        run = events_run(result, predicted, truth, command=command, name=name, tags=tags)
+    with ExitStack() as stack:
+        return _opened(store, stack).save(run, answers=rows)
+
+
+def compare(
+    *references: str,
+    store: AnyStore = None,
+    margin: float | Margin = 0.05,
+    seed: int = 42,
+    full: bool = False,
+) -> list[Comparison]:
+    """Compare stored runs with the first one, which is the baseline.
+
+    `RUN:AGENT` names one agent of a run. Two runs with several agents are compared agent by agent; a single run with
+    several agents is compared within itself, every other agent with the first.
+    """
+    from assay.compare import compare as compare_sides
+
+    with ExitStack() as stack:
+        opened = _opened(store, stack)
+        found = [load_side(reference, opened) for reference in references]
+    return [compare_sides(a, b, margin=margin, seed=seed, full=full) for a, b in pairs_of(found)]
+
+
+def load_side(reference: str, store: Store) -> tuple[Run, str | None]:
+    """A stored run, with the agent if the reference names one (`RUN:AGENT`)."""
+    try:
+        return store.load(reference), None
+    except AssayError:
+        # A name may contain a colon, so the part after it is an agent only if the whole is not a run.
+        head, mark, agent = reference.rpartition(":")
+        if not (head and mark and agent):
+            raise
+        return store.load(head), agent
+
+
+def pairs_of(runs: Sequence[tuple[Run, str | None]]) -> list[tuple[Side, Side]]:
+    """Baseline and candidate of every comparison: see `compare`."""
+    from assay.compare import side_of
+
+    if not runs:
+        raise UsageError("a comparison needs two runs", hint="Name a baseline and at least one candidate")
+    (first, agent), *others = runs
+    if not others:
+        if first.half == "events" or len(first.tallies) < 2 or agent is not None:
+            raise UsageError("a comparison needs two runs", hint="Name a baseline and at least one candidate")
+        baseline, *candidates = (side_of(first, name) for name in first.tallies)
+        return [(baseline, candidate) for candidate in candidates]
+    pairs = []
+    for other, other_agent in others:
+        several = any(run.half == "chat" and len(run.tallies) > 1 for run in (first, other))
+        if agent is None and other_agent is None and several and first.half == other.half:
+            shared = [name for name in first.tallies if name in other.tallies]
+            if not shared:
+                raise UsageError(
+                    "these runs have no agent in common",
+                    hint=f"Name them: {first.id}:{next(iter(first.tallies))} {other.id}:{next(iter(other.tallies))}",
+                )
+            pairs += [(side_of(first, name), side_of(other, name)) for name in shared]
+        else:
+            pairs.append((side_of(first, agent), side_of(other, other_agent)))
+    return pairs
+
+
+def _opened(store: AnyStore, stack: ExitStack) -> Store:
+    return store if isinstance(store, Store) else stack.enter_context(open_store(store))

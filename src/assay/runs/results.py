@@ -1,0 +1,125 @@
+"""What a run gives back: the result of an experiment, and results rebuilt from stored runs."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from assay.result import Result
+from assay.types import Case, Run, State
+
+if TYPE_CHECKING:
+    from assay.chat.experience import Experience
+    from assay.chat.scoring.answers import Answer
+    from assay.chat.scoring.scores import Scores
+    from assay.compare import Comparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentResult(Result):
+    """Agents that were run through a suite: their answers, scores, times, and how they compare."""
+
+    subject: ClassVar[str] = "agents"
+
+    scores: Scores
+    """Every answer with its scores."""
+    tallies: Mapping[str, Mapping[Case, Mapping[str, State]]] = field(repr=False)
+    """Scores, times and tokens by agent and scenario."""
+    suite: str
+    """Name and version of the suite."""
+    notes: Sequence[str] = ()
+    """What a reader has to know before the numbers."""
+    experience: Mapping[str, Experience] = field(default_factory=dict, repr=False)
+    """Developer experience by agent, if it was measured."""
+    run: Run | None = field(default=None, repr=False)
+    """The stored run; None if the run was not stored."""
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        return self.scores.answers
+
+    @property
+    def agents(self) -> list[str]:
+        return self.scores.agents
+
+    @cached_property
+    def _comparisons(self) -> list[Comparison]:
+        from assay.compare import compare, side_of
+
+        run = replace(self.run, tallies=self.tallies) if self.run is not None else self._unstored_run()
+        sides = [side_of(run, agent) for agent in self.agents if agent in self.tallies]
+        return [compare(sides[0], side) for side in sides[1:]]
+
+    def _unstored_run(self) -> Run:
+        return Run(
+            id="",
+            kind="experiment",
+            name=self.suite,
+            created="",
+            command="",
+            settings={},
+            seed=self.scores.seed,
+            versions=self.scores.versions,
+            inputs={},
+            environment={},
+            tallies=self.tallies,
+        )
+
+    def comparisons(self) -> list[Comparison]:
+        """Every other agent compared with the one that was named first."""
+        return self._comparisons
+
+    def rows(self) -> list[dict[str, Any]]:
+        return self.scores.rows()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        from assay.compare.overall import overall
+
+        return self.scores.to_json() | {
+            "run": None if self.run is None else self.run.id,
+            "notes": list(self.notes),
+            "suite": self.suite if self.run is None else self.run.settings["suite"],
+            "experience": {agent: one.to_json() for agent, one in self.experience.items()},
+            "overall": overall(self.scores).to_json(),
+        }
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        """A finished result can be awaited too, so that `await assay.chat.run(...)` works everywhere."""
+        return self
+        yield
+
+
+def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
+    """The result of a stored run: scores as they were given, every estimate computed anew from the tallies.
+
+    `answers` are the rows that the store has for the run; runs of events have none.
+    """
+    if run.kind == "events":
+        from assay.events.evaluation import rebuilt_report
+
+        return rebuilt_report(run)
+    from assay.chat.scoring.answers import Answer, in_order
+    from assay.chat.scoring.scores import rebuilt_scores
+
+    known = [Answer.from_json(row) for row in answers]
+    if run.kind == "chat":
+        return rebuilt_scores(run, known)
+    if run.kind != "experiment":
+        from assay.errors import UsageError
+
+        raise UsageError(f"unknown kind of run '{run.kind}'", hint="Export it as JSON or Parquet")
+    from assay.runs.experiments import experience_of
+
+    suite = run.settings["suite"]
+    ordered = in_order(known, scenarios=suite["scenarios"], agents=[spec["name"] for spec in run.settings["agents"]])
+    return ExperimentResult(
+        scores=rebuilt_scores(run, ordered),
+        tallies=run.tallies,
+        suite=f"{suite['name']}@{suite['version']}",
+        notes=run.settings["notes"],
+        experience=experience_of(run),
+        run=run,
+    )
