@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
+# Further words for pytest, such as: make test PYTEST='-m "not slow"'
+PYTEST ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 TRAIN_TESTS := tests/events/training
@@ -13,7 +15,7 @@ demo: $(VENV)/.user           ## everything embedded: synthetic recordings, two 
 	$(BIN)/assay demo
 
 test: $(VENV)/.dev            ## the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PYTEST)
 
 test-train: $(VENV)/.train    ## the tests of training loops, with PyTorch (the CPU build, if pip is shown one)
 	ASSAY_REQUIRE_TRAIN=1 $(BIN)/python -m pytest $(TRAIN_TESTS)

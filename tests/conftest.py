@@ -6,6 +6,7 @@ Deterministic profile: no race with a clock. Store: a test that evaluates must n
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -34,15 +35,9 @@ def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put modules with long tests first, so that no worker begins one when the others are about to finish.
-
-    A module stays in one piece: its fixtures are made once, by the worker that runs all of it.
-    """
-    first: dict[str, int] = {}
-    for item in items:
-        rank = next((at for at, name in enumerate(("frameworks", "slow")) if item.get_closest_marker(name)), 2)
-        first[_module(item)] = min(rank, first.get(_module(item), rank))
-    items.sort(key=lambda item: first[_module(item)])
+    """Put modules with many slow tests first, so that no worker begins one when the others are about to finish."""
+    slow = Counter(_module(item) for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[_module(item)])
 
 
 def _module(item: pytest.Item) -> str:

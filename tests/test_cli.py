@@ -225,6 +225,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
     return folder, run("demo", cwd=folder, ASSAY_STORE=str(folder / "mine.db"))
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_the_demo_runs_end_to_end(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = demo
     assert done.returncode == 0, done.stderr
@@ -236,6 +238,8 @@ def test_the_demo_runs_end_to_end(demo: tuple[Path, subprocess.CompletedProcess[
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
     demo: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -251,6 +255,8 @@ def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
     assert not (folder / "mine.db").exists()
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_what_the_demo_says_to_look_at_next_works(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = demo
     lines = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("assay ")]

@@ -97,6 +97,8 @@ def test_five_frameworks_ship() -> None:
     assert tuple(AGENTS.names()) == FIVE
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_the_whole_suite_ends_with_every_cell_scored_skipped_or_failed(whole: Path) -> None:
     suite = load_suite("weather")
     found = contents(whole)
@@ -116,6 +118,8 @@ def test_the_whole_suite_ends_with_every_cell_scored_skipped_or_failed(whole: Pa
         assert ended[agent, "scored"] >= 0.9 * turns, ended
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_nothing_connects_beyond_loopback(whole: Path) -> None:
     assert outside(whole) == []
 
@@ -129,6 +133,8 @@ def test_the_guard_sees_what_it_should(tmp_path: Path) -> None:
     assert "192.0.2.1" in (tmp_path / "x.sockets").read_text()
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_spans_and_frameworks_agree_on_every_turn(whole: Path) -> None:
     for key, (*_, record) in contents(whole).items():
         if record["status"] == "scored":
@@ -142,6 +148,8 @@ def part_of(whole: Path, agents: tuple[str, ...], limit: int) -> dict[tuple[str,
     return {key: said for key, said in contents(whole).items() if key[0] in agents and key[1] in chosen}
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_path: Path) -> None:
     # Again in another order, with several conversations at a time, and without the other scenarios: every kind of
     # scenario on every framework.
@@ -156,6 +164,8 @@ def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_pa
     assert differing == []
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(whole: Path, tmp_path: Path) -> None:
     agents, limit = ("agent-framework", "pydantic-ai"), 15
     killed = tmp_path / "killed.db"
@@ -180,6 +190,8 @@ def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(whole: Path, 
     assert run.complete
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     store = tmp_path / "stopped.db"
     words = ("chat", "run", "--no-experience", "--agents", "agent-framework")
@@ -196,6 +208,8 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert "unfinished" in refused.stderr
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_an_agent_that_is_not_installed_is_skipped_with_the_command_that_installs_it(tmp_path: Path) -> None:
     store = tmp_path / "missing.db"
     hidden = tmp_path / "hidden"
@@ -212,6 +226,8 @@ def test_an_agent_that_is_not_installed_is_skipped_with_the_command_that_install
     assert 'pip install "assay-agents[openai-agents]"' in next(iter(reasons))
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_a_finished_run_compares_its_agents_and_two_runs_compare_by_agent(whole: Path, tmp_path: Path) -> None:
     verdicts = json.loads(assay(whole, "compare", "whole", "--json", "-").stdout)
     assert [pair["candidate"]["agent"] for pair in verdicts["comparisons"]] == list(FIVE[1:])
@@ -222,6 +238,8 @@ def test_a_finished_run_compares_its_agents_and_two_runs_compare_by_agent(whole:
     assert {line["metric"] for line in verdicts["comparisons"][0]["verdicts"]}.isdisjoint({"overhead_ms", "wall_ms"})
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_a_stored_run_is_shown_and_exported_as_it_was(whole: Path) -> None:
     assert "overall" in assay(whole, "runs", "show", "whole").stdout.lower()
     page = whole.with_suffix(".html")
@@ -266,6 +284,8 @@ def test_a_wrong_call_is_told_in_a_sentence(tmp_path: Path, words: list[str], to
         assert open_store(store).list() == []  # nothing was begun that could not go on
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_a_real_model_by_address_takes_the_place_of_the_embedded_one(tmp_path: Path) -> None:
     store = tmp_path / "real.db"
     with World(seed=1) as elsewhere:
@@ -287,6 +307,7 @@ def test_a_real_model_by_address_takes_the_place_of_the_embedded_one(tmp_path: P
         assert b"not-to-be-kept" not in file.read_bytes()
 
 
+@pytest.mark.slow
 def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -> None:
     (tmp_path / "my_bot.py").write_text("def answer(message):\n    raise LookupError('no key')\n")
     words = ("chat", "run", "--agents", "mine=my_bot:answer,other=my_bot:missing", "--limit", "2", "--no-experience")
@@ -296,6 +317,7 @@ def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -
     assert "other: 2 turns failed: 'my_bot' has no 'missing'" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Path) -> None:
     store, held = tmp_path / "named.db", tmp_path / "held"
     # An agent that waits after five answers, warm-up included, so that the first run is sure to be still going on.

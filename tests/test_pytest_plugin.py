@@ -7,6 +7,13 @@ import sys
 
 import pytest
 
+from assay.chat import samples
+from assay.chat.transcript import write_jsonl
+from assay.events import synthetic
+from assay.events.protocols import every_protocol
+from assay.pytest_plugin import Assay
+from assay.types import Case, Distribution, Run
+
 pytest_plugins = ["pytester"]
 
 HEAD = """
@@ -18,9 +25,25 @@ GOOD = synthetic.prediction(TRUTH, synthetic.GOOD, seed=1)
 """
 
 
-def outcome(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
+@pytest.fixture(scope="module", autouse=True)
+def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Load what the inner tests use: a module that is first imported by one of them is forgotten after it."""
+    truth = synthetic.recording(episodes=2, seconds=1)
+    fixture = Assay()
+    fixture.events(truth, truth, protocols=every_protocol())
+    write_jsonl(samples.transcripts(), path := tmp_path_factory.mktemp("loaded") / "said.jsonl")
+    fixture.transcripts(path, agent="careful")
+    fixture.compare(some_run(), some_run())
+
+
+def some_run() -> Run:
+    return Run("id", "chat", "run", "", "", {}, 42, {}, {}, {}, {"agent": {Case("s"): {"m": Distribution.of([1.0])}}})
+
+
+def outcome(pytester: pytest.Pytester, body: str, *, own_process: bool = False) -> pytest.RunResult:
     pytester.makepyfile(HEAD + body)
-    return pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
+    run = pytester.runpytest_subprocess if own_process else pytester.runpytest_inprocess
+    return run("-q", "-p", "no:cacheprovider")
 
 
 def test_estimates_are_asserted_by_their_interval(pytester: pytest.Pytester) -> None:
@@ -62,6 +85,7 @@ def test_no_value(assay):
 def test_unknown(assay):
     assay.estimates({"accuracy": Estimate(0.8)}).at_least("acuracy", 0.8)
 """,
+        own_process=True,
     )
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines_random(

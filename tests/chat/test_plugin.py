@@ -50,10 +50,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+def environment(installed: Path) -> dict[str, str]:
+    """Finds the package before everything else."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")]))}
+
+
+@pytest.mark.slow
 def test_an_installed_package_adds_a_metric_and_a_domain(installed: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM],
-        env={**os.environ, "PYTHONPATH": str(installed)},
+        env=environment(installed),
         capture_output=True,
         text=True,
         check=True,
@@ -65,11 +71,12 @@ def test_an_installed_package_adds_a_metric_and_a_domain(installed: Path) -> Non
     assert result["accuracy"]["score"] == 0.7
 
 
+@pytest.mark.slow
 def test_an_installed_package_adds_an_agent(installed: Path, tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "assay.cli", "chat", "run", "--agents", "porter", "--scenarios", "current-helsinki",
          "--no-experience", "--no-store", "--json", "-"],
-        env={**os.environ, "PYTHONPATH": str(installed)}, capture_output=True, text=True, check=True,
+        env=environment(installed), capture_output=True, text=True, check=True,
     )  # fmt: skip
     [answer] = json.loads(run.stdout)["answers"]
     assert answer["record"]["status"] == "scored"

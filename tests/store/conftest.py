@@ -15,7 +15,7 @@ from assay.store.references import new_id
 from assay.store.runs import Store
 from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
-DATABASES = ("sqlite", "postgresql")
+DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
 
 @pytest.fixture(scope="session")

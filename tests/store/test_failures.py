@@ -71,6 +71,7 @@ def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path) -> None:
         store.finish(pending.id)
 
 
+@pytest.mark.postgres
 def test_a_full_disk_of_postgresql_is_said_and_loses_nothing(small_disk: Path, server: postgres.Server) -> None:
     os.chmod(small_disk.parent, 0o755)
     for folder in [*small_disk.parents][:-1]:
@@ -165,6 +166,7 @@ def test_a_file_that_may_only_be_read_is_read_and_not_written(tmp_path: Path, fo
     assert path.read_bytes() == before
 
 
+@pytest.mark.postgres
 def test_a_postgresql_database_that_may_only_be_read_says_so(server: postgres.Server) -> None:
     address = server.new_schema()
     with open_store(address) as store:

@@ -38,6 +38,7 @@ SOME = Limits(model_calls=7, retries=0)
 MALFORMED = ("{broken", "[1]", '{"town": "Oslo"}', '{"city": ["Oslo"]}')
 
 
+@pytest.mark.frameworks
 class AssistantTests:
     """The tests; each framework's test class sets `name`."""
 

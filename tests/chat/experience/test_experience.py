@@ -658,6 +658,8 @@ FRAMEWORKS = {
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_what_the_frameworks_do(world: World, name: str) -> None:
     seen = inject_faults(AGENTS.get(name), world, timeout=120)
     expected, unexpected = seen["expected"], seen["unexpected"]
@@ -740,6 +742,8 @@ def test_a_part_that_fails_leaves_the_others(site: Path, world: World) -> None:
     assert set(found.characteristics) == {"errors", "logging"}
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
 def test_a_framework_beside_its_claims(world: World) -> None:
     kind = AGENTS.get("agent-framework")
     found = measure(kind, name="mine", world=world)

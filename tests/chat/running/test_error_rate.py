@@ -7,6 +7,8 @@ import pytest
 from assay import chat, stats
 from assay.types import Estimate
 
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
+
 KINDS = ("current", "forecast", "context", "units")
 
 
