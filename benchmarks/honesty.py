@@ -253,10 +253,16 @@ def false_verdicts(*, trials: int, scenarios: int, metrics: int = 15, repetition
 def _run(scores: Floats) -> Run:
     """A run of one agent from scores of shape (scenarios, metrics, repetitions)."""
     tally = {
-        Case(f"scenario {at}"): {f"metric {m}": Distribution.of(row[m]) for m in range(scores.shape[1])}
-        for at, row in enumerate(scores)
+        Case(f"scenario {at}"): {f"metric {m}": _distribution(tuple(column)) for m, column in enumerate(row)}
+        for at, row in enumerate(scores.tolist())
     }
     return Run("run", "chat", "run", "", "", {}, 0, {}, {}, {}, {"agent": tally})
+
+
+@cache
+def _distribution(scores: tuple[float, ...]) -> Distribution:
+    """The distribution of a scenario's scores. There are few different ones, and making one takes its time."""
+    return Distribution.of(scores)
 
 
 def _judged(a: Run, b: Run, seed: int) -> list[Verdict]:
