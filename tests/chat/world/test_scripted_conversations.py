@@ -28,6 +28,8 @@ from assay.errors import UsageError
 
 CITIES = [city.name for city in all_cities()]
 EVALUATOR = ChatbotEvaluator()
+OF_ACCURACY = ChatbotEvaluator(metrics=["accuracy", "groundedness"])
+"""The same, for tests that look at these two only."""
 MOST_CALLS = 8
 
 NOW = (
@@ -98,6 +100,7 @@ class Conversation:
     messages: list[dict[str, Any]] = field(default_factory=lambda: [{"role": "system", "content": "Be helpful."}])
     history: list[dict[str, str]] = field(default_factory=list)
     preferences: Preferences = field(default_factory=Preferences)
+    evaluator: ChatbotEvaluator = EVALUATOR
 
     def say(self, text: str, about: str | None = None) -> tuple[str, dict[str, Entry]]:
         """The answer to a message and its scores; `about` is the city whose weather is the ground truth."""
@@ -125,7 +128,7 @@ class Conversation:
         answer = move.text
         assert answer, "the model stops calling tools"
         self.messages.append({"role": "assistant", "content": answer})
-        entries = EVALUATOR.evaluate_response(
+        entries = self.evaluator.evaluate_response(
             text,
             answer,
             "scripted",
@@ -214,7 +217,9 @@ def test_compared_cities_are_not_confused(world: World, question: str) -> None:
         first, second = draw.sample(CITIES, 2)
         now = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=draw.randrange(24 * 365))
         for city in (first, second):
-            answer, entries = Conversation(world, model, now, f"{number}").say(question.format(first, second), city)
+            answer, entries = Conversation(world, model, now, f"{number}", evaluator=OF_ACCURACY).say(
+                question.format(first, second), city
+            )
             assert entries["accuracy"].score == 1.0, f"{answer}: {entries['accuracy'].details}"
             assert entries["groundedness"].score == 1.0
 
@@ -262,7 +267,7 @@ def played(world: World, skill: Skill, number: int, seed: int) -> Iterator[tuple
     """The error drawn and the accuracy scored for each turn about the weather."""
     model = ScriptedModel(seed=7, skill=skill)
     for at, (now, turns) in enumerate(conversations(seed, number)):
-        conversation = Conversation(world, model, now, f"conversation {at}")
+        conversation = Conversation(world, model, now, f"conversation {at}", evaluator=OF_ACCURACY)
         for said, city in turns:
             error = error_of(model, conversation, said)
             _, entries = conversation.say(said, city)
@@ -297,7 +302,9 @@ def test_wrong_temperature_costs_what_the_accuracy_rule_says(world: World) -> No
     for number in range(60):
         city = draw.choice(CITIES)
         now = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=draw.randrange(24 * 365))
-        answer, entries = Conversation(world, model, now, f"{number}").say(f"What's the weather in {city}?", city)
+        answer, entries = Conversation(world, model, now, f"{number}", evaluator=OF_ACCURACY).say(
+            f"What's the weather in {city}?", city
+        )
         assert entries["accuracy"].score == 0.7, f"{answer}: {entries['accuracy'].details}"
 
 

@@ -10,11 +10,12 @@ import json
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from assay.chat.world import weather_server
-from assay.chat.world.cities import all_cities, find_city
+from assay.chat.world.cities import CityClimate, all_cities, find_city
 from assay.chat.world.climate import Climate
 from assay.chat.world.openweather import MAX_FORECAST_DAYS, read_current, read_forecast
 from assay.chat.world.serving import LoopbackServer
@@ -22,6 +23,8 @@ from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.chat.world.scripted import Skill
+
+_KEPT_TRUTHS = 256
 
 
 class World:
@@ -32,6 +35,8 @@ class World:
         self._skill = skill
         self._clock = clock or _now
         self._climate = Climate(seed)
+        # Several agents are asked the same scenario at the same simulated time, so the same truth is needed again soon.
+        self._bodies = lru_cache(maxsize=_KEPT_TRUTHS)(self._response_bodies)
         self._running: ExitStack | None = None
         self._weather_url = self._model_url = ""
 
@@ -80,10 +85,15 @@ class World:
                 hint=f"Did you mean '{near[0]}'?" if near else "Its cities are in assay/chat/world/cities.csv",
             )
         at = (now or self._clock()).astimezone(UTC)
-        # Built by the service and parsed by the client's code, so that it equals what an assistant receives.
-        current = json.dumps(weather_server.current_response(self._climate, found, at, "metric")).encode()
-        forecast = json.dumps(weather_server.forecast_response(self._climate, found, at, "metric")).encode()
+        current, forecast = self._bodies(found, at)
         return {"current": read_current(current), "forecast": read_forecast(forecast, at, days)["forecast"]}
+
+    def _response_bodies(self, city: CityClimate, at: datetime) -> tuple[bytes, bytes]:
+        """Built by the service and parsed by the client's code, so that the truth equals what an assistant receives."""
+        return (
+            json.dumps(weather_server.current_response(self._climate, city, at, "metric")).encode(),
+            json.dumps(weather_server.forecast_response(self._climate, city, at, "metric")).encode(),
+        )
 
 
 def _now() -> datetime:
