@@ -1,4 +1,4 @@
-"""Reading OWAMcap recordings, against the reader of `mcap-owa-support` and against the plain `mcap` reader with json."""
+"""Reading OWAMcap recordings, against `OWAMcapReader` of `mcap-owa-support` and the plain `mcap` reader with json."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from mcap.reader import make_reader
@@ -46,7 +47,11 @@ def write(path: Path, messages: int) -> None:
             time_ns = 1_750_000_000_000_000_000 + at * 2_000_000
             if at % 20 == 0:
                 topic = "keyboard"
-                content = {"event_type": "press" if at % 40 else "release", "vk": at // 40 % 256, "timestamp": time_ns}
+                content: dict[str, Any] = {
+                    "event_type": "press" if at % 40 else "release",
+                    "vk": at // 40 % 256,
+                    "timestamp": time_ns,
+                }
             elif at % 8 == 0:
                 topic = "screen"
                 reference = {"uri": "long.mkv", "pts_ns": at * 2_000_000}
@@ -57,7 +62,7 @@ def write(path: Path, messages: int) -> None:
                 content = {"last_x": moves[at][0], "last_y": moves[at][1], "button_flags": 0, "button_data": 0}
                 content |= {"device_handle": 65599, "timestamp": time_ns}
             writer.add_message(channels[topic], time_ns, json.dumps(content).encode(), time_ns)
-        writer.finish()
+        writer.finish()  # type: ignore[no-untyped-call]
 
 
 def _against(name: str, reader: Callable[[Path], int], path: Path, wall: float, cpu: float) -> Result:

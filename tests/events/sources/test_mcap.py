@@ -165,7 +165,9 @@ def test_the_end_of_a_recording_is_that_of_its_last_message_of_any_topic(
 # --- the plain reader as the check -----------------------------------------------------------------------------------
 
 NUMBERS = st.integers(-3, 300) | st.sampled_from([2**31, -(2**31), 10**15, 10**18, 2**64, -0.0, 1.5, 1e300])
-VALUES = NUMBERS | st.sampled_from([None, True, False, "press", "left", "é", "a\\b\n", "\u2028", [], {"a": [1, {}]}])
+VALUES: st.SearchStrategy[Any] = NUMBERS | st.sampled_from(
+    [None, True, False, "press", "left", "é", "a\\b\n", "\u2028", [], {"a": [1, {}]}]
+)
 NAMES = ["event_type", "vk", "us_flags", "last_x", "last_y", "dx", "dy", "x", "y", "button_flags", "button_data"]
 KEYS = st.sampled_from([*NAMES, "button", "pressed", "button_flagz", "unknown", "event_type ", "ключ", "media_ref"])
 PLAIN = st.one_of(
@@ -227,7 +229,7 @@ def test_events_are_those_of_the_plain_reader(
     write_recording: WriteRecording,
 ) -> None:
     if only:  # without raw messages, the absolute ones count
-        messages = [(only if topic == "mouse/raw" else topic, *rest) for topic, *rest in messages]
+        messages = [(only if topic == "mouse/raw" else topic, time_ns, content) for topic, time_ns, content in messages]
     layout = {
         "use_chunking": chunked,
         "chunk_size": chunk_size,

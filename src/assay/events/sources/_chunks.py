@@ -29,7 +29,7 @@ _LARGEST = 4 << 30
 _PIECE = 8 << 20
 """Bytes of a file without chunks that are parsed at a time."""
 
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "topic": np.int8,
     "time": np.uint64,
     "begin": np.int64,
@@ -183,7 +183,7 @@ def parse(span: Span, raw: bytes, channels: NDArray[np.int8]) -> Messages:
     text = _decompressed(raw) if span.is_chunk else raw
     data = np.frombuffer(text, np.uint8)
     room = len(text) // kernels.SHORTEST_MESSAGE
-    indexed = {name: np.empty(room, COLUMNS[name]) for name in _INDEXED}
+    indexed: dict[str, NDArray[Any]] = {name: np.empty(room, COLUMNS[name]) for name in _INDEXED}
     n = kernels.find_messages(data, channels, *indexed.values())
     if n == kernels.UNKNOWN_CHANNEL:
         raise DamagedChunkError("a message belongs to no channel")

@@ -77,6 +77,7 @@ class _Recording:
         if summary is None or summary.statistics is None:
             raise self._error("it has no summary, so that nothing says whether it is whole", _RECOVER)
         self._summary = summary
+        self._statistics = summary.statistics
         self._topics: Counter[str] = Counter()
         self._read_topics(summary)
 
@@ -185,8 +186,7 @@ class _Recording:
 
     def _episode(self, reading: Reading) -> Episode:
         name = reading.name or PurePosixPath(path_part(self._address).replace("\\", "/")).stem
-        statistics = self._summary.statistics
-        end_ns = statistics.message_end_time if 0 < statistics.message_end_time < 2**63 else None
+        end_ns = self._statistics.message_end_time if 0 < self._statistics.message_end_time < 2**63 else None
         if not self._topics["screen"]:
             return Episode(name, end_ns=end_ns)
         with self._told():
