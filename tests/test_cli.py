@@ -78,7 +78,7 @@ def test_json_on_standard_output_is_json_and_nothing_else(files: tuple[Path, Pat
         assert all(isinstance(value, NUMBERS) for value in flat.values())
     assert set(found["inputs"]) == {"predicted", "truth"}
     assert found["inputs"]["truth"]["source"] == str(files[1])
-    assert (found["settings"]["encoding"], found["settings"]["reps"]) == ("hierarchical", 50)
+    assert (found["settings"]["encoding"]["name"], found["settings"]["reps"]) == ("hierarchical", 50)
     assert (found["settings"]["seed"], found["settings"]["level"]) == (42, 0.95)
 
 
@@ -141,7 +141,7 @@ def test_settings_reach_the_codec_and_the_protocols(tmp_path: Path) -> None:
     assert found["inputs"]["truth"]["invalid"] == {}
     assert found["protocols"]["owa@1"]["comparable"] == 1.0
     assert found["settings"]["protocols"]["d2e"]["bin_ms"] == 100.0
-    assert found["settings"]["strict"] is True
+    assert found["settings"]["encoding"]["strict"] is True
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------
