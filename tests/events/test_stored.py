@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from assay.store.recording import events_run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from assay.events.codecs import NAMES, codec, codec_from_json
 from assay.events.evaluation import EventReport, rebuilt_report
 from assay.events.protocols import every_protocol
 from assay.events.stored import protocol_of, settings_of
+from assay.runs.recording import events_run
 from assay.types import Run
 
 UNUSUAL: dict[str, Any] = {"delta_bases": (2, 20, 4, 25), "time_bases": (7, 11, 13), "unit_ns": 5_000_000}
