@@ -39,7 +39,7 @@ def test_built_in_protocols_are_known() -> None:
 
 
 def test_people_read_owa_first() -> None:
-    assert every_protocol()[:3] == ["owa", "sequence", "d2e"]
+    assert every_protocol()[:4] == ["assay", "owa", "sequence", "d2e"]
     assert sorted(every_protocol()) == PROTOCOLS.names()
 
 

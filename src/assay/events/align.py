@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import SourceError
+from assay.errors import SourceError, UsageError
 from assay.events.stream import Episode, EventStream, Problem, concatenate
 from assay.types import Ints
 
@@ -181,3 +182,46 @@ def unwrapped(stream: EventStream) -> EventStream:
     steps = np.diff(stream.time_ns)
     rounds = np.cumsum((steps < -wrap_ns / 2).astype(np.int64) - (steps > wrap_ns / 2).astype(np.int64))
     return replace(stream, time_ns=stream.time_ns + np.concatenate([[0], rounds]) * wrap_ns)
+
+
+Clock = Literal["auto", "frames", "shared", "start"]
+CLOCKS = ("auto", "frames", "shared", "start")
+"""'frames': by the first frame's place in its video. 'shared': times are taken as they are. 'start': each side begins
+at 0. 'auto': frames where both sides have them, else shared."""
+
+
+def frame_clocks(predicted: EventStream, truth: EventStream, clock: Clock) -> list[tuple[int, int]] | None:
+    """Time and presentation time of both sides' first frames, or None where the clock does not go by frames."""
+    sides = (predicted, truth)
+    episodes = [side.episodes[int(side.episode[0])] for side in sides if len(side)]
+    known = [
+        (episode.first_frame_ns, episode.first_pts_ns)
+        for episode in episodes
+        if episode.first_frame_ns is not None and episode.first_pts_ns is not None
+    ]
+    if clock == "frames" and len(episodes) == 2 and len(known) < 2:
+        raise UsageError(
+            "the clock 'frames' needs recordings with screen events on both sides",
+            where=f"episode '{episodes[1].name}'",
+            hint="Use --clock shared or --clock start",
+        )
+    return known if clock in ("auto", "frames") and len(known) == 2 else None
+
+
+def clock_shifts(predicted: EventStream, truth: EventStream, clock: Clock) -> tuple[int, int]:
+    """What to take from each side's times to put them on one clock."""
+    frames = frame_clocks(predicted, truth, clock)
+    if frames is not None:
+        return frames[0][0] - frames[0][1], frames[1][0] - frames[1][1]
+    if clock == "start":
+        ours, theirs = (_first_time(side) for side in (predicted, truth))
+        return ours, theirs
+    return 0, 0
+
+
+def _first_time(stream: EventStream) -> int:
+    times = stream.time_ns[stream.valid]
+    if not len(times):
+        return 0
+    # On a clock that wraps, the least time may come after a turn; the first event does not.
+    return int(times[0] if getattr(stream.quantised, "wrap_ns", None) else times.min())

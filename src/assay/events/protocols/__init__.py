@@ -77,7 +77,7 @@ PROTOCOLS: Registry[EventProtocol] = Registry(
     "protocol", package="assay.events.protocols", attribute="PROTOCOL", group="assay.protocols"
 )
 
-_USUAL_ORDER = ("owa", "sequence", "d2e")
+_USUAL_ORDER = ("assay", "owa", "sequence", "d2e")
 
 
 def every_protocol() -> list[str]:

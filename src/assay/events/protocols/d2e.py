@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import UsageError
-from assay.events.align import Bins, Pair, unwrapped
+from assay.events.align import CLOCKS, Bins, Clock, Pair, clock_shifts, frame_clocks, unwrapped
 from assay.events.codecs import Codec
 from assay.events.protocols import Metric, Pairing
-from assay.events.stream import Episode, EventStream, Kind
+from assay.events.stream import EventStream, Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, sum_interval
 from assay.types import Estimate, Floats, Ints, Joint, Ratio, State
-
-Clock = Literal["auto", "frames", "shared", "start"]
-CLOCKS = ("auto", "frames", "shared", "start")
 
 # Left, right and middle, down and up: the transitions that count as buttons.
 _TRANSITIONS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20)
@@ -53,42 +50,20 @@ def _common_range(
     """What to take from each side's times to put them on one clock, and the range that both cover there."""
     if not len(predicted) or not len(truth):
         return (0, 0), Bins(0, 0, bin_ns)
-    frames = [_frame_clock(_episode(side)) for side in (predicted, truth)]
-    by_frames = clock == "frames" or (clock == "auto" and None not in frames)
-    if by_frames and None in frames:
-        raise UsageError(
-            "the clock 'frames' needs recordings with screen events on both sides",
-            where=f"episode '{_episode(truth).name}'",
-            hint="Use --clock shared or --clock start",
-        )
-    firsts = [int(side.time_ns.min()) for side in (predicted, truth)]
-    shifts = [0, 0]
-    if by_frames:
-        shifts = [frame_ns - pts_ns for frame_ns, pts_ns in frames]  # type: ignore[misc]
-        firsts = [frame_ns for frame_ns, _ in frames]  # type: ignore[misc]
-    elif clock == "start":
-        shifts = firsts
+    sides = (predicted, truth)
+    frames, shifts = frame_clocks(predicted, truth, clock), clock_shifts(predicted, truth, clock)
+    firsts = [int(side.time_ns.min()) for side in sides] if frames is None else [frame_ns for frame_ns, _ in frames]
     start = max(first - shift for first, shift in zip(firsts, shifts, strict=True))
-    end = min(_end(side) - shift for side, shift in zip((predicted, truth), shifts, strict=True))
-    return (shifts[0], shifts[1]), Bins(start, end, bin_ns)
-
-
-def _episode(stream: EventStream) -> Episode:
-    return stream.episodes[int(stream.episode[0])]
+    end = min(_end(side) - shift for side, shift in zip(sides, shifts, strict=True))
+    return shifts, Bins(start, end, bin_ns)
 
 
 def _end(stream: EventStream) -> int:
     """A recording ends with its last message of any topic; any other source, and wrapped times, with the last event."""
-    end_ns = _episode(stream).end_ns
+    end_ns = stream.episodes[int(stream.episode[0])].end_ns
     if end_ns is None or getattr(stream.quantised, "wrap_ns", None) is not None:
         return int(stream.time_ns.max())
     return end_ns
-
-
-def _frame_clock(episode: Episode) -> tuple[int, int] | None:
-    if episode.first_frame_ns is None or episode.first_pts_ns is None:
-        return None
-    return episode.first_frame_ns, episode.first_pts_ns
 
 
 def _plain_moves(stream: EventStream) -> NDArray[np.bool_]:

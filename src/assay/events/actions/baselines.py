@@ -1,0 +1,122 @@
+"""Trivial predictions of an episode's keys and buttons, each made from nothing but what came before.
+
+- idle does nothing.
+- repeat-last does the last action again, after as long a pause as the last one. The pause is longer than the tolerance:
+  an echo would match the very action that it repeats.
+- majority does the commonest action so far, as often as it came so far.
+- random draws from the actions so far, as often as they came so far, at times of its own.
+
+A model that is not better than these has learned nothing about when to do what.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numba import njit
+
+from assay.events.actions.labels import HEADLINE, Actions
+from assay.types import Ints
+
+BASELINES = ("idle", "repeat_last", "majority", "random")
+"""Always compared with. `copied`, the input given back unchanged, is one more where predictions are teacher-forced."""
+COPIED = "copied"
+
+
+def predictions(truth: Actions, tolerance_ns: int, seed: int, episode: str) -> dict[str, Actions]:
+    """What each baseline does in an episode with these true actions."""
+    n = int(truth.edges[HEADLINE])
+    time, label = truth.time_ns[:n], truth.labels[:n].astype(np.int64)
+    order = np.argsort(time, kind="stable")
+    time, label = time[order], label[order]
+    return {
+        "idle": _none(),
+        "repeat_last": Actions.listed(label[1:], time[1:] + np.maximum(np.diff(time), tolerance_ns + 1)),
+        "majority": Actions.listed(*_majority(label, time)),
+        "random": Actions.listed(*_random(label, time, _seed(seed, episode))),
+    }
+
+
+def copied(truth: Actions) -> Actions:
+    """The true actions one position late, with their own times: what a model does that gives its input back."""
+    n = int(truth.edges[HEADLINE])
+    if not n:
+        return _none()
+    time, label = truth.time_ns[:n], truth.labels[:n]
+    kept = np.arange(n) != np.argmax(time)
+    return Actions.listed(label[kept], time[kept])
+
+
+def _none() -> Actions:
+    return Actions.listed(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _seed(seed: int, episode: str) -> np.uint64:
+    digest = hashlib.blake2b(f"{seed}/{episode}".encode(), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+@njit(nogil=True, cache=True)
+def _majority(label: Ints, time: Ints):  # type: ignore[no-untyped-def]
+    n = len(time)
+    out_label, out_time = np.empty(n, np.int64), np.empty(n, np.int64)
+    counts = np.zeros(HEADLINE, np.int64)
+    seen = found = 0
+    common = np.int64(0)
+    now = time[1] if n > 1 else np.int64(0)
+    while n > 1 and found < n and now <= time[-1]:
+        while seen < n and time[seen] < now:
+            counts[label[seen]] += 1
+            if counts[label[seen]] > counts[common]:
+                common = label[seen]
+            seen += 1
+        elapsed = now - time[0]
+        if counts[common] and elapsed > 0:
+            out_label[found] = common
+            out_time[found] = now
+            found += 1
+            now += max(np.int64(1), elapsed // counts[common])
+        elif seen + 1 < n:
+            now = max(now + 1, time[seen + 1])
+        else:
+            break
+    return out_label[:found], out_time[:found]
+
+
+@njit(nogil=True, cache=True)
+def _random(label: Ints, time: Ints, state):  # type: ignore[no-untyped-def]
+    n = len(time)
+    size = 2 * n + 16
+    out_label, out_time = np.empty(size, np.int64), np.empty(size, np.int64)
+    seen = found = 0
+    now = time[1] if n > 1 else np.int64(0)
+    while n > 1 and found < size and now <= time[-1]:
+        while seen < n and time[seen] < now:
+            seen += 1
+        elapsed = now - time[0]
+        if elapsed <= 0 or seen == 0:
+            now += 1 if seen + 1 >= n else max(np.int64(1), time[seen + 1] - now)
+            continue
+        state, share = _uniform(state)
+        now += max(np.int64(1), np.int64(-np.log(1.0 - share) * elapsed / seen))
+        if now > time[-1]:
+            break
+        while seen < n and time[seen] < now:
+            seen += 1
+        state, share = _uniform(state)
+        out_label[found] = label[int(share * seen)]
+        out_time[found] = now
+        found += 1
+    return out_label[:found], out_time[:found]
+
+
+@njit(nogil=True, cache=True)
+def _uniform(state):  # type: ignore[no-untyped-def]
+    """The next state and a number in [0, 1): splitmix64, so that threads share nothing and a seed fixes all."""
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    z = state
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return state, np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)

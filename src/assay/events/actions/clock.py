@@ -1,0 +1,104 @@
+"""Two sides of an episode on one clock: valid events in the order of time, unwrapped where the encoding's clock wraps.
+
+What cannot be known is counted, not guessed: silences that could hide a whole turn of the clock, and times far away
+from all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import njit
+
+from assay.events.stream import EventStream, Kind
+from assay.types import Ints
+
+# A silence in tokens of at least this long is told: nothing in it says how often the clock went round.
+SILENCE_NS = 1_000_000_000
+# Neighbours further apart than this split a stream for the search for stray times.
+_FAR_NS = 600 * 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side's valid events in the order of time."""
+
+    events: EventStream
+    """On the common clock, sorted by time."""
+    first_ns: int | None
+    """Time of the first action or movement, stray ones left out; None where there is none."""
+    last_ns: int | None
+    """Time of the last."""
+    stray: int = 0
+    """Actions and movements whose times lie far from all others. They count as events and stretch nothing."""
+    silences: int = 0
+    """Silences in a token stream that could hide a whole turn of its clock."""
+
+
+def side_of(stream: EventStream, shift_ns: int) -> Side:
+    """The valid events of `stream`, `shift_ns` taken from their times."""
+    valid = stream.valid
+    events = stream if valid.all() else stream[valid]
+    times, silences = _running(events)
+    if shift_ns:
+        times = times - shift_ns
+    events = replace(events, time_ns=times)
+    if len(times) > 1 and (times[1:] < times[:-1]).any():
+        events = events[np.argsort(times, kind="stable")]
+    action = events.time_ns[(events.kind == Kind.KEYBOARD) | (events.kind == Kind.MOUSE)]
+    first, last = _core(action)
+    if first == last == len(action):
+        return Side(events, None, None, 0, silences)
+    return Side(events, int(action[first]), int(action[last - 1]), len(action) - (last - first), silences)
+
+
+def _core(times: Ints) -> tuple[int, int]:
+    """The range of sorted times without stray ones at either end.
+
+    A stray part is cut off from the rest by more than ten minutes and holds at most one time in a thousand, or one.
+    """
+    cuts = np.flatnonzero(np.diff(times) > _FAR_NS) + 1
+    if not len(cuts):
+        return 0, len(times)
+    edges = np.concatenate([[0], cuts, [len(times)]])
+    sizes = np.diff(edges)
+    kept = np.flatnonzero((sizes > max(1, len(times) // 1000)) | (sizes == sizes.max()))
+    return int(edges[kept[0]]), int(edges[kept[-1] + 1])
+
+
+def _running(events: EventStream) -> tuple[Ints, int]:
+    """Times that run on where the encoding's clock starts anew, and how many silences could hide a whole turn."""
+    wrap_ns = getattr(events.quantised, "wrap_ns", None)
+    if wrap_ns is None or len(events) < 2:
+        return events.time_ns, 0
+    steps = np.diff(events.time_ns) % wrap_ns
+    dense = bool(np.median(np.minimum(steps, wrap_ns - steps)) < wrap_ns / 64)
+    times = _unwrap(events.time_ns, wrap_ns, dense)
+    return times, int((np.diff(np.sort(times)) >= SILENCE_NS).sum())
+
+
+@njit(nogil=True, cache=True)
+def _unwrap(wrapped, wrap, dense):  # type: ignore[no-untyped-def]
+    """Times on a clock that runs on, from times in 0 … wrap−1 in order.
+
+    Time runs forwards: a step back by more than an eighth of a turn is a step forwards into the next turn; less is two
+    devices slightly out of order. In a dense stream a leap ahead of more than an eighth of a turn is a wrong time, not
+    a silence, where one of the next few events follows the last believed one closely; it costs that event only.
+    """
+    n = len(wrapped)
+    eighth = wrap // 8
+    out = np.empty(n, np.int64)
+    now = wrapped[0]
+    out[0] = now
+    for i in range(1, n):
+        step = (wrapped[i] - now + eighth) % wrap - eighth
+        out[i] = now + step
+        believed = True
+        if dense and step > eighth:
+            for j in range(i + 1, min(i + 5, n)):
+                if (wrapped[j] - now + eighth) % wrap - eighth <= eighth:
+                    believed = False
+        if believed:
+            now = out[i]
+    return out

@@ -1,0 +1,344 @@
+"""From the states of all episodes to every figure of `assay@1`, each with its interval where one can be made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assay.events.actions import lag, pointer, states
+from assay.events.actions.baselines import BASELINES, COPIED
+from assay.events.actions.labels import HEADLINE, KIND_EDGES, KINDS, LABELS
+from assay.events.tally import Tally
+from assay.stats import Resampling, ratio_interval, sum_interval, value_intervals
+from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
+
+TOLERANCES_MS = (10, 20, 50, 100, 200, 500)
+"""Where F1 is taken for its curve."""
+
+# Half the logarithmic distance to both neighbours, as a share of the whole: the trapezoid rule.
+_LOG = np.log(TOLERANCES_MS)
+_AREA = np.convolve(np.diff(_LOG, prepend=_LOG[0], append=_LOG[-1]), [0.5, 0.5], "valid") / (_LOG[-1] - _LOG[0])
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A tally, and how to make figures of it."""
+
+    tally: Tally
+    plan: Resampling
+    unit_ns: int
+    teacher_forced: bool = False
+
+    def all(self) -> dict[str, Estimate]:
+        """Every figure by its key."""
+        return {
+            **self.matching(),
+            **self.curve(),
+            **self.errors(),
+            **self.holding(),
+            **self.pointing(),
+            **self.timing(),
+            "coverage": self.ratio(self.tally.parts(states.COVERAGE, Ratio)),
+            **self.skill(),
+            "victor_purpura": self.sums(self._distances, _distance),
+            **self.calibration(),
+        }
+
+    # --- what is counted, an array for each episode --------------------------------------------------------------
+
+    @cached_property
+    def outcomes(self) -> Ints:
+        """Matched, missed and extra actions by episode and label, shape (episodes, LABELS, 3)."""
+        return self._tables(states.OUTCOMES, (LABELS, 3))
+
+    @cached_property
+    def headline(self) -> Ints:
+        """Matched, missed and extra keys and buttons, shape (episodes, 3)."""
+        return np.asarray(self.outcomes[:, :HEADLINE].sum(axis=1))
+
+    @cached_property
+    def baselines(self) -> Ints:
+        """Matches and predictions of each baseline, shape (episodes, baselines, 2); the copied input comes last."""
+        return self._tables(states.BASELINES, (len(BASELINES) + 1, 2))
+
+    @cached_property
+    def pointer_sums(self) -> Floats:
+        """Shape (episodes, len(pointer.SUMS))."""
+        parts = self.tally.parts(states.POINTER, Joint)
+        return np.array([states.unpack(part, len(pointer.SUMS)) for part in parts]).reshape(-1, len(pointer.SUMS))
+
+    @cached_property
+    def lag_matches(self) -> Ints:
+        """Matches by shift, summed over the lag's tolerances and at the headline's, shape (episodes, 2, shifts)."""
+        return self._tables(states.LAG, (2, len(lag.shifts(self.unit_ns))))
+
+    @cached_property
+    def holds(self) -> Ints:
+        """Shape (episodes, len(HOLD_SUMS))."""
+        return np.asarray(self._tables(states.HOLDS, (261, len(states.HOLD_SUMS))).sum(axis=1))
+
+    @cached_property
+    def facts(self) -> dict[str, int]:
+        return dict(states.named(self.tally.total(states.FACTS, Joint), states.FACT_SUMS))
+
+    def _tables(self, name: str, shape: tuple[int, ...]) -> Ints:
+        parts = self.tally.parts(name, Joint)
+        return np.array([states.table(part, shape) for part in parts]).reshape(-1, *shape)
+
+    @cached_property
+    def _distances(self) -> Floats:
+        parts = self.tally.parts(states.DISTANCE, Ratio)
+        return np.array([(part.hits, part.total) for part in parts], np.float64).reshape(-1, 2)
+
+    @property
+    def strata(self) -> list[str]:
+        return [episode.stratum for episode in self.tally.episodes]
+
+    # --- how estimates are made ----------------------------------------------------------------------------------
+
+    def ratio(self, parts: Iterable[Ratio]) -> Estimate:
+        return ratio_interval(list(parts), self.plan, strata=self.strata)
+
+    def share(self, hits: Ints, totals: Ints) -> Estimate:
+        """Hits ÷ totals, one of each for an episode."""
+        return self.ratio(Ratio(int(h), int(t)) for h, t in zip(hits, totals, strict=True))
+
+    def f1(self, outcomes: Ints) -> Estimate:
+        """F1 of matched, missed and extra ones, shape (episodes, 3)."""
+        matched, missed, extra = outcomes.T
+        return self.share(2 * matched, 2 * matched + missed + extra)
+
+    def sums(self, table: Floats | Ints, function: Callable[[Floats], Any], n: int | None = None) -> Estimate:
+        """`function` of the sum over episodes of `table`, shape (episodes, k)."""
+        size = int(self.headline.sum()) if n is None else n
+        return sum_interval(list(table), function, self.plan, n=size, strata=self.strata)
+
+    def values(self, name: str, column: int, derive: Callable[[Ints], Floats], statistic: str) -> Estimate:
+        """A statistic of what is derived from one column of a state."""
+
+        def distribution(joint: Joint) -> Distribution:
+            return Distribution.of(derive(joint.column(column)), joint.counts)
+
+        parts = self.tally.parts(name, Joint) if self.plan.unit == "episode" else [self.tally.total(name, Joint)]
+        strata = self.strata if self.plan.unit == "episode" else [""]
+        plan = replace(self.plan, unit="event") if self.plan.unit == "reference" else self.plan
+        whole = distribution(Joint.merge(parts))
+        return value_intervals(map(distribution, parts), [statistic], plan, strata=strata, whole=whole)[statistic]
+
+    # --- the figures ---------------------------------------------------------------------------------------------
+
+    def matching(self) -> dict[str, Estimate]:
+        groups = {"": slice(0, HEADLINE)}
+        groups |= {f"{kind}_": slice(*KIND_EDGES[at : at + 2]) for at, kind in enumerate(KINDS)}
+        out = {}
+        for prefix, labels in groups.items():
+            chosen = self.outcomes[:, labels].sum(axis=1)
+            matched, missed, extra = chosen.T
+            out[f"{prefix}f1"] = self.f1(chosen)
+            out[f"{prefix}precision"] = self.share(matched, matched + extra)
+            out[f"{prefix}recall"] = self.share(matched, matched + missed)
+        by_label = self.outcomes[:, :HEADLINE].reshape(-1, HEADLINE * 3)
+        return out | {"macro_f1": self.sums(by_label, _macro_f1)}
+
+    def curve(self) -> dict[str, Estimate]:
+        matches = self._tables(states.CURVE, (len(TOLERANCES_MS),))
+        totals = 2 * self.headline[:, 0] + self.headline[:, 1] + self.headline[:, 2]
+        out = {
+            f"f1_at_{tolerance}_ms": self.share(2 * matches[:, at], totals)
+            for at, tolerance in enumerate(TOLERANCES_MS)
+        }
+        return out | {"f1_curve_area": self.sums(np.column_stack([matches, totals]), _area)}
+
+    def errors(self) -> dict[str, Estimate]:
+        parts = self.tally.parts(states.CONFUSION, Joint)
+        substitutions = np.array([part.where(part.column(0) < HEADLINE).n for part in parts], np.int64)
+        _, missed, extra = self.headline.T
+        table = np.column_stack([substitutions, missed - substitutions, extra - substitutions, self.headline[:, :2]])
+        n = int(self.headline.sum())
+        out = {"error_rate": self.sums(table, _error_rate)}
+        for at, name in enumerate(("substitutions", "deletions", "insertions")):
+            out[name] = Estimate(float(table[:, at].sum()) if n else None, level=self.plan.level, n=n)
+        return out
+
+    def holding(self) -> dict[str, Estimate]:
+        true, predicted, onset, both, shared, either = self.holds.T
+        facts = self.facts
+        return {
+            "hold_f1": self.share(2 * both, true + predicted),
+            "hold_onset_f1": self.share(2 * onset, true + predicted),
+            "hold_iou": self.sums(np.column_stack([shared, either]), _quotient, int((true + predicted).sum())),
+            "hold_duration_error_p50_ms": self.values(states.LENGTH_ERRORS, 0, _absolute_ms, "p50"),
+            "auto_repeats": _plain_count(facts["auto_repeats_predicted"]),
+            "unreleased_holds": _plain_count(facts["unreleased_predicted"]),
+        }
+
+    def pointing(self) -> dict[str, Estimate]:
+        sums = self.pointer_sums
+        n = int(sums[:, pointer.SUMS.index("n")].sum())
+        figures: dict[str, Callable[[Floats], Floats]] = {
+            "pointer_pearson_x": lambda s: pointer.pearson(s, "x"),
+            "pointer_pearson_y": lambda s: pointer.pearson(s, "y"),
+            "pointer_r2": pointer.r2,
+            "pointer_cosine": pointer.cosine,
+            "pointer_log2_scale": pointer.log2_scale,
+            "pointer_path_error_px": pointer.path_error_px,
+            "pointer_final_error_px": pointer.final_error_px,
+        }
+        out = {key: self.sums(sums, function, n) for key, function in figures.items()}
+        moves, still, missed, idle = (
+            sums[:, pointer.SUMS.index(name)].astype(np.int64) for name in ("t_moves", "t_still", "missed", "idle")
+        )
+        direction = self.values(states.DIRECTIONS, 0, lambda angle: angle / 100, "p50")
+        return out | {
+            "pointer_direction_error_p50_deg": direction,
+            "pointer_missed_rate": self.share(missed, moves),
+            "pointer_idle_rate": self.share(idle, still),
+        }
+
+    def timing(self) -> dict[str, Estimate]:
+        moments = np.array([_moments(part) for part in self.tally.parts(states.TIME_ERRORS, Joint)]).reshape(-1, 3)
+        matches = self.lag_matches
+        tried = lag.shifts(self.unit_ns) / 1e6
+        n = int(moments[:, 0].sum()) if len(moments) else 0
+
+        def best(sums: Floats) -> Floats:
+            lags = tried[lag.best_shift(sums, self.unit_ns)]
+            return np.where(sums.max(axis=-1) > 0, lags, np.nan)
+
+        totals = 2 * self.headline[:, 0] + self.headline[:, 1] + self.headline[:, 2]
+        lag_ms = self.sums(matches[:, 0], best, int(matches[:, 0].max(axis=-1).sum()) if len(matches) else 0)
+        if lag_ms.value is None:
+            after = self.f1(self.headline)
+        else:
+            at = int(np.argmin(np.abs(tried - lag_ms.value)))
+            after = self.share(2 * matches[:, 1, at], totals)
+        return {
+            "time_error_p50_ms": self.values(states.TIME_ERRORS, 1, lambda ns: ns / 1e6, "p50"),
+            "time_error_spread_ms": self.sums(moments, _spread, n),
+            "lag_ms": lag_ms,
+            "f1_without_lag": after,
+        }
+
+    def skill(self) -> dict[str, Estimate]:
+        outcomes, trivial = self.headline, self.baselines
+        names = (*BASELINES, COPIED)
+        true = outcomes[:, 0] + outcomes[:, 1]
+        out = {
+            f"{name}_f1": self.share(2 * trivial[:, at, 0], true + trivial[:, at, 1]) for at, name in enumerate(names)
+        }
+        best = self.best_baseline
+        if best is None:
+            out["skill"] = Estimate(None, level=self.plan.level)
+        else:
+            at = names.index(best)
+            table = np.column_stack([outcomes, trivial[:, at, 0], true + trivial[:, at, 1]])
+            out["skill"] = self.sums(table, _skill)
+        total = self.pointer_sums.sum(axis=0)
+        options = [pointer.idle_r2, pointer.repeat_last_r2]
+        stronger = max(options, key=lambda function: np.nan_to_num(float(function(total)), nan=-np.inf))
+        n = int(total[pointer.SUMS.index("n")])
+        out["pointer_skill"] = self.sums(self.pointer_sums, lambda s: _over(pointer.r2(s), stronger(s)), n)
+        return out
+
+    @cached_property
+    def copies(self) -> bool:
+        """Whether the predictions look like the input given back: at most positions, the event before."""
+        return self.facts["positions"] > 0 and 2 * self.facts["copied"] > self.facts["positions"]
+
+    @cached_property
+    def best_baseline(self) -> str | None:
+        """The baseline with the largest F1 over all episodes; of equal ones the first. None without true actions."""
+        matches, predicted = self.baselines.sum(axis=0).T if len(self.baselines) else np.zeros((2, len(BASELINES) + 1))
+        true = int(self.headline[:, :2].sum())
+        if not true:
+            return None
+        f1 = 2 * matches / (true + predicted)
+        used = len(BASELINES) + (self.teacher_forced or self.copies)
+        return (*BASELINES, COPIED)[int(np.argmax(f1[:used]))]
+
+    def calibration(self) -> dict[str, Estimate]:
+        parts = self.tally.parts(states.CONFIDENCE, Joint)
+        table = np.array([states.unpack(part, 30) for part in parts]).reshape(-1, 30) if parts else np.empty((0, 30))
+        n = int(table[:, :10].sum()) if len(table) else 0
+        return {"nll": self.sums(table, _nll, n), "calibration_error": self.sums(table, _calibration_error, n)}
+
+
+def _plain_count(n: int) -> Estimate:
+    return Estimate(float(n), n=n)
+
+
+def _absolute_ms(ns: Ints) -> Floats:
+    return np.abs(ns) / 1e6
+
+
+def _quotient(sums: Floats) -> Floats:
+    return _divided(sums[..., 0], sums[..., 1])
+
+
+def _divided(above: Floats, below: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(below > 0, above / below, np.nan)
+
+
+def _macro_f1(sums: Floats) -> Floats:
+    """Mean F1 over the labels that the truth has; `sums` has shape (…, labels · 3)."""
+    matched, missed, extra = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 3), -1, 0)
+    known = matched + missed > 0
+    f1 = np.where(known, 2 * matched / np.maximum(2 * matched + missed + extra, 1), 0)
+    return _divided(f1.sum(axis=-1), known.sum(axis=-1))
+
+
+def _area(sums: Floats) -> Floats:
+    """Area under F1 over the logarithm of the tolerance, as a share; `sums` are matches and the F1's denominator."""
+    # From the missing part, so that a perfect curve is exactly 1.
+    missing = 1 - _divided(2 * sums[..., :-1], sums[..., -1:])
+    return np.asarray(1 - (missing * _AREA).sum(axis=-1))
+
+
+def _error_rate(sums: Floats) -> Floats:
+    """(S + D + I) ÷ N; `sums` are S, D, I, matched, missed."""
+    return _divided(sums[..., :3].sum(axis=-1), sums[..., 3] + sums[..., 4])
+
+
+def _distance(sums: Floats) -> Floats:
+    """Victor–Purpura distance by true action; `sums` are its cost in ns of shifting and the true actions."""
+    return _divided(sums[..., 0] * 40 / 1e9, sums[..., 1])
+
+
+def _moments(errors: Joint) -> Floats:
+    """n, Σ and Σ² of time errors in ms of keys and buttons."""
+    chosen = errors.where(errors.column(0) < 2) if len(errors) else errors
+    ms, counts = chosen.column(1) / 1e6, chosen.counts
+    return np.array([counts.sum(), (ms * counts).sum(), (ms * ms * counts).sum()])
+
+
+def _spread(sums: Floats) -> Floats:
+    """Standard deviation from n, Σ and Σ²."""
+    n, total, squares = np.moveaxis(sums, -1, 0)
+    return np.sqrt(np.maximum(_divided(squares, n) - _divided(total, n) ** 2, 0))
+
+
+def _skill(sums: Floats) -> Floats:
+    """Skill of F1; `sums` are matched, missed, extra, and the baseline's matches and denominator."""
+    matched, missed, extra, trivial, below = np.moveaxis(sums, -1, 0)
+    return _over(_divided(2 * matched, 2 * matched + missed + extra), _divided(2 * trivial, below))
+
+
+def _over(value: Floats, baseline: Floats) -> Floats:
+    """How much of the way from the baseline to perfection was made; NaN where the baseline is perfect."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(baseline < 1, (value - baseline) / (1 - baseline), np.nan)
+
+
+def _nll(sums: Floats) -> Floats:
+    return _divided(sums[..., 20:30].sum(axis=-1) / 1e9, sums[..., :10].sum(axis=-1))
+
+
+def _calibration_error(sums: Floats) -> Floats:
+    """Σ |hits − confidence| over tenths of confidence, by event."""
+    n = sums[..., :10].sum(axis=-1)
+    return _divided(np.abs(sums[..., 10:20]).sum(axis=-1) / 1e9, n)

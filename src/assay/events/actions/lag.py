@@ -1,0 +1,93 @@
+"""How late the predictions are as a whole: matches at every shift of one time unit within half a second.
+
+A constant lag of less than the tolerance hides from F1 at that tolerance, and one of more leaves a plateau. So F1 is
+taken at four tolerances together, half a unit, one, two and five units; their sum has its peak where the lag is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from assay.events.actions.labels import HEADLINE, Actions
+from assay.events.actions.matching import largest_count
+from assay.types import Floats, Ints
+
+RANGE_NS = 500_000_000
+"""Shifts are tried up to this far either way."""
+
+
+def shifts(unit_ns: int) -> Ints:
+    """All shifts that are tried, ascending, 0 among them; shape (k,)."""
+    reach = RANGE_NS // unit_ns
+    return np.arange(-reach, reach + 1) * unit_ns
+
+
+def tolerances(unit_ns: int) -> Ints:
+    """The tolerances whose F1 are added up, shape (4,)."""
+    return np.array([unit_ns // 2, unit_ns, 2 * unit_ns, 5 * unit_ns])
+
+
+def matches_by_shift(truth: Actions, predicted: Actions, unit_ns: int, tolerance_ns: int) -> tuple[Ints, Ints]:
+    """Matches of keys and buttons at each shift: summed over `tolerances`, and at `tolerance_ns`; shape (k,) each."""
+    all_tolerances = np.append(tolerances(unit_ns), tolerance_ns)
+    counts = _count(
+        truth.time_ns, truth.edges, predicted.time_ns, predicted.edges, shifts(unit_ns), all_tolerances, HEADLINE
+    )
+    return counts[:-1].sum(axis=0), counts[-1]
+
+
+def best_shift(summed: Floats, unit_ns: int) -> Ints:
+    """Index of the shift with the most matches, shape (…) from (…, k); of equal ones the smallest shift."""
+    tried = shifts(unit_ns)
+    order = np.lexsort((tried, np.abs(tried)))  # from 0 outwards, so that the first maximum is the smallest shift
+    return np.asarray(order[np.argmax(summed[..., order], axis=-1)])
+
+
+@njit(nogil=True, cache=True)
+def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, labels):  # type: ignore[no-untyped-def]
+    """Largest matchings for each tolerance and shift, shape (tolerances, shifts).
+
+    Times of one label are cut into groups that no shift can bring together. A group of one truth and one prediction
+    matches over one run of shifts, which is two additions; only larger groups are matched shift by shift.
+    """
+    n_tolerances, n_shifts = len(tolerances), len(tried)
+    step = tried[1] - tried[0] if n_shifts > 1 else np.int64(1)
+    out = np.zeros((n_tolerances, n_shifts), np.int64)
+    changes = np.zeros((n_tolerances, n_shifts + 1), np.int64)
+    far = tried[-1] + tolerances.max()
+    for label in range(labels):
+        i, i_end = truth_edges[label], truth_edges[label + 1]
+        j, j_end = predicted_edges[label], predicted_edges[label + 1]
+        while i < i_end and j < j_end:
+            first, other = i, j
+            latest = min(truth[i], predicted[j])
+            while True:
+                if i < i_end and truth[i] - latest <= far and (j == j_end or truth[i] <= predicted[j]):
+                    latest = truth[i]
+                    i += 1
+                elif j < j_end and predicted[j] - latest <= far:
+                    latest = predicted[j]
+                    j += 1
+                else:
+                    break
+            if i == first or j == other:
+                continue
+            for k in range(n_tolerances):
+                if i - first == 1 and j - other == 1:
+                    distance = predicted[other] - truth[first]
+                    # All shifts s with |distance − s| ≤ tolerance; divisions round towards −∞.
+                    low = max(0, -((tried[0] - distance + tolerances[k]) // step))
+                    high = min(n_shifts - 1, (distance + tolerances[k] - tried[0]) // step)
+                    if low <= high:
+                        changes[k, low] += 1
+                        changes[k, high + 1] -= 1
+                    continue
+                for s in range(n_shifts):
+                    out[k, s] += largest_count(truth[first:i], predicted[other:j], tolerances[k], tried[s])
+    for k in range(n_tolerances):
+        running = np.int64(0)
+        for s in range(n_shifts):
+            running += changes[k, s]
+            out[k, s] += running
+    return out

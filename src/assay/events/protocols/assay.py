@@ -1,0 +1,236 @@
+"""`assay@1`: two free-running streams, action by action and path by path (SPEC 1.8).
+
+Keys, buttons and scrolls are matched one to one within a tolerance; holds like notes; the pointer as a path. Beside the
+figures of the model stand those of trivial baselines, and a verdict in words. The parts are in `assay.events.actions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.errors import UsageError
+from assay.events.actions import baselines, holds, lag, pointer, states
+from assay.events.actions.clock import Side, side_of
+from assay.events.actions.comparing import Comparison, compare, matches_at, saved_ns
+from assay.events.actions.estimates import TOLERANCES_MS, Figures
+from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
+from assay.events.actions.metrics import metrics
+from assay.events.actions.moments import worst_moments
+from assay.events.align import CLOCKS, Clock, Pair, clock_shifts
+from assay.events.codecs import Codec
+from assay.events.protocols import Metric, Pairing
+from assay.events.stream import EventStream, Kind
+from assay.events.tally import Tally
+from assay.stats import Resampling
+from assay.types import Estimate, Joint, Ratio, State
+
+MILLISECOND = 1_000_000
+DISTANCE_LIMIT_NS = 50 * MILLISECOND
+"""Victor–Purpura with q = 40 a second: a shift of 50 ms costs 2, as much as deleting and inserting."""
+
+
+def score(
+    pair: Pair, *, tolerance_ns: int, unit_ns: int, clock: Clock, seed: int, teacher_forced: bool
+) -> dict[str, State]:
+    """The states of one episode. An episode without any truth is named and not scored."""
+    missing, unknown = not len(pair.predicted), not len(pair.truth)
+    if unknown:
+        return {states.FACTS: _packed(unknown=not missing)}
+    shifts = clock_shifts(pair.predicted, pair.truth, clock)
+    predicted, truth = (side_of(side, shift) for side, shift in zip((pair.predicted, pair.truth), shifts, strict=True))
+    right, guess = Actions.of(truth.events), Actions.of(predicted.events)
+    turn_ns = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), tolerance_ns)
+    if turn_ns:
+        guess, predicted = guess.shifted(turn_ns), _shifted(predicted, turn_ns)
+    comparison = compare(right, guess, tolerance_ns)
+    end_ns = max((side.last_ns for side in (truth, predicted) if side.last_ns is not None), default=0)
+    end_ns = end_ns if truth.last_ns is None else truth.last_ns
+    true_holds, guessed_holds = holds.Holds.of(right, end_ns), holds.Holds.of(guess, end_ns)
+    return {
+        **_matching(comparison, unit_ns, tolerance_ns),
+        **_holding(true_holds, guessed_holds, tolerance_ns),
+        **_pointing(truth, predicted),
+        states.BASELINES: _baselines(right, tolerance_ns, seed, pair.episode.name, teacher_forced),
+        states.COVERAGE: _coverage(truth, predicted),
+        states.MOMENTS: worst_moments(comparison, truth.first_ns or 0),
+        states.FACTS: _packed(
+            missing=missing,
+            stray_true=truth.stray,
+            stray_predicted=predicted.stray,
+            silences_true=truth.silences,
+            silences_predicted=predicted.silences,
+            auto_repeats_true=right.auto_repeats,
+            auto_repeats_predicted=guess.auto_repeats,
+            unreleased_true=true_holds.unreleased,
+            unreleased_predicted=guessed_holds.unreleased,
+            frames_true=int((truth.events.kind == Kind.SCREEN).sum()),
+            frames_predicted=int((predicted.events.kind == Kind.SCREEN).sum()),
+            predicted_actions=len(guess),
+            predicted_events=len(predicted.events),
+            invalid=len(pair.predicted) - len(predicted.events),
+            **_copied(pair.predicted, pair.truth),
+        ),
+    }
+
+
+def _packed(**facts: int) -> Joint:
+    return states.pack([facts.get(name, 0) for name in states.FACT_SUMS])
+
+
+def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, tolerance_ns: int) -> int:
+    """Which whole turn of the encoding's clock to add to the predictions.
+
+    Each side's first time lies in the first turn, so a prediction just before the turn and a truth just after it would
+    seem a turn apart. The turn that matches most is right; of equal ones, none.
+    """
+    if wrap_ns is None or not len(truth) or not len(predicted):
+        return 0
+    turns = (0, wrap_ns, -wrap_ns)
+    tolerance = np.array([tolerance_ns])
+    return max(turns, key=lambda turn: (int(matches_at(truth, predicted, tolerance, -turn)[0]), -abs(turn)))
+
+
+def _shifted(side: Side, by_ns: int) -> Side:
+    events = replace(side.events, time_ns=side.events.time_ns + by_ns)
+    first, last = (None if end is None else end + by_ns for end in (side.first_ns, side.last_ns))
+    return replace(side, events=events, first_ns=first, last_ns=last)
+
+
+def _matching(comparison: Comparison, unit_ns: int, tolerance_ns: int) -> dict[str, State]:
+    truth, predicted = comparison.truth, comparison.predicted
+    matched = np.bincount(truth.labels[comparison.partner >= 0], minlength=LABELS)
+    outcomes = np.stack([matched, truth.counts - matched, predicted.counts - matched], axis=1)
+    substituted = comparison.substitutions
+    kinds = np.searchsorted(KIND_EDGES, truth.labels[comparison.partner >= 0], "right") - 1
+    summed, at_tolerance = lag.matches_by_shift(truth, predicted, unit_ns, tolerance_ns)
+    n_headline = int(truth.edges[HEADLINE]) + int(predicted.edges[HEADLINE])
+    saved = saved_ns(truth, predicted, DISTANCE_LIMIT_NS)
+    tolerances = np.array(TOLERANCES_MS) * MILLISECOND
+    return {
+        states.OUTCOMES: states.counted(outcomes),
+        states.CONFUSION: Joint.of(truth.labels[substituted[:, 0]], predicted.labels[substituted[:, 1]]),
+        states.TIME_ERRORS: Joint.of(kinds, comparison.time_errors_ns),
+        states.CURVE: states.counted(matches_at(truth, predicted, tolerances)),
+        states.LAG: states.counted(np.stack([summed, at_tolerance])),
+        states.DISTANCE: Ratio(n_headline * DISTANCE_LIMIT_NS // 2 - saved, int(truth.edges[HEADLINE])),
+    }
+
+
+def _holding(truth: holds.Holds, predicted: holds.Holds, tolerance_ns: int) -> dict[str, State]:
+    found = holds.compare(truth, predicted, tolerance_ns)
+    by_key = np.stack([getattr(found, name) for name in states.HOLD_SUMS], axis=1)
+    return {states.HOLDS: states.counted(by_key), states.LENGTH_ERRORS: Joint.of(found.length_errors_ns)}
+
+
+def _pointing(truth: Side, predicted: Side) -> dict[str, State]:
+    found = pointer.compare(truth, predicted)
+    return {
+        states.POINTER: states.pack([found.sums[name] for name in pointer.SUMS]),
+        states.DIRECTIONS: Joint.of(found.directions),
+        states.PATH: Joint.of(*found.path.T),
+    }
+
+
+def _baselines(truth: Actions, tolerance_ns: int, seed: int, episode: str, teacher_forced: bool) -> Joint:
+    streams = baselines.predictions(truth, tolerance_ns, seed, episode)
+    streams[baselines.COPIED] = baselines.copied(truth)
+    tolerance = np.array([tolerance_ns])
+    rows = [
+        (int(matches_at(truth, streams[name], tolerance)[0]), len(streams[name]))
+        for name in (*baselines.BASELINES, baselines.COPIED)
+    ]
+    return states.counted(np.array(rows))
+
+
+def _coverage(truth: Side, predicted: Side) -> Ratio:
+    if truth.first_ns is None or truth.last_ns is None:
+        return Ratio()
+    span = truth.last_ns - truth.first_ns
+    if predicted.first_ns is None or predicted.last_ns is None:
+        return Ratio(0, span)
+    covered = min(truth.last_ns, predicted.last_ns) - max(truth.first_ns, predicted.first_ns)
+    return Ratio(max(0, covered), span)
+
+
+def _copied(predicted: EventStream, truth: EventStream) -> dict[str, int]:
+    """At how many positions the prediction is the event before, and not the one it stands for."""
+    n = len(truth)
+    if len(predicted) != n or n < 2:
+        return {}
+    columns = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
+    before = np.logical_and.reduce([getattr(predicted, c)[1:] == getattr(truth, c)[:-1] for c in columns])
+    itself = np.logical_and.reduce([getattr(predicted, c)[1:] == getattr(truth, c)[1:] for c in columns])
+    return {"copied": int((before & ~itself).sum()), "positions": n - 1}
+
+
+@dataclass(frozen=True)
+class Assay:
+    """The protocol as the registry knows it, with its settings."""
+
+    tolerance_ms: float = 50.0
+    """How far apart a prediction and its truth may be."""
+    unit_ms: float = 10.0
+    """Step of the search for a lag; by default the encoding's unit of time."""
+    clock: Clock = "auto"
+    """As in d2e@1."""
+    seed: int = 42
+    """Seed of the random baseline."""
+    teacher_forced: bool = False
+    """Predictions were made one by one from the true past: the copied input is a baseline too."""
+    name: str = "assay"
+    version: int = 1
+    pairing: Pairing = "episode"
+
+    def __post_init__(self) -> None:
+        if not 1e-6 <= self.tolerance_ms <= 1e6:
+            raise UsageError(f"a tolerance of {self.tolerance_ms} ms makes no sense", hint="Give milliseconds, e.g. 50")
+        if not 0.1 <= self.unit_ms <= 500:
+            raise UsageError(f"a step of {self.unit_ms} ms for the lag makes no sense", hint="Give 0.1 to 500, e.g. 10")
+        if self.clock not in CLOCKS:
+            raise UsageError(f"there is no clock '{self.clock}'", hint=f"Use one of: {', '.join(CLOCKS)}")
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        return metrics(teacher_forced=self.teacher_forced)
+
+    def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
+        return score(
+            pair,
+            tolerance_ns=round(self.tolerance_ms * MILLISECOND),
+            unit_ns=self._unit_ns,
+            clock=self.clock,
+            seed=self.seed,
+            teacher_forced=self.teacher_forced,
+        )
+
+    def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
+        found = Figures(tally, plan, self._unit_ns, self.teacher_forced).all()
+        return {metric.key: found[metric.key] for metric in self.metrics}
+
+    def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Assay:
+        chosen = dict(settings)
+        unit_ns = getattr(codec, "unit_ns", None)
+        if unit_ns is not None and 10_000 <= unit_ns <= 500 * MILLISECOND:
+            chosen.setdefault("unit_ms", unit_ns / MILLISECOND)
+        known = ("tolerance_ms", "unit_ms", "clock", "seed", "teacher_forced")
+        return replace(self, **{name: chosen[name] for name in known if name in chosen})
+
+    def settings(self) -> Mapping[str, Any]:
+        return {
+            "tolerance_ms": self.tolerance_ms,
+            "unit_ms": self.unit_ms,
+            "clock": self.clock,
+            "seed": self.seed,
+            "teacher_forced": self.teacher_forced,
+        }
+
+    @property
+    def _unit_ns(self) -> int:
+        return round(self.unit_ms * MILLISECOND)
+
+
+PROTOCOL = Assay()
