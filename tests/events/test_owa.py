@@ -249,11 +249,14 @@ def test_what_stands_where_a_truth_was_is_told_apart() -> None:
     }
 
 
-def test_no_events_are_an_error() -> None:
+def test_no_true_events_are_an_error() -> None:
     with pytest.raises(SourceError, match="no true events"):
         figures([key(0)], [])
-    with pytest.raises(SourceError, match="no predicted events"):
-        figures([], [key(0)])
+
+
+def test_nothing_predicted_is_a_score() -> None:
+    found = figures([], [key(0)])
+    assert (found["comparable"], found["keyboard_accuracy"]) == (0.0, None)
 
 
 def test_a_truth_without_a_prediction_is_not_comparable() -> None:

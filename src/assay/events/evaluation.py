@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -42,6 +43,13 @@ class ProtocolResult:
     estimates: Mapping[str, Estimate]
     settings: Mapping[str, Any]
     tally: Tally
+    describe: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False, compare=False)
+    """Makes the details, for protocols that have any."""
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """Verdict, tables and curves beside the figures, ready for JSON; empty where the protocol has none."""
+        return self.describe() if self.describe is not None else {}
 
     @property
     def label(self) -> str:
@@ -105,6 +113,7 @@ class EventReport(Result):
                 result.label: {key: _estimate_json(estimate) for key, estimate in result.estimates.items()}
                 for result in self.protocols.values()
             },
+            "details": {result.label: dict(result.details) for result in self.protocols.values() if result.describe},
             "inputs": {"predicted": self.predicted.to_json(), "truth": self.truth.to_json()},
             "settings": dict(self.settings),
             "warnings": list(self.warnings),
@@ -152,7 +161,7 @@ class Scoring:
         if not protocols:
             raise UsageError("no protocol was asked for", hint=f"Known: {', '.join(PROTOCOLS.names())}")
         encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
-        chosen = _configured(protocols, encoder, settings or {})
+        chosen = _configured(protocols, encoder, {"seed": seed, **(settings or {})})
         Resampling(interval or "event", reps, level, seed)
         return cls(encoder, chosen, interval, reps, level, seed)
 
@@ -188,7 +197,7 @@ def evaluate(
     predicted: AnySource,
     truth: AnySource,
     *,
-    protocols: Sequence[str] = ("owa",),
+    protocols: Sequence[str] = ("assay", "owa"),
     encoding: str | Codec = "hierarchical",
     strict: bool = False,
     interval: str | None = None,
@@ -205,7 +214,8 @@ def evaluate(
     """Score `predicted` against `truth`: paths, addresses, token text, lists of it, or EventStreams.
 
     `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes where at least two are
-    named, else events. `settings` go to the protocols that know them, such as `bin_ms` and `clock` of d2e.
+    named, else events. `settings` go to the protocols that know them: `tolerance_ms` and `teacher_forced` of assay,
+    `bin_ms` of d2e, `clock` of both.
     """
     scoring = Scoring.of(
         protocols,
@@ -254,8 +264,16 @@ def rebuilt_report(run: Run) -> EventReport:
 
 
 def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> ProtocolResult:
+    estimates = protocol.finish(tally, plan)
+    described = getattr(protocol, "details", None)
     return ProtocolResult(
-        protocol.name, protocol.version, protocol.metrics, protocol.finish(tally, plan), protocol.settings(), tally
+        protocol.name,
+        protocol.version,
+        protocol.metrics,
+        estimates,
+        protocol.settings(),
+        tally,
+        None if described is None else partial(described, tally, estimates),
     )
 
 
@@ -343,10 +361,6 @@ def _check(predicted: Input, truth: Input) -> None:
             where=truth.source,
             hint="Check --encoding; a truth that does not decode is an error in the data and cannot be scored",
         )
-    if not predicted.events:
-        raise SourceError(
-            "no predicted events were found", where=predicted.source, hint="Is it the right file and encoding?"
-        )
 
 
 def _hopeless(truth: Input) -> str | None:
@@ -364,7 +378,9 @@ def _warnings(predicted: Input, truth: Input, unit: str, episodes: int) -> list[
     if truth.invalid:
         reasons = "; ".join(f"{n:,} {reason}" for reason, n in truth.problems.most_common())
         found.append(f"{truth.invalid:,} of {truth.events:,} true events do not decode and were not scored: {reasons}.")
-    if predicted.invalid == predicted.events:
+    if not predicted.events:
+        found.append("Nothing was predicted: everything true counts as missed. Is it the right file and encoding?")
+    elif predicted.invalid == predicted.events:
         found.append("No prediction decodes. Check that the encoding is the right one.")
     if predicted.events != truth.events:
         found.append(

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.events.actions import lag, pointer, states
 from assay.events.actions.baselines import BASELINES, COPIED
+from assay.events.actions.holds import HELD
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, KINDS, LABELS
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, sum_interval, value_intervals
@@ -62,8 +63,17 @@ class Figures:
 
     @cached_property
     def baselines(self) -> Ints:
-        """Matches and predictions of each baseline, shape (episodes, baselines, 2); the copied input comes last."""
-        return self._tables(states.BASELINES, (len(BASELINES) + 1, 2))
+        """Matches, predictions, and matches at each tolerance of the curve; shape (episodes, baselines, 8).
+
+        The copied input comes last of the baselines.
+        """
+        return self._tables(states.BASELINES, (len(BASELINES) + 1, 2 + len(TOLERANCES_MS)))
+
+    def baseline_f1(self, name: str, which: int = 0) -> float | None:
+        """F1 of a baseline over all episodes, from the matches in column `which`."""
+        counts = self.baselines[:, (*BASELINES, COPIED).index(name)].sum(axis=0)
+        below = int(self.headline[:, :2].sum() + counts[1])
+        return float(2 * counts[which] / below) if below else None
 
     @cached_property
     def pointer_sums(self) -> Floats:
@@ -79,7 +89,14 @@ class Figures:
     @cached_property
     def holds(self) -> Ints:
         """Shape (episodes, len(HOLD_SUMS))."""
-        return np.asarray(self._tables(states.HOLDS, (261, len(states.HOLD_SUMS))).sum(axis=1))
+        parts = self.tally.parts(states.HOLDS, Joint)
+        rows = [np.bincount(part.column(1), part.counts, len(states.HOLD_SUMS)) for part in parts]
+        return np.array(rows, np.int64).reshape(-1, len(states.HOLD_SUMS))
+
+    @cached_property
+    def holds_by_key(self) -> Ints:
+        """Shape (HELD, len(HOLD_SUMS))."""
+        return states.table(self.tally.total(states.HOLDS, Joint), (HELD, len(states.HOLD_SUMS)))
 
     @cached_property
     def facts(self) -> dict[str, int]:
@@ -252,10 +269,10 @@ class Figures:
     @cached_property
     def best_baseline(self) -> str | None:
         """The baseline with the largest F1 over all episodes; of equal ones the first. None without true actions."""
-        matches, predicted = self.baselines.sum(axis=0).T if len(self.baselines) else np.zeros((2, len(BASELINES) + 1))
         true = int(self.headline[:, :2].sum())
         if not true:
             return None
+        matches, predicted = self.baselines.sum(axis=0).T[:2]
         f1 = 2 * matches / (true + predicted)
         used = len(BASELINES) + (self.teacher_forced or self.copies)
         return (*BASELINES, COPIED)[int(np.argmax(f1[:used]))]
@@ -265,6 +282,10 @@ class Figures:
         table = np.array([states.unpack(part, 30) for part in parts]).reshape(-1, 30) if parts else np.empty((0, 30))
         n = int(table[:, :10].sum()) if len(table) else 0
         return {"nll": self.sums(table, _nll, n), "calibration_error": self.sums(table, _calibration_error, n)}
+
+    def calibration_table(self) -> list[dict[str, float]]:
+        """For each tenth of confidence: how many predictions, their mean confidence, and the share that is right."""
+        return []
 
 
 def _plain_count(n: int) -> Estimate:

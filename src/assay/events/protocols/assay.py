@@ -20,6 +20,7 @@ from assay.events.actions.estimates import TOLERANCES_MS, Figures
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.metrics import metrics
 from assay.events.actions.moments import worst_moments
+from assay.events.actions.tables import details
 from assay.events.align import CLOCKS, Clock, Pair, clock_shifts
 from assay.events.codecs import Codec
 from assay.events.protocols import Metric, Pairing
@@ -43,7 +44,7 @@ def score(
     shifts = clock_shifts(pair.predicted, pair.truth, clock)
     predicted, truth = (side_of(side, shift) for side, shift in zip((pair.predicted, pair.truth), shifts, strict=True))
     right, guess = Actions.of(truth.events), Actions.of(predicted.events)
-    turn_ns = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), tolerance_ns)
+    turn_ns = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), unit_ns, tolerance_ns)
     if turn_ns:
         guess, predicted = guess.shifted(turn_ns), _shifted(predicted, turn_ns)
     comparison = compare(right, guess, tolerance_ns)
@@ -81,7 +82,7 @@ def _packed(**facts: int) -> Joint:
     return states.pack([facts.get(name, 0) for name in states.FACT_SUMS])
 
 
-def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, tolerance_ns: int) -> int:
+def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int, tolerance_ns: int) -> int:
     """Which whole turn of the encoding's clock to add to the predictions.
 
     Each side's first time lies in the first turn, so a prediction just before the turn and a truth just after it would
@@ -89,9 +90,15 @@ def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, tolerance_ns:
     """
     if wrap_ns is None or not len(truth) or not len(predicted):
         return 0
-    turns = (0, wrap_ns, -wrap_ns)
-    tolerance = np.array([tolerance_ns])
-    return max(turns, key=lambda turn: (int(matches_at(truth, predicted, tolerance, -turn)[0]), -abs(turn)))
+    best = most = 0
+    for turn in (0, wrap_ns, -wrap_ns):
+        # At the best of all shifts: a late prediction must not seem to belong to another turn.
+        matches = int(lag.matches_by_shift(truth, predicted.shifted(turn), unit_ns, tolerance_ns)[1].max())
+        if matches > most:
+            best, most = turn, matches
+        if 2 * most >= min(len(truth), len(predicted)):
+            break
+    return best
 
 
 def _shifted(side: Side, by_ns: int) -> Side:
@@ -138,11 +145,11 @@ def _pointing(truth: Side, predicted: Side) -> dict[str, State]:
 def _baselines(truth: Actions, tolerance_ns: int, seed: int, episode: str, teacher_forced: bool) -> Joint:
     streams = baselines.predictions(truth, tolerance_ns, seed, episode)
     streams[baselines.COPIED] = baselines.copied(truth)
-    tolerance = np.array([tolerance_ns])
-    rows = [
-        (int(matches_at(truth, streams[name], tolerance)[0]), len(streams[name]))
-        for name in (*baselines.BASELINES, baselines.COPIED)
-    ]
+    tolerances = np.append(tolerance_ns, np.array(TOLERANCES_MS) * MILLISECOND)
+    rows = []
+    for name in (*baselines.BASELINES, baselines.COPIED):
+        matched = matches_at(truth, streams[name], tolerances)
+        rows.append([matched[0], len(streams[name]), *matched[1:]])
     return states.counted(np.array(rows))
 
 
@@ -210,6 +217,11 @@ class Assay:
     def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
         found = Figures(tally, plan, self._unit_ns, self.teacher_forced).all()
         return {metric.key: found[metric.key] for metric in self.metrics}
+
+    def details(self, tally: Tally, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+        """Verdict, tables, curves and worst moments, ready for JSON."""
+        plan = Resampling("event", reps=1)  # nothing is resampled here
+        return details(Figures(tally, plan, self._unit_ns, self.teacher_forced), estimates)
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Assay:
         chosen = dict(settings)

@@ -1,0 +1,246 @@
+"""Tables, curves and worst moments of `assay@1`, ready for JSON: what a report shows beside the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from assay.events.actions import lag, states
+from assay.events.actions.baselines import BASELINES, COPIED
+from assay.events.actions.estimates import TOLERANCES_MS, Figures
+from assay.events.actions.holds import HELD
+from assay.events.actions.labels import HEADLINE, KIND_EDGES, KINDS, LABELS, key_of, kind_of, name_of, name_of_key
+from assay.events.actions.moments import PREDICTED, TRUE, WINDOW_NS
+from assay.events.actions.pointer import BIN_NS, SCALE, SUMS
+from assay.events.actions.verdict import verdict
+from assay.types import Estimate, Ints, Joint
+
+TOP_CONFUSIONS = 30
+_NAMED_EPISODES = 10
+_WORST_EPISODES = 20
+_WORST_MOMENTS = 12
+_OUTCOME_NAMES = {states.MATCHED: "matched", states.MISSED: "missed", states.EXTRA: "extra"}
+
+Row = dict[str, Any]
+
+
+def details(figures: Figures, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Everything beside the flat figures; `verdict` comes first because it is read first."""
+    keys = key_table(figures)
+    missing, unknown = (_with_fact(figures, name) for name in ("missing", "unknown"))
+    best = figures.best_baseline
+    found = verdict(
+        estimates,
+        figures.facts,
+        keys,
+        best_baseline=best,
+        best_f1=None if best is None else figures.baseline_f1(best),
+        copies=figures.copies,
+        n_missing=len(missing),
+        n_unknown=len(unknown),
+        n_episodes=len(figures.tally.episodes) - len(unknown),
+    )
+    return {
+        "verdict": [finding.to_json() for finding in found],
+        "keys": keys,
+        "labels": label_table(figures),
+        "confusion": {"kinds": kind_confusion(figures), "keys": key_confusion(figures)},
+        "curve": curve(figures, estimates),
+        "lag_curve": lag_curve(figures),
+        "best_baseline": best,
+        "facts": figures.facts,
+        "n_missing": len(missing),
+        "missing_episodes": missing[:_NAMED_EPISODES],
+        "n_unknown": len(unknown),
+        "unknown_episodes": unknown[:_NAMED_EPISODES],
+        "episodes": worst_episodes(figures),
+        "moments": worst_moments(figures),
+        "paths": paths(figures),
+        "calibration": figures.calibration_table(),
+    }
+
+
+def _with_fact(figures: Figures, name: str) -> list[str]:
+    parts = figures.tally.parts(states.FACTS, Joint)
+    pairs = zip(figures.tally.episodes, parts, strict=True)
+    return [episode.name for episode, part in pairs if states.named(part, states.FACT_SUMS)[name]]
+
+
+def _rates(matched: int, missed: int, extra: int) -> Row:
+    return {
+        "n": matched + missed,
+        "predicted": matched + extra,
+        "matched": matched,
+        "missed": missed,
+        "extra": extra,
+        "precision": matched / (matched + extra) if matched + extra else None,
+        "recall": matched / (matched + missed) if matched + missed else None,
+        "f1": 2 * matched / (2 * matched + missed + extra) if matched + missed + extra else None,
+    }
+
+
+def label_table(figures: Figures) -> list[Row]:
+    """A row for each label that either side has: presses and releases apart."""
+    total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
+    return [
+        {"label": name_of(label), "kind": kind_of(label), **_rates(*total[label].tolist())}
+        for label in np.flatnonzero(total.sum(axis=1)).tolist()
+    ]
+
+
+def key_table(figures: Figures) -> list[Row]:
+    """A row for each key, button and scroll direction that either side has, the commonest first."""
+    total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
+    holds = figures.holds_by_key
+    rows: dict[int, Ints] = {}
+    for label in np.flatnonzero(total.sum(axis=1)).tolist():
+        rows[key_of(label)] = rows.get(key_of(label), np.zeros(3, np.int64)) + total[label]
+    confused = _most_confused(figures)
+    out = []
+    for key, counts in rows.items():
+        with_what, times = confused.get(key, (None, 0))
+        shared, either = holds[key // 2, 4:6].tolist() if key < 2 * HELD else (0, 0)
+        out.append(
+            {
+                "key": name_of_key(key),
+                "kind": kind_of(key),
+                **_rates(*counts.tolist()),
+                "hold_iou": shared / either if either else None,
+                "confused_with": None if with_what is None else name_of_key(with_what),
+                "confused_times": times,
+            }
+        )
+    return sorted(out, key=lambda row: (-row["n"], -row["predicted"], row["key"]))
+
+
+def _confusions(figures: Figures) -> dict[tuple[int, int], int]:
+    """Substitutions by true and predicted key."""
+    total = figures.tally.total(states.CONFUSION, Joint)
+    found: dict[tuple[int, int], int] = {}
+    rows = zip(total.column(0).tolist(), total.column(1).tolist(), total.counts.tolist(), strict=True)
+    for true, predicted, times in rows if len(total) else ():
+        pair = key_of(true), key_of(predicted)
+        found[pair] = found.get(pair, 0) + times
+    return found
+
+
+def _most_confused(figures: Figures) -> dict[int, tuple[int, int]]:
+    """For each true key the other one that most often stood in its place, and how often."""
+    most: dict[int, tuple[int, int]] = {}
+    for (true, predicted), times in sorted(_confusions(figures).items()):
+        if true != predicted and times > most.get(true, (0, 0))[1]:
+            most[true] = predicted, times
+    return most
+
+
+def key_confusion(figures: Figures) -> list[Row]:
+    """The commonest substitutions; the same key twice is a press for a release."""
+    pairs = sorted(_confusions(figures).items(), key=lambda item: (-item[1], item[0]))[:TOP_CONFUSIONS]
+    return [
+        {"true": name_of_key(true), "predicted": name_of_key(predicted), "times": times}
+        for (true, predicted), times in pairs
+    ]
+
+
+def kind_confusion(figures: Figures) -> list[Row]:
+    """By kind: matched, substituted within the kind, missed and extra."""
+    total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
+    confused = figures.tally.total(states.CONFUSION, Joint)
+    of_kind = np.searchsorted(KIND_EDGES, confused.column(0), "right") - 1
+    out = []
+    for at, kind in enumerate(KINDS):
+        matched, missed, extra = total[KIND_EDGES[at] : KIND_EDGES[at + 1]].sum(axis=0).tolist()
+        substituted = int(confused.counts[of_kind == at].sum())
+        row = {"kind": kind, "matched": matched, "substituted": substituted}
+        out.append({**row, "deleted": missed - substituted, "inserted": extra - substituted})
+    return out
+
+
+def curve(figures: Figures, estimates: Mapping[str, Estimate]) -> list[Row]:
+    """F1 at each tolerance with its interval, and that of every baseline."""
+    out = []
+    for at, tolerance in enumerate(TOLERANCES_MS):
+        estimate = estimates[f"f1_at_{tolerance}_ms"]
+        row = {"tolerance_ms": tolerance, "f1": estimate.value, "low": estimate.low, "high": estimate.high}
+        trivial = {name: figures.baseline_f1(name, 2 + at) for name in (*BASELINES, COPIED)}
+        out.append({**row, "n": estimate.n, "baselines": trivial})
+    return out
+
+
+def lag_curve(figures: Figures) -> list[Row]:
+    """F1 within the tolerance at every shift; empty where nothing matches at any."""
+    matches = figures.lag_matches[:, 1].sum(axis=0) if len(figures.lag_matches) else np.zeros(0)
+    outcomes = figures.headline.sum(axis=0)
+    below = int(2 * outcomes[0] + outcomes[1] + outcomes[2]) if len(figures.headline) else 0
+    if not below or not matches.any():
+        return []
+    shifts = lag.shifts(figures.unit_ns) / 1e6
+    return [{"shift_ms": float(s), "f1": float(2 * m / below)} for s, m in zip(shifts, matches, strict=True)]
+
+
+def worst_episodes(figures: Figures) -> list[Row]:
+    """The episodes with the most errors in keys and buttons."""
+    rows = []
+    for episode, (matched, missed, extra) in zip(figures.tally.episodes, figures.headline.tolist(), strict=True):
+        row = {"episode": episode.name, "stratum": episode.stratum, "errors": max(missed, extra)}
+        rows.append({**row, **_rates(matched, missed, extra)})
+    return sorted(rows, key=lambda row: -(row["missed"] + row["extra"]))[:_WORST_EPISODES]
+
+
+def worst_moments(figures: Figures) -> list[Row]:
+    """The windows with the most errors of all episodes, with the actions in them, for a small timeline each."""
+    found = []
+    for episode, part in zip(figures.tally.episodes, figures.tally.parts(states.MOMENTS, Joint), strict=True):
+        starts = part.column(0)
+        for start in np.unique(starts).tolist():
+            window = part.where(starts == start)
+            errors = int(window.counts[window.column(4) != states.MATCHED].sum())
+            found.append((errors, episode, start, window))
+    found.sort(key=lambda entry: (-entry[0], entry[1].stratum, entry[1].name, entry[2]))
+    return [
+        {
+            "episode": episode.name,
+            "stratum": episode.stratum,
+            "start_ms": start,
+            "length_ms": WINDOW_NS // 1_000_000,
+            "errors": errors,
+            "true": _actions(window, TRUE),
+            "predicted": _actions(window, PREDICTED),
+        }
+        for errors, episode, start, window in found[:_WORST_MOMENTS]
+    ]
+
+
+def _actions(window: Joint, side: int) -> list[Row]:
+    chosen = window.where(window.column(1) == side)
+    columns = [chosen.column(at).tolist() for at in (2, 3, 4)]
+    rows = zip(*columns, chosen.counts.tolist(), strict=True)
+    return [
+        {"ms": ms, "label": name_of(label), "headline": label < HEADLINE, "outcome": _OUTCOME_NAMES[outcome], "n": n}
+        for ms, label, outcome, n in rows
+    ]
+
+
+def paths(figures: Figures) -> list[Row]:
+    """Both paths of a typical episode and of the worst ones, by their mean distance."""
+    distance, edges = (figures.pointer_sums[:, SUMS.index(name)] for name in ("distance", "edges"))
+    known = np.flatnonzero(edges)
+    if not len(known):
+        return []
+    mean = distance[known] / edges[known] / SCALE
+    order = known[np.argsort(mean, kind="stable")]
+    chosen = {int(order[len(order) // 2]): "typical"} | {int(at): "worst" for at in order[::-1][: min(3, len(order))]}
+    parts, episodes = figures.tally.parts(states.PATH, Joint), figures.tally.episodes
+    return [
+        {
+            "episode": episodes[at].name,
+            "stratum": episodes[at].stratum,
+            "role": role,
+            "path_error_px": float(distance[at] / edges[at] / SCALE),
+            "bin_ms": BIN_NS // 1_000_000,
+            "points": np.stack([parts[at].column(k) for k in range(5)], axis=1).tolist(),
+        }
+        for at, role in chosen.items()
+    ]

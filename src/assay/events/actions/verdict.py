@@ -1,0 +1,216 @@
+"""A verdict in words: findings derived from the figures, each with the figures it rests on and one sentence.
+
+Data first: a `Finding` names what was found and quotes its numbers; its sentence is made from these and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assay.types import Estimate
+
+Tone = Literal["good", "bad", "note"]
+
+# Below these a finding is not worth a sentence.
+_LAG_GAIN = 0.01  # F1 that taking out the lag must win
+_FULL_COVERAGE = 0.95  # SPEC 1.7 says the same of d2e
+_SCALE = 0.2  # log₂, about 15 %
+_CONFUSED_SHARE, _CONFUSED_TIMES = 0.1, 3
+_NEVER_TIMES = 4
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the figures show."""
+
+    kind: str
+    """What it is about: 'skill', 'copies', 'lag', 'confused', 'never', 'frames', 'auto_repeat', 'coverage', …"""
+    tone: Tone
+    """'good' and 'bad' judge the model; a 'note' is about the data."""
+    figures: Mapping[str, Any]
+    """The numbers that it rests on, by the keys of the protocol where they have one."""
+    text: str
+    """The finding as one sentence that quotes them."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "tone": self.tone, "figures": dict(self.figures), "text": self.text}
+
+
+def verdict(
+    estimates: Mapping[str, Estimate],
+    facts: Mapping[str, int],
+    keys: Sequence[Mapping[str, Any]],
+    *,
+    best_baseline: str | None,
+    best_f1: float | None,
+    copies: bool,
+    n_missing: int,
+    n_unknown: int,
+    n_episodes: int,
+) -> list[Finding]:
+    """All findings, the main one first. `keys` is the table by key."""
+    found = [
+        _skill(estimates, best_baseline, best_f1),
+        *_copies(facts, copies),
+        *_episodes(n_missing, n_unknown, n_episodes),
+        *_coverage(estimates),
+        *_lag(estimates),
+        *_frames(estimates, facts, keys),
+        *_auto_repeat(facts, keys),
+        *_confused(keys),
+        *_never(keys),
+        *_holds(facts),
+        *_pointer(estimates),
+        *_clock(facts),
+    ]
+    return found
+
+
+def _skill(estimates: Mapping[str, Estimate], best: str | None, best_f1: float | None) -> Finding:
+    f1, skill = estimates["f1"], estimates["skill"]
+    figures = {"f1": f1.value, "skill": skill.value, "skill_low": skill.low, "skill_high": skill.high}
+    if best is None or skill.value is None or best_f1 is None or f1.value is None:
+        return Finding("skill", "note", figures, "The truth has no keys or buttons, so there is no skill to speak of.")
+    figures |= {"baseline": best, "baseline_f1": best_f1}
+    of = f"the best trivial baseline ({best.replace('_', '-')}, F1 {best_f1:.3f})"
+    interval = "" if skill.low is None or skill.high is None else f" [{skill.low:.2f}, {skill.high:.2f}]"
+    quoted = f"F1 {f1.value:.3f}, skill {skill.value:.2f}{interval}"
+    if skill.value <= 0:
+        return Finding("skill", "bad", figures, f"Not better than {of}: {quoted}.")
+    if skill.low is None:
+        return Finding("skill", "good", figures, f"Better than {of}: {quoted}; with one episode there is no interval.")
+    if skill.low <= 0:
+        return Finding("skill", "bad", figures, f"Not shown to be better than {of}: {quoted}.")
+    return Finding("skill", "good", figures, f"Better than {of}: {quoted}.")
+
+
+def _copies(facts: Mapping[str, int], copies: bool) -> Iterator[Finding]:
+    if copies:
+        share = facts["copied"] / facts["positions"]
+        figures = {"copied": facts["copied"], "positions": facts["positions"]}
+        text = f"At {_percent(share)} of positions the prediction is the event before: the model gives its input back."
+        yield Finding("copies", "bad", figures, text)
+
+
+def _episodes(missing: int, unknown: int, n: int) -> Iterator[Finding]:
+    if missing:
+        text = f"{missing:,} of {n:,} true episodes have no prediction; everything in them counts as missed."
+        yield Finding("missing", "bad", {"missing": missing, "episodes": n}, text)
+    if unknown:
+        text = f"{unknown:,} predicted episodes are unknown to the truth and were left out."
+        yield Finding("unknown", "note", {"unknown": unknown}, text)
+
+
+def _coverage(estimates: Mapping[str, Estimate]) -> Iterator[Finding]:
+    coverage = estimates["coverage"].value
+    if coverage is not None and coverage < _FULL_COVERAGE:
+        text = f"Predictions cover {_percent(coverage)} of the truth's span: they stop early or begin late."
+        if coverage == 0:
+            text = "Predictions cover nothing of the truth's span: none were made, or the clocks do not meet (--clock)."
+        yield Finding("coverage", "bad", {"coverage": coverage}, text)
+
+
+def _lag(estimates: Mapping[str, Estimate]) -> Iterator[Finding]:
+    lag, f1, without = estimates["lag_ms"], estimates["f1"].value, estimates["f1_without_lag"].value
+    if not lag.value or f1 is None or without is None or without - f1 < _LAG_GAIN:
+        return
+    figures = {"lag_ms": lag.value, "lag_low": lag.low, "lag_high": lag.high, "f1": f1, "f1_without_lag": without}
+    interval = "" if lag.low is None else f" [{lag.low:.0f}, {lag.high:.0f}]"
+    way = "late" if lag.value > 0 else "early"
+    text = (
+        f"Constantly {abs(lag.value):.0f} ms {way}{interval}: without that lag F1 would be {without:.3f}, not {f1:.3f}."
+    )
+    yield Finding("lag", "bad", figures, text)
+
+
+def _frames(
+    estimates: Mapping[str, Estimate], facts: Mapping[str, int], keys: Sequence[Mapping[str, Any]]
+) -> Iterator[Finding]:
+    predicted, frames, actions = facts["predicted_events"], facts["frames_predicted"], facts["predicted_actions"]
+    true = sum(row["n"] for row in keys)
+    if predicted and 2 * frames > predicted and 2 * actions < true:
+        figures = {"frames": frames, "predicted_events": predicted, "predicted_actions": actions, "true_actions": true}
+        text = (
+            f"{_percent(frames / predicted)} of the predicted events are frames, which count for nothing; "
+            f"{actions:,} actions were predicted where the truth has {true:,}."
+        )
+        yield Finding("frames", "bad", figures, text)
+
+
+def _auto_repeat(facts: Mapping[str, int], keys: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    repeats = facts["auto_repeats_predicted"]
+    pressed = sum(row["predicted"] for row in keys if row["kind"] == "keyboard")
+    if repeats > pressed:
+        figures = {"auto_repeats": repeats, "predicted_keys": pressed, "true_auto_repeats": facts["auto_repeats_true"]}
+        text = (
+            f"{repeats:,} predicted presses are auto-repeat and only {pressed:,} key events are not: "
+            "figures that pair by position rest on auto-repeat."
+        )
+        yield Finding("auto_repeat", "note", figures, text)
+
+
+def _confused(keys: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    confused = [
+        row
+        for row in keys
+        if row["confused_times"] >= _CONFUSED_TIMES and row["confused_times"] >= _CONFUSED_SHARE * row["n"]
+    ]
+    if confused:
+        worst = sorted(confused, key=lambda row: -row["confused_times"])[:_NAMED]
+        figures = {"pairs": [[row["key"], row["confused_with"], row["confused_times"], row["n"]] for row in worst]}
+        parts = [
+            f"{row['key']} for {row['confused_with']} ({row['confused_times']:,} of {row['n']:,})" for row in worst
+        ]
+        yield Finding("confused", "bad", figures, f"Confused (true for predicted): {', '.join(parts)}.")
+
+
+def _never(keys: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    never = [row for row in keys if not row["predicted"] and row["n"] >= _NEVER_TIMES]
+    if never:
+        figures = {"keys": [[row["key"], row["n"]] for row in never]}
+        named = ", ".join(f"{row['key']} ({row['n']:,})" for row in never[: 2 * _NAMED])
+        more = f" and {len(never) - 2 * _NAMED} more" if len(never) > 2 * _NAMED else ""
+        yield Finding("never", "bad", figures, f"Never predicted, with how often the truth has them: {named}{more}.")
+
+
+def _holds(facts: Mapping[str, int]) -> Iterator[Finding]:
+    unreleased, true = facts["unreleased_predicted"], facts["unreleased_true"]
+    if unreleased > true:
+        figures = {"unreleased_holds": unreleased, "true_unreleased": true}
+        text = (
+            f"{unreleased:,} predicted holds are never released (truth: {true:,}); each lasts until its episode ends."
+        )
+        yield Finding("unreleased", "bad", figures, text)
+
+
+def _pointer(estimates: Mapping[str, Estimate]) -> Iterator[Finding]:
+    scale, r2, skill = (estimates[name].value for name in ("pointer_log2_scale", "pointer_r2", "pointer_skill"))
+    if scale is not None and abs(scale) > _SCALE:
+        way = "fast: it goes" if scale > 0 else "slow: it goes only"
+        text = f"The pointer is too {way} {2**scale:.2f} times as far as the true one (log₂ {scale:+.2f})."
+        yield Finding("pointer_scale", "bad", {"pointer_log2_scale": scale, "ratio": 2**scale}, text)
+    if r2 is not None and skill is not None and skill <= 0:
+        text = f"The pointer is not better than a trivial one (R² {r2:.2f}, skill {skill:.2f})."
+        yield Finding("pointer_skill", "bad", {"pointer_r2": r2, "pointer_skill": skill}, text)
+
+
+def _clock(facts: Mapping[str, int]) -> Iterator[Finding]:
+    silences = max(facts["silences_true"], facts["silences_predicted"])
+    if silences:
+        figures = {name: facts[name] for name in ("silences_true", "silences_predicted")}
+        text = (
+            f"{silences:,} silences of a second or more in the tokens could each hide a whole turn of the clock; "
+            "times are unwrapped as if none did."
+        )
+        yield Finding("silences", "note", figures, text)
+    stray = facts["stray_true"] + facts["stray_predicted"]
+    if stray:
+        figures = {name: facts[name] for name in ("stray_true", "stray_predicted")}
+        yield Finding("stray", "note", figures, f"{stray:,} times lie far from all others of their episode.")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share == 0 or share >= 0.1 else f"{100 * share:.1f} %"
