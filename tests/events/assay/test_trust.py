@@ -438,7 +438,8 @@ def test_flat_has_the_keys_of_the_specification() -> None:
     kinds = [f"{kind}_{name}" for kind in ("keyboard", "button", "scroll") for name in ("f1", "precision", "recall")]
     text = (
         "f1 precision recall macro_f1 f1_curve_area error_rate substitutions deletions insertions hold_f1 "
-        "hold_onset_f1 hold_iou hold_duration_error_p50_ms auto_repeats unreleased_holds pointer_pearson_x pointer_pearson_y "
+        "hold_onset_f1 hold_iou hold_duration_error_p50_ms auto_repeats unreleased_holds pointer_pearson_x "
+        "pointer_pearson_y "
         "pointer_r2 pointer_cosine pointer_log2_scale pointer_path_error_px pointer_final_error_px "
         "pointer_direction_error_p50_deg pointer_missed_rate pointer_idle_rate time_error_p50_ms time_error_spread_ms "
         "lag_ms f1_without_lag coverage skill pointer_skill idle_f1 repeat_last_f1 majority_f1 random_f1 "

@@ -52,7 +52,7 @@ def verdict(
     n_episodes: int,
 ) -> list[Finding]:
     """All findings, the main one first. `keys` is the table by key."""
-    found = [
+    return [
         _skill(estimates, best_baseline, best_f1),
         *_copies(facts, copies),
         *_episodes(n_missing, n_unknown, n_episodes),
@@ -66,12 +66,11 @@ def verdict(
         *_pointer(estimates),
         *_clock(facts),
     ]
-    return found
 
 
 def _skill(estimates: Mapping[str, Estimate], best: str | None, best_f1: float | None) -> Finding:
     f1, skill = estimates["f1"], estimates["skill"]
-    figures = {"f1": f1.value, "skill": skill.value, "skill_low": skill.low, "skill_high": skill.high}
+    figures: dict[str, Any] = {"f1": f1.value, "skill": skill.value, "skill_low": skill.low, "skill_high": skill.high}
     if best is None or skill.value is None or best_f1 is None or f1.value is None:
         return Finding("skill", "note", figures, "The truth has no keys or buttons, so there is no skill to speak of.")
     figures |= {"baseline": best, "baseline_f1": best_f1}
