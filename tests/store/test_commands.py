@@ -60,7 +60,7 @@ def test_an_evaluation_is_stored_listed_shown_exported_tagged_and_deleted(data: 
     assert stored["protocols"] == live["protocols"]
     assert (tmp_path / "out.html").read_text().startswith("<!")
     table = pq.read_table(tmp_path / "out.parquet").to_pylist()
-    assert {row["group"] for row in table} == {"owa", "sequence", "d2e"}
+    assert {row["group"] for row in table} == {"assay", "owa", "sequence", "d2e"}
     assert {row["case"] for row in table} == {"e0", "e1"}
 
     assert assay("runs", "tag", run[:12], "t2", "--remove", "t1", cwd=tmp_path, **store).stdout == "t2\n"
