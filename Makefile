@@ -7,7 +7,8 @@ INPUTS := pyproject.toml constraints.txt
 PYTEST ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-TRAIN_TESTS := tests/events/training
+TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
+  'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
 
 .PHONY: demo test test-train check bench docs clean
 

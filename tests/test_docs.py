@@ -13,9 +13,13 @@ import pytest
 import typer.main
 
 from assay.cli import app
+from tests.events.training.frameworks import needed
 
 ROOT = Path(__file__).parents[1]
 PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))] if page.exists()]
+
+# What `make test` does not install; `make test-train` does, and runs these pages.
+NEEDED = {"docs/guides/training.md": ("torch", "torchmetrics", "transformers", "accelerate")}
 
 _BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\w+)(?P<rest>[^\n]*)\n(?P<body>.*?)^(?P=indent)```", re.M | re.S)
 _SHELLS = ("console", "bash", "sh", "shell", "text")
@@ -57,6 +61,8 @@ def identify(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=identify)
 def test_every_python_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of one page share their names and run in an empty folder, as a reader would type them."""
+    for package in NEEDED.get(identify(page), ()):
+        needed(package)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__page__"}
     for block in blocks(page.read_text(encoding="utf-8")):

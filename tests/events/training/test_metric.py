@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ torch = needed("torch")
 torchmetrics = needed("torchmetrics")
 
 from assay.events.training.metric import EventMetric  # noqa: E402 — it needs torchmetrics
+
+pytestmark = pytest.mark.train
 
 CODEC = hierarchical()
 TABLE = vocabulary(CODEC)
@@ -62,6 +65,7 @@ def feed(metric: Any, *parts: slice) -> Any:
     return metric
 
 
+@cache
 def expected() -> dict[str, float]:
     evaluation = TokenEvaluation(TABLE, NAMES, reps=50)
     evaluation.update(BATCH.predictions, BATCH.labels, episodes=EPISODES, strata=STRATA)
