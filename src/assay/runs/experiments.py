@@ -307,12 +307,12 @@ def _result(
 
 
 def _measured(experiment: Experiment, notify: Callable[[str], None]) -> Experiences:
-    from assay.chat.experience import measure
+    from assay.chat.experience import measure_experience
     from assay.chat.world.embedded import World
 
     found = {}
     with World(seed=experiment.seed) as world:
         for agent in experiment.agents:
             notify(f"measuring developer experience: {agent.name} …")
-            found[agent.name] = measure(agent.kind(), name=agent.name, world=world)
+            found[agent.name] = measure_experience(agent.kind(), name=agent.name, world=world)
     return found

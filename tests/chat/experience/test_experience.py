@@ -1,4 +1,4 @@
-"""Developer experience: counts that can be made by hand on small samples, and what real frameworks do in a fault."""
+"""Developer experience: figures that can be counted by hand on small samples, and real frameworks under faults."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import pytest
 
 from assay.chat.agents import AGENTS, AgentKind
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.experience import METHOD, Experience, levels, measure
-from assay.chat.experience.fault import inject_faults
-from assay.chat.experience.inspection import documented, who_keeps_memory
+from assay.chat.experience import METHOD, Experience, levels, measure_experience
+from assay.chat.experience.fault_injection import inject_faults
+from assay.chat.experience.inspection import find_docstrings, find_memory_use
 from assay.chat.experience.installation import beyond_smallest, closure, folders, read_installation, time_imports
-from assay.chat.experience.process import ProcessError, run
-from assay.chat.experience.source import Source, count, read_source
+from assay.chat.experience.process import ProcessError, run_program
+from assay.chat.experience.source import AssistantSource, count_source, read_source
 from assay.chat.metrics._characteristics import CLAIMED, check
 from assay.chat.world.embedded import World
 from assay.errors import SourceError
@@ -81,10 +81,10 @@ def get_current_weather(city):  # 1
 """
 
 
-def test_every_figure_of_a_sample_can_be_counted_by_hand() -> None:
-    found = count({"assistant.py": ASSISTANT, "tools/weather.py": TOOL, "tools/__init__.py": '"""Tools."""\n'})
-    assert found == Source(
-        files=2,  # one holds nothing but its docstring
+def test_figures_of_a_sample_equal_a_count_by_hand() -> None:
+    found = count_source({"assistant.py": ASSISTANT, "tools/weather.py": TOOL, "tools/__init__.py": '"""Tools."""\n'})
+    assert found == AssistantSource(
+        files=2,  # one contains only its docstring
         lines=18 + 5,
         functions=3,
         branches=3 + 1,
@@ -106,18 +106,18 @@ def test_every_figure_of_a_sample_can_be_counted_by_hand() -> None:
     )
 
 
-def test_comments_blank_lines_and_docstrings_change_nothing() -> None:
+def test_comments_blank_lines_and_docstrings_do_not_count() -> None:
     bare = "def f(x):\n    return [\n        x,\n    ]\n"
     dressed = (
         '# What for.\n\n"""Doc."""\n\ndef f(x):  # why\n    """Doc\n\n    and more, "ä".\n    """\n\n'
         "    return [\n        # first\n        x,\n\n    ]\n"
     )
-    assert count({"a.py": bare}) == count({"a.py": dressed})
-    assert count({"a.py": bare}).lines == 4
+    assert count_source({"a.py": bare}) == count_source({"a.py": dressed})
+    assert count_source({"a.py": bare}).lines == 4
 
 
-def test_a_string_over_three_lines_is_three_lines_of_code() -> None:
-    assert count({"a.py": 'TEXT = """one\n\nthree"""\n'}).lines == 3
+def test_string_over_three_lines_counts_as_three_lines_of_code() -> None:
+    assert count_source({"a.py": 'TEXT = """one\n\nthree"""\n'}).lines == 3
 
 
 @pytest.mark.parametrize(
@@ -144,26 +144,26 @@ def test_a_string_over_three_lines_is_three_lines_of_code() -> None:
         ("a < b < c", 0),
     ],
 )
-def test_what_a_branch_is(code: str, branches: int) -> None:
-    assert count({"a.py": code}).branches == branches
+def test_branches(code: str, branches: int) -> None:
+    assert count_source({"a.py": code}).branches == branches
 
 
-def test_a_function_inside_another_has_its_own_complexity() -> None:
+def test_nested_function_has_its_own_complexity() -> None:
     code = "def outer():\n if a: pass\n def inner():\n  if a or b: pass\n class C:\n  x = 1 if a else 2\n"
-    found = count({"a.py": code})
+    found = count_source({"a.py": code})
     assert (found.functions, found.branches) == (2, 4)
-    # Equal numbers are decided by name: outer has its own if and the class's.
+    # Ties are broken by name: outer has its own if and the class's.
     assert (found.worst_function, found.worst_complexity) == ("a.py:outer", 3)
 
 
-def test_a_tool_counts_where_code_names_it_and_not_where_prose_does() -> None:
+def test_tool_counts_if_named_in_code_but_not_in_comments() -> None:
     names = {"a.py": "from b import get_user_preferences\n", "b.py": "register(name='get_user_preferences')\n"}
     prose = {
         "c.py": '"""Of get_user_preferences."""\nx = 1  # get_user_preferences\n',
         "d.py": "my_get_user_preferences = 1\n",
     }
-    assert count({**names, **prose}).tool_files == 2
-    assert count(prose).tool_files is None
+    assert count_source({**names, **prose}).tool_files == 2
+    assert count_source(prose).tool_files is None
 
 
 @pytest.mark.parametrize(
@@ -189,22 +189,22 @@ def test_a_tool_counts_where_code_names_it_and_not_where_prose_does() -> None:
         ("a.run()", set()),
     ],
 )
-def test_members_are_followed_where_the_code_tells(code: str, members: set[tuple[str, str]]) -> None:
-    assert set(count({"a.py": code}).members) == members
+def test_members_are_found_if_the_code_shows_the_class(code: str, members: set[tuple[str, str]]) -> None:
+    assert set(count_source({"a.py": code}).members) == members
 
 
-def test_a_file_or_a_folder_is_read_and_what_is_no_python_is_refused(tmp_path: Path) -> None:
+def test_file_or_folder_is_read_and_invalid_python_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text("x = 1\n")
     assert read_source(tmp_path) == read_source(tmp_path / "bot.py")
     (tmp_path / "more.py").write_text("x =\n")
-    with pytest.raises(SourceError, match=r"more\.py: is no Python"):
+    with pytest.raises(SourceError, match=r"more\.py: is not valid Python"):
         read_source(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SourceError, match="holds no Python file"):
+    with pytest.raises(SourceError, match="contains no Python file"):
         read_source(tmp_path / "empty")
 
 
-# ── A sample framework, installed in a folder of its own ─────────────────────────────────────────────────────────────
+# ── A sample framework, installed in a separate folder ───────────────────────────────────────────────────────────────
 
 FRAMEWORK = '''\
 import asyncio
@@ -363,7 +363,7 @@ for name in MODES:
 
 
 def install(folder: Path, name: str, requires: list[str], files: dict[str, tuple[str, int]]) -> None:
-    """Put a distribution into a folder; the sizes are what its record says."""
+    """Install a distribution into a folder; its record states the given sizes."""
     information = folder / f"{name}-1.0.dist-info"
     information.mkdir(parents=True)
     metadata = [
@@ -420,7 +420,7 @@ def kind(site: Path, mode: str = "fragile", **changes: Any) -> AgentKind:
     return AgentKind(**{**given, **changes})
 
 
-def test_packages_are_followed_by_markers_and_extras(site: Path) -> None:
+def test_markers_and_extras_are_evaluated(site: Path) -> None:
     def names(*requirements: str) -> tuple[list[str], list[str]]:
         packages, absent = closure(requirements)
         return sorted(packages), sorted(absent)
@@ -432,11 +432,11 @@ def test_packages_are_followed_by_markers_and_extras(site: Path) -> None:
     assert names("toybroken") == (["toybroken"], ["toyabsent"])
 
 
-def test_megabytes_are_those_of_the_records(site: Path) -> None:
+def test_megabytes_come_from_the_records(site: Path) -> None:
     assert read_installation(kind(site)).megabytes == pytest.approx(1.5 + 0.25 + 0.25 + 1)
 
 
-def test_packages_beside_those_of_others(site: Path) -> None:
+def test_packages_are_compared_with_those_of_other_agents(site: Path) -> None:
     small = kind(site, "silent", distributions=("toysmall",))
     broken = kind(site, "own", distributions=("toybroken",))
     alike = kind(site, "careful", distributions=("toybase",))
@@ -456,31 +456,33 @@ def test_packages_beside_those_of_others(site: Path) -> None:
     }
 
 
-def test_the_extras_that_assay_asks_for_are_followed() -> None:
-    # The registry's kind says google-adk; assay's own extra says google-adk[openai].
+def test_extras_requested_by_assay_are_included() -> None:
+    # The registered kind names google-adk; assay's extra requests google-adk[openai].
     assert "openai" in read_installation(AGENTS.get("google-adk")).packages
 
 
-def test_imports_are_counted_with_what_is_loaded_on_demand(site: Path) -> None:
+def test_imports_include_modules_loaded_on_demand(site: Path) -> None:
     assert time_imports(["toybase"], timeout=30, times=1).modules == 1
     assert time_imports(["toysmall", "toybase"], timeout=30, times=1).modules == 2
     plain, lazy = (time_imports([name], timeout=30, times=1).modules for name in ("toyframe", "toyframe.Lazy"))
     assert lazy == plain + 1
 
 
-def test_an_import_that_fails_says_so(site: Path) -> None:
+def test_failing_import_is_an_error(site: Path) -> None:
     with pytest.raises(ProcessError, match="No module named 'toynothing'"):
         time_imports(["toynothing.part"], timeout=30, times=1)
 
 
-def test_a_docstring_counts_where_it_is_the_names_own(site: Path) -> None:
+def test_only_own_docstrings_count(site: Path) -> None:
     names = ["Memory", "Quiet", "Settings", "Agent", "LIMIT", "start_memory", "kinds", "Nothing"]
     members = [("Agent", "run"), ("Agent", "start_session"), ("Agent", "name"), ("Agent", "helper"), ("Agent", "mode")]
-    found = documented([f"toyframe.{name}" for name in names], [(f"toyframe.{owner}", name) for owner, name in members])
+    found = find_docstrings(
+        [f"toyframe.{name}" for name in names], [(f"toyframe.{owner}", name) for owner, name in members]
+    )
     assert {name.removeprefix("toyframe."): has for name, has in found.items()} == {
         "Memory": True,
-        "Quiet": False,  # its parent's docstring is not its own
-        "Settings": False,  # dataclass writes one
+        "Quiet": False,  # inherits its docstring
+        "Settings": False,  # generated by dataclass
         "Agent": True,
         "start_memory": True,
         "Agent.run": True,
@@ -494,23 +496,25 @@ def test_a_docstring_counts_where_it_is_the_names_own(site: Path) -> None:
     ("names", "attributes", "through"),
     [
         (["toyframe.Memory"], [], "toyframe.Memory"),
-        (["toyframe.Agent"], ["run"], "toyframe.Agent"),  # its source makes one
-        (["toyframe.start_memory"], [], "toyframe.start_memory"),  # it says that it returns one
+        (["toyframe.Agent"], ["run"], "toyframe.Agent"),  # its source creates one
+        (["toyframe.start_memory"], [], "toyframe.start_memory"),  # its annotation says that it returns one
         (["toyframe.Quiet"], ["forget"], None),
         (["toyframe.LIMIT"], [], None),
         ([], ["start_session"], None),
     ],
 )
-def test_who_keeps_the_memory(site: Path, names: list[str], attributes: list[str], through: str | None) -> None:
-    assert who_keeps_memory("toyframe.Memory", names, attributes) == through
+def test_use_of_the_memory_class_is_found(
+    site: Path, names: list[str], attributes: list[str], through: str | None
+) -> None:
+    assert find_memory_use("toyframe.Memory", names, attributes) == through
 
 
-def test_a_memory_that_does_not_exist_is_nobodys(site: Path) -> None:
-    assert who_keeps_memory("toyframe.Nothing", ["toyframe.Nothing"], []) is None
-    assert who_keeps_memory("toynothing.Memory", ["toyframe.Agent"], []) is None
+def test_missing_memory_class_is_not_used(site: Path) -> None:
+    assert find_memory_use("toyframe.Nothing", ["toyframe.Nothing"], []) is None
+    assert find_memory_use("toynothing.Memory", ["toyframe.Agent"], []) is None
 
 
-# ── Words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Levels ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -518,17 +522,17 @@ def test_a_memory_that_does_not_exist_is_nobodys(site: Path) -> None:
     [
         (16, 17, 10, "low"),
         (32, 34, 20, "low"),
-        (33, 34, 20, "low"),  # one figure over its threshold changes nothing
+        (33, 34, 20, "low"),  # one figure over its threshold does not change the level
         (33, 35, 20, "medium"),
         (211, 35, 20, "medium"),
         (65, 69, 10, "high"),
     ],
 )
-def test_setup_is_what_two_of_three_figures_say(packages: int, megabytes: float, names: int, word: str) -> None:
+def test_setup_is_the_median_of_three_levels(packages: int, megabytes: float, names: int, word: str) -> None:
     assert levels.setup({"packages": packages, "megabytes": megabytes, "framework_names": names}) == word
 
 
-def test_a_word_without_its_figures_is_none() -> None:
+def test_level_without_its_figures_is_none() -> None:
     assert levels.setup({"packages": 20, "megabytes": 20}) is None
     assert levels.complexity({}) is None
     assert levels.documentation({"documented_share": None}) is None
@@ -537,35 +541,35 @@ def test_a_word_without_its_figures_is_none() -> None:
 @pytest.mark.parametrize(
     ("share", "word"), [(1.0, "comprehensive"), (0.8, "comprehensive"), (0.79, "moderate"), (0.3, "none")]
 )
-def test_documentation(share: float, word: str) -> None:
+def test_documentation_level(share: float, word: str) -> None:
     assert levels.documentation({"documented_share": share}) == word
 
 
-# ── A process of its own ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── Separate processes ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_a_program_prints_is_not_its_answer() -> None:
+def test_printed_output_is_not_the_result() -> None:
     program = "import sys\nprint('{\"a\": 2}')\nresult = {'a': 1, 'given': sys.stdin.read()}"
-    assert run(program, "x", timeout=30) == {"a": 1, "given": "x"}
+    assert run_program(program, "x", timeout=30) == {"a": 1, "given": "x"}
 
 
-def test_a_program_that_takes_too_long_is_ended() -> None:
+def test_program_is_ended_at_the_timeout() -> None:
     start = time.monotonic()
     with pytest.raises(ProcessError, match=r"more than 0\.5 seconds"):
-        run("import time\ntime.sleep(60)", "", timeout=0.5)
+        run_program("import time\ntime.sleep(60)", "", timeout=0.5)
     assert time.monotonic() - start < 15
 
 
-def test_a_program_that_fails_says_its_last_words() -> None:
+def test_error_contains_the_last_line_of_stderr() -> None:
     with pytest.raises(ProcessError, match="ValueError: no"):
-        run("raise ValueError('no')", "", timeout=30)
+        run_program("raise ValueError('no')", "", timeout=30)
     with pytest.raises(ProcessError, match="status 3"):
-        run("import os\nos._exit(3)", "", timeout=30)
+        run_program("import os\nos._exit(3)", "", timeout=30)
 
 
-def test_keys_and_switches_of_the_environment_stay_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    assert "OPENAI_API_KEY" not in run("import os\nresult = dict(os.environ)", "", timeout=30)
+    assert "OPENAI_API_KEY" not in run_program("import os\nresult = dict(os.environ)", "", timeout=30)
 
 
 # ── Faults ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -579,7 +583,7 @@ def world() -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def seen(site: Path, world: World) -> Callable[[str], dict[str, Any]]:
-    """What was seen of a sample's failures; each sample suffers once."""
+    """What can be seen of a sample's failures; the probe runs once for each sample."""
     return cache(lambda mode: inject_faults(kind(site, mode), world, timeout=60))
 
 
@@ -595,7 +599,7 @@ def seen(site: Path, world: World) -> Callable[[str], dict[str, Any]]:
         ("fragile", "none", "basic"),
     ],
 )
-def test_who_deals_with_a_failure_and_who_says_so(
+def test_error_handling_and_logging_levels_of_samples(
     seen: Callable[[str], dict[str, Any]], mode: str, errors: str, logging: str
 ) -> None:
     found = seen(mode)
@@ -603,20 +607,20 @@ def test_who_deals_with_a_failure_and_who_says_so(
     assert levels.logging(found["unexpected"]) == logging
 
 
-def test_everything_that_a_failure_shows(seen: Callable[[str], dict[str, Any]]) -> None:
+def test_everything_visible_of_a_failure_is_reported(seen: Callable[[str], dict[str, Any]]) -> None:
     careful = seen("careful")["unexpected"]
     assert careful == {
         "exception": "ZeroDivisionError",
         "answered": True,
         "died_of": None,
         "caught_by": "framework",
-        "told_model": False,  # the sample gives no account of its calls
+        "told_model": False,  # the sample does not report its calls
         "named_in": {"log": True, "stdout": False, "stderr": True, "raised": False},
         "named_by": ["toyframe ERROR"],
         "failure_noted_by": ["toyframe ERROR"],
         "records": {"ERROR": 1},
         "stdout_lines": 0,
-        "stderr_lines": careful["stderr_lines"],  # Python's last resort prints the record with its traceback
+        "stderr_lines": careful["stderr_lines"],  # Python's handler of last resort prints the record with its traceback
         "shows_type": True,
         "shows_message": True,
         "shows_tool": True,
@@ -632,23 +636,21 @@ def test_everything_that_a_failure_shows(seen: Callable[[str], dict[str, Any]]) 
 
 
 @pytest.mark.parametrize(
-    ("mode", "reason"), [("idle", "did not come to ask for the weather$"), ("unable", "RuntimeError\\('no licence'\\)")]
+    ("mode", "reason"), [("idle", "did not request the weather$"), ("unable", "RuntimeError\\('no licence'\\)")]
 )
-def test_an_agent_that_meets_no_fault_has_no_measure_of_it(site: Path, world: World, mode: str, reason: str) -> None:
+def test_agent_without_a_fault_is_not_measured(site: Path, world: World, mode: str, reason: str) -> None:
     with pytest.raises(ProcessError, match=reason):
         inject_faults(kind(site, mode), world, timeout=60)
 
 
-def test_a_turn_that_takes_too_long_is_no_failure_of_the_agent(
-    site: Path, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("assay.chat.experience.fault._SECONDS_A_TURN", 0.2)
+def test_turn_timeout_is_not_a_failure_of_the_agent(site: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.chat.experience.fault_injection._TURN_TIMEOUT", 0.2)
     with pytest.raises(ProcessError, match=r"more than 0\.2 seconds"):
         inject_faults(kind(site, "slow"), world, timeout=60)
 
 
 FRAMEWORKS = {
-    # What saves the turn in which the service fails, and in the turn in which something unforeseen does.
+    # Who catches the expected failure and the unexpected exception, then the levels of errors and logging.
     "agent-framework": ("framework", "framework", "framework", "framework"),
     "google-adk": ("assistant", "nobody", "manual", "framework"),
     "langgraph": ("framework", "nobody", "manual", "basic"),
@@ -660,7 +662,7 @@ FRAMEWORKS = {
 @pytest.mark.parametrize("name", FRAMEWORKS)
 @pytest.mark.frameworks
 @pytest.mark.slow
-def test_what_the_frameworks_do(world: World, name: str) -> None:
+def test_error_handling_and_logging_of_the_frameworks(world: World, name: str) -> None:
     seen = inject_faults(AGENTS.get(name), world, timeout=120)
     expected, unexpected = seen["expected"], seen["unexpected"]
     found = (
@@ -674,15 +676,15 @@ def test_what_the_frameworks_do(world: World, name: str) -> None:
     assert expected["told_model"]
 
 
-# ── The whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Complete measurements ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture(scope="module")
 def found(site: Path, world: World) -> Experience:
-    return measure(kind(site, "careful"), beside=[], world=world)
+    return measure_experience(kind(site, "careful"), beside=[], world=world)
 
 
-def test_the_whole_of_a_sample(found: Experience) -> None:
+def test_complete_measurement_of_a_sample(found: Experience) -> None:
     assert found.absent == {}
     assert found.characteristics == {
         "files": 1,
@@ -701,30 +703,30 @@ def test_the_whole_of_a_sample(found: Experience) -> None:
     assert Experience.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
-def test_a_second_measurement_gives_the_same_but_for_seconds(site: Path, world: World, found: Experience) -> None:
-    again = measure(kind(site, "careful"), beside=[], world=world)
+def test_second_measurement_differs_only_in_seconds(site: Path, world: World, found: Experience) -> None:
+    again = measure_experience(kind(site, "careful"), beside=[], world=world)
     assert {**found.measured, "import_seconds": 0} == {**again.measured, "import_seconds": 0}
 
 
-def test_every_characteristic_and_figure_says_how_it_was_measured(found: Experience) -> None:
+def test_every_characteristic_and_figure_has_a_method(found: Experience) -> None:
     assert set(found.characteristics) <= set(found.method)
-    # These name what another figure found, or are parts of a share.
+    # These are names that belong to another figure, or parts of a share.
     further = {"worst_function", "smallest", "beside", "memory_class", "memory_through"}
     further |= {"documented_names", "public_names", "undocumented"}
     assert set(found.measured) - further <= set(found.method)
     assert set(METHOD) <= set(found.measured) | set(found.characteristics)
 
 
-def test_a_memory_of_somebody_elses_package_is_manual(site: Path, world: World) -> None:
+def test_memory_class_of_another_package_is_manual(site: Path, world: World) -> None:
     foreign = kind(site, "careful", memory="collections.OrderedDict")
-    assert measure(foreign, beside=[], world=world).characteristics["memory"] == "manual"
+    assert measure_experience(foreign, beside=[], world=world).characteristics["memory"] == "manual"
 
 
-def test_an_agent_without_source_or_package_has_no_characteristics() -> None:
+def test_agent_without_source_or_package_has_no_characteristics() -> None:
     from assay.chat.agents.spec import parse_agents
 
     (spec,) = parse_agents("theirs=http://127.0.0.1:9/v1")
-    found = measure(spec.kind())
+    found = measure_experience(spec.kind())
     assert found.characteristics == {}
     assert set(found.absent) == {"source", "installation", "fault"}
     entries = ChatbotEvaluator().evaluate_response("Hello?", "Hello!", "theirs", characteristics=found.characteristics)
@@ -732,11 +734,13 @@ def test_an_agent_without_source_or_package_has_no_characteristics() -> None:
         assert entries[metric].measured is False
 
 
-def test_a_part_that_fails_leaves_the_others(site: Path, world: World) -> None:
+def test_failing_part_does_not_affect_the_others(site: Path, world: World) -> None:
     source = site / "spoiled"
     source.mkdir(exist_ok=True)
     (source / "bot.py").write_text("x =\n")
-    found = measure(kind(site, "careful", source=source, distributions=("toybroken",)), beside=[], world=world)
+    found = measure_experience(
+        kind(site, "careful", source=source, distributions=("toybroken",)), beside=[], world=world
+    )
     assert set(found.absent) == {"source", "installation"}
     assert "toyabsent" in found.absent["installation"]
     assert set(found.characteristics) == {"errors", "logging"}
@@ -744,9 +748,9 @@ def test_a_part_that_fails_leaves_the_others(site: Path, world: World) -> None:
 
 @pytest.mark.frameworks
 @pytest.mark.slow
-def test_a_framework_beside_its_claims(world: World) -> None:
+def test_claimed_characteristics_are_included(world: World) -> None:
     kind = AGENTS.get("agent-framework")
-    found = measure(kind, name="mine", world=world)
+    found = measure_experience(kind, name="mine", world=world)
     assert (found.agent, found.claimed) == ("mine", CLAIMED["MS"])
     assert set(found.characteristics) == set(CLAIMED["MS"])
     assert found.measured["smallest"] == "agent-framework"
@@ -756,7 +760,7 @@ def test_a_framework_beside_its_claims(world: World) -> None:
     assert "claimed were files 4, memory manual" in entries["integration_simplicity"].details
 
 
-def test_the_page_on_developer_experience_has_the_limits_that_hold() -> None:
+def test_documentation_page_states_the_thresholds_in_use() -> None:
     page = Path(__file__).parents[3] / "docs" / "concepts" / "developer-experience.md"
     words = " ".join(page.read_text(encoding="utf-8").split())
     for thresholds in (levels.SETUP, levels.COMPLEXITY):
@@ -770,11 +774,11 @@ def test_the_page_on_developer_experience_has_the_limits_that_hold() -> None:
     )
 
 
-def test_clients_that_assay_needs_are_no_framework() -> None:
+def test_clients_that_assay_needs_do_not_count_as_framework() -> None:
     names = {folder.name for folder in folders({"openai", "httpx"})}
     assert {"openai", "httpx"} <= names
 
 
-def test_the_samples_are_python() -> None:
+def test_samples_are_valid_python() -> None:
     for text in (ASSISTANT, TOOL, FRAMEWORK, BOT):
         compile(dedent(text), "sample", "exec")

@@ -1,7 +1,8 @@
-"""Developer experience, measured: what an assistant's source, installation and failures are like in its framework.
+"""Measures developer experience: an assistant's source code, installation and failures in its framework.
 
-The metrics implementation_effort, integration_simplicity and debuggability take words: few files, low setup. Here they
-come from figures, and each figure says how it was obtained. What could not be measured is absent, with its reason.
+The metrics implementation_effort, integration_simplicity and debuggability take characteristics such as low setup. Here
+these are derived from figures, and each figure has a description of its method. What could not be measured is listed
+in `absent` with the reason.
 """
 
 from __future__ import annotations
@@ -17,115 +18,115 @@ from assay.errors import AssayError
 from assay.redaction import redacted, redacted_value
 
 if TYPE_CHECKING:
-    from assay.chat.experience.fault import Addresses
-    from assay.chat.experience.source import Source
+    from assay.chat.experience.fault_injection import ServerUrls
+    from assay.chat.experience.source import AssistantSource
 
 _CLAIMS = {"google-adk": "GADK", "agent-framework": "MS"}
-"""Which of our agents stands for which of the frameworks that were once described."""
+"""Agents by the abbreviations in the table of claimed characteristics."""
 
 _CLIENT = "openai.AsyncOpenAI"
-"""What every assistant reaches its model with, directly or inside its framework."""
+"""The client with which every assistant calls its model, directly or inside its framework."""
 
 PROGRAM_SECONDS = 60.0
-"""What one process may take: importing a framework on a busy machine takes seconds."""
+"""Timeout of one process: importing a framework on a busy machine takes seconds."""
 
 
 def _limits(thresholds: Mapping[str, tuple[float, float]]) -> str:
-    """Thresholds in words: 'low up to 32, medium up to 64 packages; …'."""
+    """Thresholds as text: 'packages low up to 32, medium up to 64; …'."""
     return "; ".join(f"{name} low up to {low:g}, medium up to {most:g}" for name, (low, most) in thresholds.items())
 
 
 METHOD: Mapping[str, str] = {
     "files": "Python files of the assistant's folder with at least one line of code",
-    "lines": "lines with code on them: no blank lines, comments or docstrings, nor the account (account_lines)",
-    "functions": "functions and methods, without the account",
+    "lines": "lines of code, without blank lines, comments, docstrings and account_lines",
+    "functions": "functions and methods, without those of account_lines",
     "branches": (
         "if, elif, conditional expressions, loops, comprehensions and their conditions, except, case other than _, and "
-        "each further part of and/or; with, assert and if TYPE_CHECKING are none"
+        "each further operand of and/or; with, assert and if TYPE_CHECKING do not count"
     ),
-    "worst_complexity": "branches of the function that has most of them, and one (McCabe)",
-    "account_lines": "lines of the functions that return Reply or ToolCall, which tell assay what happened",
-    "tool_files": "files whose code names the tool that is named in most files: where one more would have to be put",
-    "framework_names": "names that the source imports from the framework's packages, those aside that assay needs",
+    "worst_complexity": "McCabe complexity of the most complex function: its branches plus one",
+    "account_lines": "lines of the functions that return Reply or ToolCall, which exist only to report to assay",
+    "tool_files": "files that name a tool, for the tool named in most files: the places to edit to add another tool",
+    "framework_names": "names that the source imports from the framework's packages, except packages that assay needs",
     "memory": (
-        "built-in where the class that is said to keep the conversation is in one of the framework's packages, and the "
-        "source imports it or uses something that makes it; else manual"
+        "built-in if the class declared as the conversation's memory belongs to one of the framework's packages, and "
+        "the source imports it or uses something that creates it; otherwise manual"
     ),
     "packages": (
-        "installed distributions that the framework brings, itself among them, by their metadata, with markers and "
+        "installed distributions that the framework requires, including itself, by their metadata with markers and "
         "extras evaluated"
     ),
     "megabytes": "sizes of all files that these distributions record, in 1,000,000 bytes, without bytecode",
     "beyond_smallest": "packages that the agent with the fewest packages does not need",
-    "own_packages": "packages that none of the agents beside it needs",
+    "own_packages": "packages that none of the other agents needs",
     "import_seconds": (
-        "processor time of importing what the source imports and the client of the model, in a fresh interpreter and "
-        "without its own start; the median of three"
+        "processor time of importing what the source imports and the model's client, in a fresh interpreter, without "
+        "the interpreter's own start; the median of three"
     ),
-    "import_modules": "modules that are loaded by that",
+    "import_modules": "modules that these imports load",
     "documented_share": (
-        "share of the framework's names that the source uses, and of their methods where the code tells, that have a "
-        "docstring of their own in the installed package"
+        "share of the framework's names used in the source, and of their methods as far as the code shows the class, "
+        "that have a docstring of their own in the installed package"
     ),
-    "expected_fault": "a turn in a fresh process, in which the weather service answers with status 500",
-    "unexpected_fault": "a turn in a fresh process, in which the weather client raises ZeroDivisionError",
+    "expected_fault": "a turn in a fresh process in which the weather service answers with status 500",
+    "unexpected_fault": "a turn in a fresh process in which the weather client raises ZeroDivisionError",
     "setup": f"median of three: {_limits(levels.SETUP)}",
     "complexity": f"median of three: {_limits(levels.COMPLEXITY)}",
     "errors": (
-        "framework where it caught even the unexpected failure and the turn had an answer; manual where only code that "
-        "the assistant brings saves the turn; none where the turn dies of the expected failure too"
+        "framework if it caught even the unexpected exception and the turn had an answer; manual if the turn survives "
+        "only with code of the assistant; none if the turn also fails on the expected failure"
     ),
     "logging": (
-        "framework where a log record of its own names the unexpected exception; basic, where only a traceback or "
-        "something printed does, or a record says that the tool failed but not why; none where nothing does"
+        "framework if a log record of the framework names the unexpected exception; basic if only a traceback or "
+        "printed output does, or a record says that the tool failed but not why; otherwise none"
     ),
     "documentation": (
         f"comprehensive from a documented_share of {levels.COMPREHENSIVE:g}, moderate from {levels.MODERATE:g}, "
-        "else none"
+        "otherwise none"
     ),
 }
-"""How each figure and each word is obtained."""
+"""How each figure and each characteristic is obtained."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """What it is like to build one agent's assistant in its framework."""
+    """The developer experience of one agent's framework, as measured on its assistant."""
 
     agent: str
     measured: Mapping[str, Any] = field(default_factory=dict)
-    """Figures by name; `METHOD` says what each is."""
+    """Figures by name; `METHOD` describes each of them."""
     characteristics: Mapping[str, Any] = field(default_factory=dict)
-    """What the three metrics take; one that could not be measured is missing, and so is its metric."""
+    """The input of the three metrics. A metric is not measured if a characteristic that it needs is missing."""
     claimed: Mapping[str, Any] | None = None
-    """What was once claimed for the framework without measuring."""
+    """Characteristics that were once claimed for the framework, without a measurement."""
     method: Mapping[str, str] = field(default_factory=dict)
-    """How each figure and each characteristic that is here was obtained."""
+    """How each figure and characteristic in this object was obtained."""
     absent: Mapping[str, str] = field(default_factory=dict)
     """Parts that could not be measured, each with the reason."""
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """The measurement as JSON data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Experience:
-        """The experience that `to_json` gave."""
+        """The inverse of `to_json`."""
         return cls(**data)
 
 
-def measure(
+def measure_experience(
     kind: AgentKind,
     *,
     name: str | None = None,
     beside: Iterable[AgentKind] | None = None,
-    world: Addresses | None = None,
+    world: ServerUrls | None = None,
     timeout: float = PROGRAM_SECONDS,
 ) -> Experience:
-    """Measure an agent: its source, what it brings along, and what is seen when its tool fails.
+    """Measure an agent: its source code, its installation, and what can be seen if its tool fails.
 
-    `name` is what it is called, if not as its kind. `beside` are the agents whose packages its own are compared with:
-    all that the registry knows if not given. `world` is an embedded world that runs already. `timeout` holds for each
-    process that is started, in seconds.
+    `name` is the agent's name in the result, by default that of its kind. `beside` are the agents to compare its
+    packages with, by default all registered ones. `world` is a running embedded world; without it, one is started.
+    `timeout` applies to each process that is started, in seconds.
     """
     measured: dict[str, Any] = {}
     absent: dict[str, str] = {}
@@ -154,11 +155,11 @@ def measure(
     )
 
 
-def _read_source(kind: AgentKind, absent: dict[str, str]) -> Source | None:
+def _read_source(kind: AgentKind, absent: dict[str, str]) -> AssistantSource | None:
     from assay.chat.experience.source import read_source
 
     if kind.source is None:
-        absent["source"] = "the agent's source is not at hand"
+        absent["source"] = "the agent's source is not available"
         return None
     try:
         return read_source(kind.source)
@@ -167,7 +168,7 @@ def _read_source(kind: AgentKind, absent: dict[str, str]) -> Source | None:
         return None
 
 
-def _source_figures(source: Source) -> dict[str, Any]:
+def _source_figures(source: AssistantSource) -> dict[str, Any]:
     return {
         "files": source.files,
         "lines": source.lines,
@@ -184,34 +185,34 @@ def _installation_figures(kind: AgentKind, beside: Iterable[AgentKind] | None) -
     from assay.chat.experience.installation import beyond_smallest, read_installation
 
     if not kind.distributions:
-        raise AssayError("it is built on no package")
+        raise AssayError("the agent names no package that it is built on")
     found = read_installation(kind)
     if found.absent:
         raise AssayError(f"not installed: {', '.join(sorted(found.absent))}")
     return {
         "packages": len(found.packages),
         "megabytes": round(found.megabytes, 1),
-        **beyond_smallest(kind, _registered() if beside is None else [*beside]),
+        **beyond_smallest(kind, _registered_kinds() if beside is None else [*beside]),
     }
 
 
-def _framework_figures(kind: AgentKind, source: Source | None, timeout: float) -> dict[str, Any]:
-    """What importing the framework costs, and what it says of the names that the source uses."""
+def _framework_figures(kind: AgentKind, source: AssistantSource | None, timeout: float) -> dict[str, Any]:
+    """The cost of importing the framework, and what is found in it about the names that the source uses."""
     from assay.chat.experience.installation import read_installation, time_imports
 
     packages = read_installation(kind).packages
-    look = _questions(kind, source, packages) if source is not None else None
-    found = time_imports(_imported(kind, source, packages), timeout=timeout, look=look)
+    request = _inspection_request(kind, source, packages) if source is not None else None
+    found = time_imports(_names_to_import(kind, source, packages), timeout=timeout, request=request)
     figures = {"import_seconds": round(found.seconds, 2), "import_modules": found.modules}
-    if look is None:
+    if request is None:
         return figures
-    documented = found.seen["documented"]
+    documented = found.findings["documented"]
     return {
         **figures,
-        "framework_names": len(look["names"]),
-        "memory": "built-in" if found.seen["memory"] else "manual",
+        "framework_names": len(request["names"]),
+        "memory": "built-in" if found.findings["memory"] else "manual",
         "memory_class": kind.memory,
-        "memory_through": found.seen["memory"],
+        "memory_through": found.findings["memory"],
         "documented_names": sum(documented.values()),
         "public_names": len(documented),
         "documented_share": round(sum(documented.values()) / len(documented), 3) if documented else None,
@@ -219,18 +220,18 @@ def _framework_figures(kind: AgentKind, source: Source | None, timeout: float) -
     }
 
 
-def _imported(kind: AgentKind, source: Source | None, packages: frozenset[str]) -> list[str]:
-    """What is imported before the assistant answers, by its full names."""
+def _names_to_import(kind: AgentKind, source: AssistantSource | None, packages: frozenset[str]) -> list[str]:
+    """Full names of what is imported before the assistant answers."""
     from assay.chat.experience.installation import owner_of, owners
 
     known = owners(packages)
     used = [name for name in source.names if name not in source.typing_names] if source else []
-    # Some frameworks import the client of the model at once, others when they are first used: here it counts for all.
+    # Some frameworks import the model's client immediately, others on first use; here it counts for all of them.
     return [*kind.modules, *(name for name in (*used, _CLIENT) if owner_of(name, known))]
 
 
-def _questions(kind: AgentKind, source: Source, packages: frozenset[str]) -> dict[str, Any]:
-    """What the framework is asked: of names of its own packages, those aside that assay itself needs."""
+def _inspection_request(kind: AgentKind, source: AssistantSource, packages: frozenset[str]) -> dict[str, Any]:
+    """What to inspect in the framework: names of its packages, except those that assay itself needs."""
     from assay.chat.experience.installation import needed_by_assay, owner_of, owners
 
     known = owners(packages - needed_by_assay())
@@ -242,15 +243,15 @@ def _questions(kind: AgentKind, source: Source, packages: frozenset[str]) -> dic
     }
 
 
-def _fault_figures(kind: AgentKind, world: Addresses | None, timeout: float) -> dict[str, Any]:
-    from assay.chat.experience.fault import inject_faults
+def _fault_figures(kind: AgentKind, world: ServerUrls | None, timeout: float) -> dict[str, Any]:
+    from assay.chat.experience.fault_injection import inject_faults
 
-    seen = inject_faults(kind, world, timeout=timeout)
-    return {"expected_fault": seen["expected"], "unexpected_fault": seen["unexpected"]}
+    findings = inject_faults(kind, world, timeout=timeout)
+    return {"expected_fault": findings["expected"], "unexpected_fault": findings["unexpected"]}
 
 
 def _characteristics(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """What the metrics take, as far as it is known."""
+    """The input of the metrics, as far as it was measured."""
     found = {
         "files": measured.get("files"),
         "setup": levels.setup(measured),
@@ -265,8 +266,8 @@ def _characteristics(measured: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _registered() -> Sequence[AgentKind]:
-    """Every agent that the registry knows; one that cannot be loaded is nobody's neighbour."""
+def _registered_kinds() -> Sequence[AgentKind]:
+    """Every registered agent, except those that cannot be loaded."""
     found = []
     for name in AGENTS.names():
         try:

@@ -1,6 +1,6 @@
-"""What an installed framework says of the names that an assistant uses: whether they are documented, who keeps memory.
+"""Inspects an installed framework: which names that an assistant uses are documented, and which class stores messages.
 
-This imports the framework, so it runs in a process of its own; it must not know which framework it looks at.
+This imports the framework, so it runs in a separate process; it has no knowledge of any particular framework.
 """
 
 from __future__ import annotations
@@ -11,99 +11,98 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-_NOTHING = object()
+_MISSING = object()
 
 
-def look(given: Mapping[str, Any]) -> dict[str, Any]:
-    """All that is asked of the framework: see `documented` and `who_keeps_memory`."""
+def inspect_framework(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Run `find_docstrings` and `find_memory_use` for a request."""
     members = [(owner, name) for owner, name in given["members"]]
     return {
-        "documented": documented(given["names"], members),
-        "memory": who_keeps_memory(given["memory"], given["names"], given["attributes"]) if given["memory"] else None,
+        "documented": find_docstrings(given["names"], members),
+        "memory": find_memory_use(given["memory"], given["names"], given["attributes"]) if given["memory"] else None,
     }
 
 
-def documented(names: Iterable[str], members: Iterable[tuple[str, str]]) -> dict[str, bool]:
+def find_docstrings(names: Iterable[str], members: Iterable[tuple[str, str]]) -> dict[str, bool]:
     """For each name that can have a docstring, whether it has one of its own.
 
-    Classes, functions, methods and properties can. Modules, constants and fields cannot, and are left out; so is what
-    the framework does not have under that name. A docstring that is inherited, or that Python writes for a dataclass,
-    is not the name's own.
+    Classes, functions, methods and properties can have one. Modules, constants, fields and names that the framework
+    does not have are left out. Docstrings that are inherited, or generated for a dataclass, do not count.
     """
-    found = {name: _has_docstring(find(name)) for name in names}
+    found = {name: _has_docstring(resolve_name(name)) for name in names}
     for owner, name in members:
-        found[f"{owner}.{name}"] = _has_docstring(_member(find(owner), name))
+        found[f"{owner}.{name}"] = _has_docstring(_member(resolve_name(owner), name))
     return {name: has for name, has in sorted(found.items()) if has is not None}
 
 
-def who_keeps_memory(memory: str, names: Sequence[str], attributes: Sequence[str]) -> str | None:
-    """Through which name the assistant comes to use the class `memory`; None where it does not.
+def find_memory_use(memory: str, names: Sequence[str], attributes: Sequence[str]) -> str | None:
+    """The name through which the assistant uses the class `memory`; None if it does not use it.
 
-    Either the assistant imports the class, or it uses something that makes one: a class or function of the framework,
-    or a method of such a class, whose source calls it or which says that it returns it.
+    Either the assistant imports the class, or it uses something that creates an instance: a class or function of the
+    framework, or a method of such a class, whose source calls the class or whose return annotation names it.
     """
-    wanted = find(memory)
+    wanted = resolve_name(memory)
     if not inspect.isclass(wanted):
         return None
-    used = {name: thing for name in names if (thing := find(name)) is not _NOTHING}
-    for name, thing in used.items():
-        if thing is wanted:
+    used = {name: value for name in names if (value := resolve_name(name)) is not _MISSING}
+    for name, value in used.items():
+        if value is wanted:
             return name
-    for name, thing in used.items():
-        if _makes(thing, wanted):
+    for name, value in used.items():
+        if _creates(value, wanted):
             return name
-    for name, thing in used.items():
-        for attribute in attributes if inspect.isclass(thing) else ():
-            if _makes(inspect.getattr_static(thing, attribute, None), wanted):
+    for name, value in used.items():
+        for attribute in attributes if inspect.isclass(value) else ():
+            if _creates(inspect.getattr_static(value, attribute, None), wanted):
                 return f"{name}.{attribute}"
     return None
 
 
-def find(name: str) -> Any:
-    """What a full name stands for; a mark of its own where there is nothing."""
+def resolve_name(name: str) -> Any:
+    """The object with a full name, or `_MISSING` if there is none."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         try:
-            thing: Any = importlib.import_module(".".join(parts[:length]))
+            value: Any = importlib.import_module(".".join(parts[:length]))
         except ImportError:
             continue
         for part in parts[length:]:
-            thing = getattr(thing, part, _NOTHING)
-        return thing
-    return _NOTHING
+            value = getattr(value, part, _MISSING)
+        return value
+    return _MISSING
 
 
 def _member(owner: Any, name: str) -> Any:
     if isinstance(owner, ModuleType):
-        return getattr(owner, name, _NOTHING)
+        return getattr(owner, name, _MISSING)
     if inspect.isclass(owner):
-        found = inspect.getattr_static(owner, name, _NOTHING)
+        found = inspect.getattr_static(owner, name, _MISSING)
         return found.__func__ if isinstance(found, staticmethod | classmethod) else found
-    return _NOTHING
+    return _MISSING
 
 
-def _has_docstring(thing: Any) -> bool | None:
-    if inspect.isclass(thing):
-        text = thing.__doc__ or ""
-        return bool(text.strip()) and not _is_generated(thing, text)
-    if inspect.isroutine(thing) or isinstance(thing, property):
-        return bool((thing.__doc__ or "").strip())
+def _has_docstring(value: Any) -> bool | None:
+    if inspect.isclass(value):
+        text = value.__doc__ or ""
+        return bool(text.strip()) and not _is_generated(value, text)
+    if inspect.isroutine(value) or isinstance(value, property):
+        return bool((value.__doc__ or "").strip())
     return None
 
 
 def _is_generated(kind: type, text: str) -> bool:
-    """Whether a class's docstring is the signature that a dataclass without one is given."""
+    """Whether a class's docstring is the signature that `dataclass` generates."""
     return text.startswith(f"{kind.__name__}(") and hasattr(kind, "__dataclass_fields__")
 
 
-def _makes(thing: Any, wanted: type) -> bool:
-    thing = thing.__func__ if isinstance(thing, staticmethod | classmethod) else thing
-    if not (inspect.isclass(thing) or inspect.isroutine(thing)):
+def _creates(value: Any, wanted: type) -> bool:
+    value = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+    if not (inspect.isclass(value) or inspect.isroutine(value)):
         return False
-    returned = getattr(thing, "__annotations__", {}).get("return") if inspect.isroutine(thing) else None
+    returned = getattr(value, "__annotations__", {}).get("return") if inspect.isroutine(value) else None
     if returned is wanted or returned == wanted.__name__:
         return True
     try:
-        return f"{wanted.__name__}(" in inspect.getsource(thing)
+        return f"{wanted.__name__}(" in inspect.getsource(value)
     except (OSError, TypeError):
         return False

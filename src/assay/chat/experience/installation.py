@@ -1,6 +1,6 @@
-"""What an assistant's framework puts on a machine: packages, megabytes, and the time and modules of importing it.
+"""The installation of an assistant's framework: packages, megabytes, and the time and modules of importing it.
 
-Packages are followed as pip follows them, by the metadata of what is installed here; nothing is fetched.
+Requirements are resolved like pip does, from the metadata of installed packages; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AgentKind
-from assay.chat.experience.process import run
+from assay.chat.experience.process import run_program
 from assay.errors import missing_extra
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-_OURSELVES = "assay-agents"
-_RUNNING = "agents"
-"""The extra of ours that every agent needs."""
+_ASSAY = "assay-agents"
+_AGENTS_EXTRA = "agents"
+"""The extra of assay that every agent needs."""
 
 IMPORTS = 3
-"""How often the imports are timed: the median of three is untouched by one disturbance, and five take too long."""
+"""How often the imports are timed: the median of three is robust to one outlier, and five would take too long."""
 
-# As `from module import name` does, for each full name: some frameworks load a part only when its name is asked for.
+# Imports each full name like `from module import name`: some frameworks load a part only when its name is accessed.
 _TIME_IMPORTS = """
 import importlib, json, sys, time
 given = json.load(sys.stdin)
@@ -50,53 +50,53 @@ for name in given["names"]:
         thing = getattr(thing, part)
 seconds = time.process_time() - start
 result = {"seconds": seconds, "modules": len(sys.modules) - before}
-if given["look"]:
-    from assay.chat.experience.inspection import look
-    result["seen"] = look(given["look"])
+if given["request"]:
+    from assay.chat.experience.inspection import inspect_framework
+    result["findings"] = inspect_framework(given["request"])
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The packages that a framework needs, itself among them."""
+    """The packages that a framework requires, including itself."""
 
     packages: frozenset[str]
-    """Canonical names of what is installed."""
+    """Canonical names of the installed packages."""
     absent: frozenset[str]
-    """What is asked for and not installed here."""
+    """Required packages that are not installed."""
     megabytes: float
-    """Of all files that the packages list, as installed; bytecode is not among them. A megabyte is 1,000,000 bytes."""
+    """Size of all files that the packages record, without bytecode. A megabyte is 1,000,000 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """What importing a framework costs a program that starts."""
+    """The cost of importing a framework in a new process."""
 
     seconds: float
-    """Of the processor, so that other work on the machine does not count: the median of several fresh interpreters,
+    """Processor time, which other work on the machine does not affect: the median of several fresh interpreters,
     without their own start."""
     modules: int
-    """How many modules are loaded, the standard library's among them."""
-    seen: Mapping[str, Any] = field(default_factory=dict)
-    """What was seen in the framework, where it was to be looked at."""
+    """How many modules are loaded, including the standard library's."""
+    findings: Mapping[str, Any] = field(default_factory=dict)
+    """Results of `inspect_framework`, if it was requested."""
 
 
 def read_installation(kind: AgentKind) -> Installation:
-    """What the agent's framework needs, of what is installed here."""
+    """The packages that the agent's framework requires, as installed here."""
     packages, absent = closure(_requirements(kind))
     return Installation(packages, absent, sum(map(_megabytes, packages)))
 
 
 def closure(requirements: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Everything that `requirements` bring with them, and what of it is not installed.
+    """All packages that `requirements` require, directly and indirectly, and those of them that are not installed.
 
-    A requirement counts where its marker holds on this machine, for the extras that it was asked for with.
+    A requirement counts if its marker holds on this machine for the requested extras.
     """
     try:
         from packaging.requirements import Requirement
         from packaging.utils import canonicalize_name
     except ImportError as error:
-        raise missing_extra("packaging", "agents", "follow what a framework needs") from error
+        raise missing_extra("packaging", "agents", "resolve a framework's requirements") from error
 
     asked: dict[str, set[str]] = {}
     absent = set()
@@ -104,7 +104,7 @@ def closure(requirements: Iterable[str]) -> tuple[frozenset[str], frozenset[str]
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
-        # The empty extra stands for what is needed in any case.
+        # The empty extra stands for the requirements without an extra.
         extras = {"", *requirement.extras} - asked.get(name, set())
         if not extras:
             continue
@@ -122,16 +122,17 @@ def closure(requirements: Iterable[str]) -> tuple[frozenset[str], frozenset[str]
 
 
 def beyond_smallest(kind: AgentKind, beside: Sequence[AgentKind]) -> dict[str, object]:
-    """How the agent's packages stand to those of the agents beside it.
+    """Compare the agent's packages with those of other agents.
 
-    'beyond' are the packages that the smallest of all agents does without; 'own' those that no other agent needs.
+    `beyond_smallest` counts the packages that the agent with the fewest does not need, `own_packages` those that no
+    other agent needs.
     """
-    # The same framework under another name is no other.
+    # The same framework under another name does not count as another agent.
     different = [other for other in beside if other.distributions and other.distributions != kind.distributions]
     others = {other.name: found for other in different if not (found := read_installation(other)).absent}
     ours = read_installation(kind).packages
     sizes = {kind.name: ours, **{name: installation.packages for name, installation in others.items()}}
-    # By size, then by name: the smallest is the same whatever the order of agents.
+    # By size, then by name, so that the result does not depend on the order of agents.
     smallest = min(sizes, key=lambda name: (len(sizes[name]), name))
     elsewhere = frozenset[str]().union(*(installation.packages for installation in others.values()))
     return {
@@ -143,37 +144,39 @@ def beyond_smallest(kind: AgentKind, beside: Sequence[AgentKind]) -> dict[str, o
 
 
 def time_imports(
-    names: Sequence[str], *, timeout: float, times: int = IMPORTS, look: Mapping[str, object] | None = None
+    names: Sequence[str], *, timeout: float, times: int = IMPORTS, request: Mapping[str, object] | None = None
 ) -> Imports:
-    """Import modules and names of modules, by their full names, in fresh interpreters, one after another.
+    """Time the import of modules and of names in modules, by full name, in fresh interpreters one after another.
 
-    What is to be looked at in the framework is looked at in the first of them, after its time was taken.
+    The first interpreter then handles the inspection request, if there is one.
     """
     runs = [
-        run(_TIME_IMPORTS, json.dumps({"names": [*names], "look": None if number else look}), timeout=timeout)
+        run_program(
+            _TIME_IMPORTS, json.dumps({"names": [*names], "request": None if number else request}), timeout=timeout
+        )
         for number in range(times)
     ]
     return Imports(
         median(float(found["seconds"]) for found in runs),
         max(int(found["modules"]) for found in runs),
-        runs[0].get("seen", {}),
+        runs[0].get("findings", {}),
     )
 
 
 def owners(packages: Iterable[str]) -> Mapping[str, str]:
-    """Which package each importable module of `packages` comes from."""
+    """The package of each importable module of `packages`."""
     return {module: package for package in sorted(packages) for module in _modules(_distribution(package))}
 
 
 def owner_of(name: str, known: Mapping[str, str]) -> str | None:
-    """The package that a full name comes from, by its longest part that is a module in `known`."""
+    """The package of a full name, by its longest prefix that is a module in `known`."""
     while name and name not in known:
         name = name.rpartition(".")[0]
     return known.get(name)
 
 
 def folders(packages: Iterable[str]) -> set[Path]:
-    """Where the code of packages lies: the folder or the file at the top that is theirs."""
+    """The top-level folders and files of packages' code."""
     return {
         Path(str(found.locate_file(file.parts[0])))
         for found in map(_distribution, packages)
@@ -183,29 +186,29 @@ def folders(packages: Iterable[str]) -> set[Path]:
 
 
 def needed_by_assay() -> frozenset[str]:
-    """Packages that are there to run agents of any kind: a model's client, HTTP, spans."""
-    return closure([f"{_OURSELVES}[{_RUNNING}]"])[0]
+    """Packages that assay needs to run any agent: a model's client, HTTP, spans."""
+    return closure([f"{_ASSAY}[{_AGENTS_EXTRA}]"])[0]
 
 
 def _requirements(kind: AgentKind) -> Iterator[str]:
-    """What is installed for an agent: its distributions, with the extras that our own extra asks for them."""
+    """What is installed for an agent: its distributions, with the extras that assay's extra requests."""
     from packaging.requirements import Requirement
 
     yield from kind.distributions
     try:
-        ours = [Requirement(text) for text in _distribution(_OURSELVES).requires or ()]
+        ours = [Requirement(text) for text in _distribution(_ASSAY).requires or ()]
     except PackageNotFoundError:
         return
-    # What runs agents of any kind is listed under every extra, and is no framework's.
-    everyones = {requirement.name for requirement in ours if _asked_by(requirement, _RUNNING)}
+    # What any agent needs is listed under every extra, and belongs to no framework.
+    shared_by_all = {requirement.name for requirement in ours if _required_by_extra(requirement, _AGENTS_EXTRA)}
     for requirement in ours:
-        if kind.extra and _asked_by(requirement, kind.extra) and requirement.name not in everyones:
+        if kind.extra and _required_by_extra(requirement, kind.extra) and requirement.name not in shared_by_all:
             requirement.marker = None
             yield str(requirement)
 
 
-def _asked_by(requirement: Requirement, extra: str) -> bool:
-    """Whether a requirement of ours is for an extra and not for all."""
+def _required_by_extra(requirement: Requirement, extra: str) -> bool:
+    """Whether assay requires it for an extra, but not without one."""
     marker = requirement.marker
     return marker is not None and marker.evaluate({"extra": extra}) and not marker.evaluate({"extra": ""})
 

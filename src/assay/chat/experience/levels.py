@@ -1,7 +1,7 @@
-"""From figures to the words that the metrics of developer experience take: every threshold, with its reason.
+"""Turns figures into the levels that the developer-experience metrics take: every threshold, with its reason.
 
-Where a word rests on several figures it is the median of what each says by itself, so that one figure that crosses its
-threshold by one line, name or package seldom changes the word.
+A level that depends on several figures is the median of the levels of each, so that one figure that crosses its
+threshold by one line, name or package seldom changes it.
 """
 
 from __future__ import annotations
@@ -9,51 +9,52 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LEVELS = ("low", "medium", "high")
+_LEVEL_NAMES = ("low", "medium", "high")
 
 CLIENT_PACKAGES = 16
-"""What the client of a model's endpoint brings by itself, without any framework: `openai` 2.54."""
+"""Packages that a model's client requires without any framework: `openai` 2.54."""
 CLIENT_MEGABYTES = 17
-"""The same, in megabytes."""
+"""Their size in megabytes."""
 BARE_NAMES = 10
-"""Agent, model, its settings, tool, tool context, session, runner, run settings, result, error: a name for each."""
+"""Names that an assistant needs at least: agent, model, model settings, tool, tool context, session, runner, run
+settings, result, error."""
 
 SETUP: Mapping[str, tuple[float, float]] = {
-    # Twice what an assistant without a framework needs is little, four times is medium: the same measure for all three.
+    # Up to twice what an assistant without a framework needs is low, up to four times is medium, for all three.
     "packages": (2 * CLIENT_PACKAGES, 4 * CLIENT_PACKAGES),
     "megabytes": (2 * CLIENT_MEGABYTES, 4 * CLIENT_MEGABYTES),
     "framework_names": (2 * BARE_NAMES, 4 * BARE_NAMES),
 }
-"""Most of a figure for setup to be low, and for it to be medium."""
+"""For each figure, the upper limit of low setup and of medium setup."""
 
 COMPLEXITY: Mapping[str, tuple[float, float]] = {
-    # 200 to 400 lines are what one review can take in (Cohen, Best Kept Secrets of Peer Code Review, 2006).
+    # One code review can cover 200 to 400 lines (Cohen, Best Kept Secrets of Peer Code Review, 2006).
     "lines": (200, 400),
-    # One branch in ten lines, at those lengths.
+    # One branch per ten lines, at those lengths.
     "branches": (20, 40),
-    # McCabe's own limit of a function is 10 (A Complexity Measure, 1976); half of it is simple.
+    # McCabe's limit for a function is 10 (A Complexity Measure, 1976); half of it is simple.
     "worst_complexity": (5, 10),
 }
-"""Most of a figure for code to be of low complexity, and of medium."""
+"""For each figure, the upper limit of low complexity and of medium complexity."""
 
 COMPREHENSIVE = 0.8
-"""Share of names with a docstring that is usually asked of a package: what `interrogate` demands by default."""
+"""The share of names with a docstring that `interrogate` requires by default."""
 MODERATE = 0.4
 """Half of that."""
 
 
 def setup(measured: Mapping[str, Any]) -> str | None:
-    """How much there is to set up; None where a figure is missing."""
+    """The level of setup effort; None if a figure is missing."""
     return _median(SETUP, measured)
 
 
 def complexity(measured: Mapping[str, Any]) -> str | None:
-    """How complex the assistant's code is; None where a figure is missing."""
+    """The level of complexity of the assistant's code; None if a figure is missing."""
     return _median(COMPLEXITY, measured)
 
 
 def documentation(measured: Mapping[str, Any]) -> str | None:
-    """How well documented the names are that the assistant uses; None where it uses none."""
+    """The level of documentation of the names that the assistant uses; None if it uses none."""
     share = measured.get("documented_share")
     if share is None:
         return None
@@ -61,10 +62,10 @@ def documentation(measured: Mapping[str, Any]) -> str | None:
 
 
 def errors(expected: Mapping[str, Any], unexpected: Mapping[str, Any]) -> str:
-    """Who deals with a tool that fails: in the way that was foreseen, and in one that nobody thought of.
+    """Who handles a failing tool: 'framework', 'manual' or 'none'.
 
-    The framework does where it caught even the unexpected failure and there was an answer. Where only the foreseen one
-    was survived, it was by code that the assistant brought: the framework by itself could not have told them apart.
+    'framework' if it caught even the unexpected exception and there was an answer. If only the expected failure was
+    survived, it was by code of the assistant, because the framework itself cannot tell the two apart.
     """
     if unexpected["answered"]:
         return "framework" if unexpected["caught_by"] == "framework" else "manual"
@@ -72,10 +73,10 @@ def errors(expected: Mapping[str, Any], unexpected: Mapping[str, Any]) -> str:
 
 
 def logging(unexpected: Mapping[str, Any]) -> str:
-    """Who says that a tool failed in a way that nobody thought of.
+    """How an unexpected exception in a tool is logged: 'framework', 'basic' or 'none'.
 
-    The framework does where a record of its own names the exception. It is basic where only a traceback or what is
-    printed does, or where a record says that the tool failed but not why. Else only the model hears of it.
+    'framework' if a log record of the framework names the exception; 'basic' if only a traceback or printed output
+    does, or a record says that the tool failed but not why; 'none' if only the model receives the error.
     """
     if unexpected["named_by"]:
         return "framework"
@@ -89,4 +90,4 @@ def _median(thresholds: Mapping[str, tuple[float, float]], measured: Mapping[str
         if figure is None:
             return None
         places.append(sum(figure > limit for limit in most))
-    return LEVELS[sorted(places)[len(places) // 2]]
+    return _LEVEL_NAMES[sorted(places)[len(places) // 2]]

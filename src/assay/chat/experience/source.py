@@ -1,6 +1,6 @@
-"""What an assistant's own source tells: how much of it there is, how it branches, what it takes from its framework.
+"""Figures of an assistant's source code: its size, its branches, and the names that it uses from its framework.
 
-It is read, never run: the figures hold for any Python file, and a comment or a blank line changes none of them.
+The code is parsed, never run. Comments and blank lines change none of the figures.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import TypeVar
 
 from assay.errors import SourceError
 
-TOOLS = (
+ASSISTANT_TOOLS = (
     "get_current_weather",
     "get_weather_forecast",
     "get_user_preferences",
     "update_user_preferences_from_insight",
 )
-"""The tools that every assistant has: where their names stand is where a fifth would have to be written."""
+"""The tools of every assistant. The files that name them are the places to edit to add a fifth tool."""
 
 _Sortable = TypeVar("_Sortable", str, tuple[str, str])
 
-# What a function gives whose whole purpose is assay's account of a turn (`assay.chat.agents.Reply`).
-_ACCOUNTS = ("Reply", "ToolCall")
+# Return types of functions whose only purpose is to report a turn to assay (`assay.chat.agents.Reply`).
+_REPORT_TYPES = ("Reply", "ToolCall")
 
 _LAYOUT = (
     tokenize.COMMENT,
@@ -42,68 +42,69 @@ _LAYOUT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What was counted in the source of one assistant."""
+class AssistantSource:
+    """Figures of the source code of one assistant."""
 
     files: int
     """Python files with at least one line of code."""
     lines: int
-    """Lines of code: neither blank, nor comment, nor docstring. The account is counted apart, here and below."""
+    """Lines of code, without blank lines, comments and docstrings. This and the next three figures leave out the
+    functions that report to assay."""
     functions: int
-    """Functions and methods, those inside others too."""
+    """Functions and methods, including nested ones."""
     branches: int
-    """Places where the code may go one way or another."""
+    """Branches, as `_branches` defines them."""
     worst_complexity: int
-    """McCabe's number of the function that branches most: its branches and one."""
+    """McCabe complexity of the most complex function: its branches plus one."""
     worst_function: str
-    """Its file and name; '' where there is no function."""
+    """Its file and name; '' if there is no function."""
     account_lines: int
-    """Lines of the functions that tell assay what happened, which a program of one's own would not have."""
+    """Lines of the functions that report to assay, which a user's own program would not have."""
     account_branches: int
     tool_files: int | None
-    """Files that name the tool that is named in most files; None where no tool is named."""
+    """Files that name a tool, for the tool named in most files; None if no tool is named."""
     names: tuple[str, ...] = ()
-    """What is imported from elsewhere, by its full name: 'google.adk.runners.Runner'."""
+    """Full names of imported names: 'google.adk.runners.Runner'."""
     typing_names: tuple[str, ...] = ()
-    """Those among them that are imported for type checkers only."""
+    """Those of them that are imported for type checkers only."""
     members: tuple[tuple[str, str], ...] = ()
-    """What is used of those names where the code tells: ('google.adk.runners.Runner', 'run_async')."""
+    """Attributes used of those names, as far as the code shows it: ('google.adk.runners.Runner', 'run_async')."""
     attributes: tuple[str, ...] = ()
-    """Every attribute that is used of anything."""
+    """Names of all attributes used."""
 
 
-# Spans that assay needs and the framework does not write: a program of one's own would not have this file.
+# Spans that assay needs and the framework does not record; a user's own program would not have this file.
 _INSTRUMENTATION = "_spans.py"
 
 
-def read_source(where: Path, *, tools: Sequence[str] = TOOLS) -> Source:
-    """Count what a folder of Python files, or one file, holds."""
-    return count({str(path.relative_to(_root(where))): _text(path) for path in python_files(where)}, tools=tools)
+def read_source(where: Path, *, tools: Sequence[str] = ASSISTANT_TOOLS) -> AssistantSource:
+    """The figures of a folder of Python files, or of one file."""
+    return count_source({str(path.relative_to(_root(where))): _text(path) for path in python_files(where)}, tools=tools)
 
 
 def python_files(where: Path) -> list[Path]:
-    """The Python files of an assistant, in order of their names."""
+    """The Python files of an assistant, sorted by name."""
     if where.is_file():
         return [where]
     found = sorted(path for path in where.rglob("*.py") if path.is_file() and path.name != _INSTRUMENTATION)
     if not found:
-        raise SourceError("holds no Python file", where=str(where), hint="Name the folder of the assistant's source")
+        raise SourceError("contains no Python file", where=str(where), hint="Name the folder of the assistant's source")
     return found
 
 
-def count(texts: Mapping[str, str], *, tools: Sequence[str] = TOOLS) -> Source:
-    """Count what files hold, given their text by name."""
+def count_source(texts: Mapping[str, str], *, tools: Sequence[str] = ASSISTANT_TOOLS) -> AssistantSource:
+    """The figures of files, given their text by file name."""
     files = [_File.read(name, text) for name, text in texts.items()]
     files = [file for file in files if file.lines]
-    functions = [function for file in files for function in file.functions if not function.account]
-    accounts = [function for file in files for function in file.functions if function.account]
-    # The first by name among equals, so that the order of files decides nothing.
+    functions = [function for file in files for function in file.functions if not function.reports_to_assay]
+    accounts = [function for file in files for function in file.functions if function.reports_to_assay]
+    # Ties are broken by name, so that the order of files does not matter.
     worst = min(functions, key=lambda function: (-function.complexity, function.name), default=None)
     naming = [sum(tool in file.words for file in files) for tool in tools]
     account_lines = sum(function.lines for function in accounts)
     account_branches = sum(function.complexity - 1 for function in accounts)
     loaded = {name for file in files for name in file.imports.values()}
-    return Source(
+    return AssistantSource(
         files=len(files),
         lines=sum(len(file.lines) for file in files) - account_lines,
         functions=len(functions),
@@ -125,12 +126,12 @@ class _Function:
     name: str
     complexity: int
     lines: int
-    account: bool
+    reports_to_assay: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One file, taken apart."""
+    """The figures of one file."""
 
     lines: frozenset[int]
     words: frozenset[str]
@@ -148,7 +149,7 @@ class _File:
         try:
             tree = ast.parse(text, filename=name)
         except (SyntaxError, ValueError) as error:
-            raise SourceError(f"is no Python: {error}", where=name) from error
+            raise SourceError(f"is not valid Python: {error}", where=name) from error
         docstrings = set(_docstrings(tree))
         branches = Counter(_branches(tree))
         typing = {node for block in ast.walk(tree) if _is_for_typing(block) for node in ast.walk(block)}
@@ -160,7 +161,9 @@ class _File:
             frozenset(_words(tree, docstrings)),
             sum(branches.values()),
             tuple(
-                _Function(f"{name}:{full}", 1 + branches[full], len(lines.intersection(_span(node))), _is_account(node))
+                _Function(
+                    f"{name}:{full}", 1 + branches[full], len(lines.intersection(_span(node))), _reports_to_assay(node)
+                )
                 for node, full in _functions(tree)
             ),
             imports,
@@ -171,21 +174,21 @@ class _File:
 
 
 def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Strings that stand alone as a statement: docstrings, and what describes a field under it."""
+    """Strings that are statements of their own: docstrings of modules, classes, functions and fields."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value
 
 
 def _code_lines(text: str, docstrings: Iterable[ast.Constant]) -> Iterator[int]:
-    """Numbers of the lines that hold a token of code. A string over several lines is as many lines of code."""
+    """Numbers of the lines with a token of code. A multi-line string counts as that many lines of code."""
     starts = {(string.lineno, string.col_offset): string for string in docstrings}
     ends = {start: (string.end_lineno or 0, string.end_col_offset or 0) for start, string in starts.items()}
     until = (0, 0)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in _LAYOUT:
             continue
-        # Columns are counted in bytes by the parser and in characters here; a docstring starts behind white space only.
+        # The parser counts columns in bytes, the tokenizer in characters; only white space precedes a docstring.
         until = max(until, ends.get(token.start, until))
         if token.start >= until:
             yield from range(token.start[0], token.end[0] + 1)
@@ -203,19 +206,19 @@ def _span(node: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
     return range(first, (node.end_lineno or node.lineno) + 1)
 
 
-def _is_account(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether all that a function does is to put together what assay asks of an agent beyond its answer."""
+def _reports_to_assay(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function only builds the report that assay asks of an agent besides its answer."""
     if node.name == "answer" or node.returns is None:
         return False
-    return any(isinstance(part, ast.Name) and part.id in _ACCOUNTS for part in ast.walk(node.returns))
+    return any(isinstance(part, ast.Name) and part.id in _REPORT_TYPES for part in ast.walk(node.returns))
 
 
 def _branches(tree: ast.Module) -> Iterator[str]:
-    """For every branch, the name of the function it stands in, or '' outside of any.
+    """For every branch, the name of the function that contains it, or '' outside of functions.
 
     A branch is an `if`, an `elif` or a conditional expression, a loop, a comprehension and each condition in it, an
-    `except`, a `case` other than `_`, and each further part of an `and` or `or`. A `with` and an `assert` are none, nor
-    is `if TYPE_CHECKING`, which never runs.
+    `except`, a `case` other than `_`, and each further operand of an `and` or `or`. A `with`, an `assert` and
+    `if TYPE_CHECKING`, which never runs, do not count.
     """
     for node, inside in _walk(tree, "", "", functions_only=True):
         yield from [inside] * _branches_of(node)
@@ -245,7 +248,7 @@ def _is_for_typing(node: ast.AST) -> bool:
 
 
 def _walk(node: ast.AST, place: str, inside: str, *, functions_only: bool = False) -> Iterator[tuple[ast.AST, str]]:
-    """Every node below, with the name of what it stands in: any definition, or the innermost function only."""
+    """Every node below, with the name of the definition that contains it, or of the innermost function only."""
     for child in ast.iter_child_nodes(node):
         yield child, inside if functions_only else place
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -257,7 +260,7 @@ def _walk(node: ast.AST, place: str, inside: str, *, functions_only: bool = Fals
 
 
 def _words(tree: ast.Module, docstrings: set[ast.Constant]) -> Iterator[str]:
-    """Everything that is named in the code: a tool may be registered by itself or by a string."""
+    """Every word in the code, including strings: a tool may be registered as an object or by its name."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)) | ast.arg(arg=name):
@@ -271,12 +274,12 @@ def _words(tree: ast.Module, docstrings: set[ast.Constant]) -> Iterator[str]:
 
 
 def _imports(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Local names and the full names they stand for; imports relative to the file are its own and left out."""
+    """Local names and their full names; relative imports are left out."""
     for node in nodes:
         match node:
             case ast.Import(names=names):
                 for name in names:
-                    # `import a.b` binds a; what is then used of it says how far down.
+                    # `import a.b` binds `a`, but `a.b` is how the code refers to the module.
                     yield (name.asname or name.name, name.name)
             case ast.ImportFrom(module=str(module), names=names, level=0) if module != "__future__":
                 for name in names:
@@ -284,10 +287,10 @@ def _imports(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _members(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Attributes of imported names, and of what is known to be an instance of one.
+    """Attributes of imported names, and of variables that are known to be instances of one.
 
-    An instance is known by its annotation, or by having been made by calling the name. A name that is bound to two
-    different things in one file is not followed.
+    An instance is known by its annotation, or because it was created by calling the name. A variable that is bound to
+    two different types in one file is ignored.
     """
     kinds = _instances(tree, imports)
     for node in ast.walk(tree):
@@ -300,7 +303,7 @@ def _members(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[tuple[str
 
 
 def _instances(tree: ast.Module, imports: Mapping[str, str]) -> dict[str, str]:
-    """Variables and attributes, as they are written, by the imported class they are an instance of."""
+    """The imported class of each variable and attribute that is known to be an instance of one."""
     bound: dict[str, set[str | None]] = {}
     for node in ast.walk(tree):
         match node:
@@ -312,7 +315,7 @@ def _instances(tree: ast.Module, imports: Mapping[str, str]) -> dict[str, str]:
                 bound.setdefault(ast.unparse(target), set()).add(_made_by(value, imports))
             case ast.withitem(context_expr=value, optional_vars=ast.Name() as target):
                 bound.setdefault(target.id, set()).add(_made_by(value, imports))
-    # `self.runner = runner` passes on what the argument is known to be.
+    # `self.runner = runner` has the type of the argument.
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Attribute() as target], value=ast.Name(id=name)) if name in bound:
