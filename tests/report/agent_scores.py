@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.answers import Answer, Record, Status
+from assay.chat.scoring.metric import Entry, Metric
 from assay.chat.scoring.scores import Scores, answer_of
 from assay.chat.transcript import ToolCall, Transcript, Turn
 
@@ -217,3 +218,41 @@ class _Scenario:
 def without_times(scored: Scores) -> Scores:
     """The same answers as if they had been read from a file: nothing is known of how they came about."""
     return Scores(tuple(replace(answer, record=None) for answer in scored.answers), scored.metrics, scored.seed)
+
+
+METRIC = Metric("accuracy", "functional", 1.0, (), "Does it agree?")
+
+
+def answer(
+    agent: str,
+    scenario: str,
+    passed: bool = True,
+    *,
+    repetition: int = 0,
+    turn: int = 0,
+    status: Status = "scored",
+    reason: str = "",
+    score: float | None = 1.0,
+    **record: object,
+) -> Answer:
+    """An answer with one score and a record of these fields."""
+    entries = {}
+    if status == "scored" and score is not None:
+        entries["accuracy"] = Entry.make(METRIC, score, measured=True, details="", evidence=[])
+    made = Record.model_validate({"status": status, "reason": reason, **record})
+    return Answer(
+        agent=agent,
+        scenario=scenario,
+        repetition=repetition,
+        turn=turn,
+        query="question",
+        response="answer",
+        entries=entries,
+        passed=passed,
+        record=made,
+    )
+
+
+def scored(*answers: Answer) -> Scores:
+    """The scores of these answers."""
+    return Scores(answers, (METRIC,))

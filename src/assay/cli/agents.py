@@ -274,7 +274,7 @@ def show(result: ExperimentResult, *, html_out: Path | None = None, json_out: st
 
 def _report_unscored(scores: Scores) -> None:
     """Print why turns failed or were skipped, on standard error: each reason once, with its count."""
-    from assay.report.html.chat import short
+    from assay.report.text import shorten
 
     reasons = Counter(
         (answer.agent, answer.record.status, answer.record.reason)
@@ -284,6 +284,6 @@ def _report_unscored(scores: Scores) -> None:
         and not _FOLLOWS.fullmatch(answer.record.reason)
     )
     for (agent, status, reason), times in reasons.most_common(_MOST_REASONS):
-        announce(f"{agent}: {times} {'turn' if times == 1 else 'turns'} {status}: {short(reason, 160)}")
+        announce(f"{agent}: {times} {'turn' if times == 1 else 'turns'} {status}: {shorten(reason, 160)}")
     if len(reasons) > _MOST_REASONS:
         announce(f"and {len(reasons) - _MOST_REASONS} more reasons; the page and the JSON have them all")

@@ -14,8 +14,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from assay.errors import UsageError
-
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -37,12 +35,9 @@ def page(result: Result) -> str:
 
 def write_page(result: Result, path: str | Path) -> Path:
     """Write the report of a result as one HTML file. Gives its path."""
-    target = Path(path)
-    try:
-        target.write_bytes(page(result).encode("utf-8", "replace"))
-    except OSError as error:
-        raise UsageError(f"the report cannot be written: {error.strerror}", where=str(target)) from error
-    return target
+    from assay.report.html.page import save
+
+    return save(page(result), path)
 
 
 def summary(result: Result) -> str:

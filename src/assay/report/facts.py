@@ -1,6 +1,6 @@
-"""What a side-by-side shows, counted from the scores: cells of the matrix, times, faults, disagreeing accounts.
+"""What a report about agents shows, counted from their scores: how trials ended, the matrix, times, faults, accounts.
 
-Knows nothing of HTML or terminals.
+Every medium uses it; it knows nothing about HTML or terminals.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from assay.types import Estimate
 State = Literal["all", "some", "none", "failed", "skipped", "absent"]
 
 PARTS: Final = ("model", "tools", "framework")
-"""What a turn's time goes to, in the order of the bars; the framework's part is what is left of the wall time."""
+"""What a turn's time is spent on, in the order of the bars; the framework's part is the rest of the wall time."""
 
 
-# --- how it ended ----------------------------------------------------------------------------------------------------
+# --- how trials ended--------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How trials ended: repetitions of a scenario by an agent."""
+class TrialCounts:
+    """How many trials ended in which way."""
 
     scored: int = 0
     skipped: int = 0
@@ -37,15 +37,23 @@ class Counts:
         return self.scored + self.skipped + self.failed
 
 
-def counts(answers: Iterable[Answer]) -> Counts:
-    """How the trials of these answers ended: failed with a failed turn, else skipped with a skipped one."""
+def trial_counts(answers: Iterable[Answer]) -> TrialCounts:
+    """How the trials of these answers ended: failed if a turn failed, else skipped if a turn was skipped."""
     worst: dict[tuple[str, str, int], str] = {}
     order = ("scored", "skipped", "failed")
     for answer in answers:
         key = (answer.agent, answer.scenario, answer.repetition)
         worst[key] = max(worst.get(key, "scored"), _status(answer), key=order.index)
     found = Counter(worst.values())
-    return Counts(*(found[name] for name in order))
+    return TrialCounts(*(found[name] for name in order))
+
+
+def failed_trials(scores: Scores) -> dict[str, int]:
+    """How many trials of each agent failed: they have no scores, which could make an agent look better than it is."""
+    return {
+        agent: trial_counts(answer for answer in scores.answers if answer.agent == agent).failed
+        for agent in scores.agents
+    }
 
 
 def _status(answer: Answer) -> str:
@@ -56,14 +64,14 @@ def _status(answer: Answer) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MatrixCell:
     """One agent in one scenario."""
 
     agent: str
     passed: int
     """Trials that pass."""
     trials: int
-    """All trials that are some: those that were skipped from the first turn on are not."""
+    """All trials but those that were skipped from the first turn on."""
     failed: int
     """Trials with a failed turn; they are among those that do not pass."""
     skipped: int
@@ -83,12 +91,12 @@ class Cell:
 
     @property
     def share(self) -> float:
-        """Of the trials that pass; −1 where there are none."""
+        """Share of the trials that pass; −1 if there are none."""
         return self.passed / self.trials if self.trials else -1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     """One scenario."""
 
     number: int
@@ -96,23 +104,23 @@ class Row:
     scenario: str
     kind: str
     faults: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[MatrixCell, ...]
     """In the order of the agents."""
 
     @property
     def differs(self) -> bool:
-        """Whether it went otherwise for some agent than for another."""
+        """Whether it ended differently for different agents."""
         return len({(cell.share, cell.failed, cell.skipped > 0) for cell in self.cells}) > 1
 
     @property
     def spread(self) -> float:
-        """How far the agents are apart in it, 0–1; what was skipped says nothing about that."""
+        """How far the agents are apart in it, 0–1; skipped trials do not count."""
         shares = [cell.share for cell in self.cells if cell.trials]
         return max(shares) - min(shares) if shares else 0.0
 
 
-def matrix(scores: Scores) -> list[Row]:
-    """Every scenario with a cell for each agent: kinds together, in each those first in which agents differ most."""
+def scenario_matrix(scores: Scores) -> list[MatrixRow]:
+    """Every scenario with a cell for each agent, grouped by kind; in each kind, those that differ most come first."""
     agents = scores.agents
     passed = {agent: scores.trials(agent) for agent in agents}
     answers: dict[tuple[str, str], list[Answer]] = {}
@@ -123,7 +131,7 @@ def matrix(scores: Scores) -> list[Row]:
         of_scenario = [answers.get((scenario, agent), []) for agent in agents]
         records = [answer.record for some in of_scenario for answer in some if answer.record is not None]
         rows.append(
-            Row(
+            MatrixRow(
                 number,
                 scenario,
                 next((record.kind for record in records if record.kind), ""),
@@ -138,10 +146,10 @@ def matrix(scores: Scores) -> list[Row]:
     return sorted(rows, key=lambda row: (kinds[row.kind], -row.spread, row.number))
 
 
-def _cell(agent: str, passed: dict[int, bool], answers: Sequence[Answer]) -> Cell:
+def _cell(agent: str, passed: dict[int, bool], answers: Sequence[Answer]) -> MatrixCell:
     ended = [(answer, _status(answer)) for answer in answers]
     reasons = (f"{status}: {answer.record.reason}" for answer, status in ended if answer.record and status != "scored")
-    return Cell(
+    return MatrixCell(
         agent,
         sum(passed.values()),
         len(passed),
@@ -155,8 +163,8 @@ def _cell(agent: str, passed: dict[int, bool], answers: Sequence[Answer]) -> Cel
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
-    """Where one agent's time and tokens go, over its scored turns. Seconds."""
+class TimeFacts:
+    """What one agent spends its time and tokens on, over its scored turns. Times are in seconds."""
 
     agent: str
     turns: int
@@ -171,14 +179,14 @@ class Times:
     overhead: Estimate
     """Median of the framework's part, with its interval."""
     input_tokens: float | None
-    """A turn, on average."""
+    """Mean of a turn."""
     output_tokens: float | None
     model_calls: float | None
     tool_calls: float | None
 
 
-def times(scores: Scores, agent: str) -> Times:
-    """Where the time of an agent goes."""
+def time_facts(scores: Scores, agent: str) -> TimeFacts:
+    """What an agent spends its time and tokens on."""
     turns = [
         (answer.record, answer.scenario)
         for answer in scores.answers
@@ -195,7 +203,7 @@ def times(scores: Scores, agent: str) -> Times:
     )
     records = [record for record, _ in turns]
     split = [_split(record) for record, _ in whole]
-    return Times(
+    return TimeFacts(
         agent,
         len(timed),
         _typical([record for record, _ in whole]),
@@ -225,7 +233,7 @@ def _typical(records: Sequence[Record]) -> dict[str, float]:
     if low is None or high is None:
         return {}
     middle = [_split(record) for record, wall in zip(records, walls, strict=True) if low <= wall <= high]
-    # Two turns have nothing between their quartiles; then all are typical.
+    # Of two turns, none lies between the quartiles; then all are typical.
     middle = middle or [_split(record) for record in records]
     return {part: sum(split[at] for split in middle) / len(middle) for at, part in enumerate(PARTS)}
 
@@ -241,7 +249,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-# --- what the framework says itself ----------------------------------------------------------------------------------
+# --- the framework's own account -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +261,11 @@ class Accounts:
     """Turns in which the number of tool calls disagrees, and turns in which the framework gave one."""
     tokens: tuple[int, int]
     differing: tuple[tuple[Answer, str], ...]
-    """Those turns, with what disagrees."""
+    """Those turns, each with what disagrees."""
 
 
 def accounts(scores: Scores, agent: str) -> Accounts:
-    """Where an agent's framework counts otherwise than the spans."""
+    """The turns in which an agent's framework and the spans count differently."""
     calls, tokens = [0, 0], [0, 0]
     differing = []
     for answer in scores.answers:
@@ -292,11 +300,11 @@ class Survival:
     """Turns that were played with the fault."""
     failed: int
     errors: dict[str, int]
-    """What the failed ones failed with, and how often."""
+    """Error of the failed turns, with how often it occurred."""
 
 
-def faults(scores: Scores) -> dict[str, list[Survival]]:
-    """Every fault that was injected, with how each agent stood it."""
+def survival_by_fault(scores: Scores) -> dict[str, list[Survival]]:
+    """Every injected fault, with how many turns of each agent survived it."""
     turns: dict[str, dict[str, list[Answer]]] = {}
     for answer in scores.answers:
         if answer.record is not None and answer.record.fault and answer.record.status != "skipped":

@@ -40,7 +40,7 @@ def signed(value: float, unit: str = "") -> str:
     return text if value <= 0 else f"+{text}"
 
 
-def title(measure: Measure) -> str:
+def title_with_unit(measure: Measure) -> str:
     """The measure's title with its unit."""
     return f"{measure.title} ({measure.unit})" if measure.unit else measure.title
 

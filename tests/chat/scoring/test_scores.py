@@ -16,7 +16,8 @@ from assay.chat import samples
 from assay.chat.scoring.scores import Scores, score
 from assay.chat.transcript import Transcript
 from assay.cli.chat import app
-from assay.report.html.chat import highlight, render
+from assay.report.html.chat import render
+from assay.report.html.conversation import highlight
 from assay.report.terminal.chat import conversations
 
 RAIN = {"current": {"city": "Helsinki", "temperature": 15, "main_condition": "rain"}}

@@ -16,7 +16,8 @@ from tests.report.browser import CHARTS, DARK, LIGHT, Browser
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import OPENING, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
 from assay.report.html.agents import write
-from assay.report.html.agents.standing import made_of, range_words, sentence, shown
+from assay.report.html.agents.standing import range_words, sentence
+from assay.report.overall import fixed, lead_words
 
 pytestmark = pytest.mark.browser
 
@@ -89,9 +90,9 @@ def expected(means: Means, weights: Weights) -> dict[str, Any]:
     listed = [one.name for group in means.groups for one in means.criteria if one.group == group]
     return {
         "sentence": text(sentence(now)),
-        "made": made_of(means, weights, now),
+        "made": lead_words(means, weights, now),
         "order": [means.agents.index(agent) for agent in order],
-        "values": [shown(now.values[agent], 3) if now.values else "–" for agent in order],
+        "values": [fixed(now.values[agent], 3) if now.values else "–" for agent in order],
         "ranks": [str(rank) if now.values else "–" for rank in range(1, len(order) + 1)],
         "criteria": [text(places[name]) for name in listed],
         "groups": {str(means.groups.index(group)): text(range_words(of_groups.get(group))) for group in shared},

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.report.browser import CHARTS, DARK, LIGHT, Browser
 
+from assay.report.html.elements import EMPTY, Markup, join
 from assay.report.html.figures import Figures
 from assay.report.html.page import document
 
@@ -22,10 +23,10 @@ Arguments = Callable[..., dict[str, dict[str, Any]]]
 
 def written(path: Path, arguments: Arguments, *models: str, broken: bool = False) -> tuple[Path, Figures]:
     figures = Figures()
-    body = "".join(figures.add(name, **given) for name, given in arguments(*models).items())
+    body = join(figures.add(name, **given) for name, given in arguments(*models).items())
     if broken:
         figures.charts["comparability"][""]["layer"][0]["mark"] = "hologram"
-    path.write_text(document(title="untouched", lead="", body=body, charts=figures.charts), encoding="utf-8")
+    path.write_text(document(title="untouched", lead=EMPTY, body=body, charts=figures.charts), encoding="utf-8")
     return path, figures
 
 
@@ -52,7 +53,7 @@ def test_every_chart_is_drawn_and_the_console_is_silent(
 
 def test_the_policy_stops_what_a_caller_forgot_to_escape(tmp_path: Path, browser: Browser) -> None:
     path = tmp_path / "report.html"
-    path.write_text(document(title="untouched", lead="", body=HOSTILE), encoding="utf-8")
+    path.write_text(document(title="untouched", lead=EMPTY, body=Markup(HOSTILE)), encoding="utf-8")
     dom, _ = browser.opened(path)
     assert "<title>untouched</title>" in dom
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable
@@ -14,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report.charts import CHARTS
+from assay.report.html.elements import EMPTY, join
 from assay.report.html.figures import Figures
-from assay.report.html.page import document, embed_json, escape, figure, table
+from assay.report.html.page import document, embed_json, figure, table
 
 HOSTILE = "</script><script>alert(1)</script><!-- \" onload='x' & \u2028\u2029 </style> ]]>"
 Arguments = Callable[..., dict[str, dict[str, Any]]]
@@ -49,16 +51,15 @@ class Reader(HTMLParser):
 
 def charted(arguments: Arguments, *models: str) -> str:
     figures = Figures()
-    body = "".join(figures.add(name, **given) for name, given in arguments(*models).items())
-    return document(title="t", lead="l", body=body, charts=figures.charts)
+    body = join(figures.add(name, **given) for name, given in arguments(*models).items())
+    return document(title="t", lead=EMPTY, body=body, charts=figures.charts)
 
 
 def test_text_cannot_leave_its_place() -> None:
-    safe = escape(HOSTILE)
-    assert not set("<>\"'") & set(safe)
-    page = document(
-        title=HOSTILE, lead=safe, body=table([safe], [[safe]], caption=HOSTILE) + figure("x", HOSTILE, HOSTILE)
-    )
+    text = join([HOSTILE])
+    assert not set("<>\"'") & set(text)
+    body = table([HOSTILE], [[HOSTILE]], caption=HOSTILE) + figure("x", HOSTILE, HOSTILE)
+    page = document(title=HOSTILE, lead=text, body=body)
     assert Reader(page).scripts == []
     assert "<script" not in page
 
@@ -100,7 +101,7 @@ def test_nothing_of_ours_points_to_the_network(arguments: Arguments) -> None:
 
 def test_the_policy_allows_the_scripts_by_hash_and_nothing_else(arguments: Arguments) -> None:
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', charted(arguments))
-    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    rules = dict(rule.strip().split(" ", 1) for rule in html.unescape(policy).split("; "))
     assert rules["default-src"] == "'none'"
     assert len(rules["script-src"].split()) == 4
     assert all(source.startswith("'sha256-") for source in rules["script-src"].split())
@@ -108,16 +109,16 @@ def test_the_policy_allows_the_scripts_by_hash_and_nothing_else(arguments: Argum
 
 
 def test_a_page_without_charts_has_no_scripts() -> None:
-    page = document(title="t", lead="l", body=figure("x", "title", "how", nothing="no <events>"))
+    page = document(title="t", lead=EMPTY, body=figure("x", "title", "how", nothing="no <events>"))
     assert "<script" not in page
-    assert "script-src 'none'" in page
+    assert "script-src 'none'" in html.unescape(page)
     assert "nothing to draw: no &lt;events&gt;" in page
 
 
 def test_a_figure_without_rows_says_so_and_asks_for_no_chart() -> None:
     figures = Figures()
-    html = figures.add("direction_errors", rows=[])
-    assert f"nothing to draw: {CHARTS['direction_errors'].nothing}" in html
+    shown = figures.add("direction_errors", rows=[])
+    assert f"nothing to draw: {CHARTS['direction_errors'].nothing}" in shown
     assert "nothing to draw: the mouse rested" in figures.add("direction_errors", rows=[], nothing="the mouse rested")
     assert figures.charts == {}
 
@@ -131,14 +132,14 @@ def test_the_same_chart_can_be_shown_twice(arguments: Arguments) -> None:
 
 def test_a_chart_needs_a_figure() -> None:
     with pytest.raises(ValueError, match="has no figure"):
-        document(title="t", lead="l", body="", charts={"lost": {}})
+        document(title="t", lead=EMPTY, body=EMPTY, charts={"lost": {}})
 
 
 def test_numbers_are_flush_right_and_rows_have_a_name() -> None:
-    html = table(["name", "value", "note"], [["a", "1", "x"]], numeric={1})
-    assert '<th scope="col">name</th><th scope="col" class="num">value</th><th scope="col">note</th>' in html
-    assert '<tr><th scope="row">a</th><td class="num">1</td><td>x</td></tr>' in html
-    assert 'class="scroll" role="region" tabindex="0"' in html
+    shown = table(["name", "value", "note"], [["a", "1", "x"]], numeric={1})
+    assert '<th scope="col">name</th><th scope="col" class="num">value</th><th scope="col">note</th>' in shown
+    assert '<tr><th scope="row">a</th><td class="num">1</td><td>x</td></tr>' in shown
+    assert 'class="scroll" role="region" tabindex="0"' in shown
 
 
 def test_each_shipped_script_has_its_licence_and_no_source_map() -> None:

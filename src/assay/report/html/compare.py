@@ -1,4 +1,4 @@
-"""The HTML report about a comparison: verdicts with their intervals, and where single cases changed.
+"""The HTML page about a comparison: verdicts with their intervals, and where single cases changed.
 
 Turns comparisons into rows of plain values; how a chart looks is in `charts`, how a page looks in `page.py`.
 """
@@ -12,11 +12,11 @@ from typing import Any
 
 from assay import __version__
 from assay.compare import Comparison, Line, Measure
-from assay.errors import UsageError
+from assay.report.html.elements import EMPTY, Markup, details, element, join, section
 from assay.report.html.figures import Figures
-from assay.report.html.page import document, escape, table
+from assay.report.html.page import document, save, table
 from assay.report.numbers import interval, number
-from assay.report.verdicts import headline, matching, p_value, signed
+from assay.report.verdicts import headline, matching, p_value, signed, title_with_unit, value_text
 
 Row = dict[str, Any]
 
@@ -28,100 +28,99 @@ _PROFILES = 6
 
 def write(comparisons: Sequence[Comparison], path: str | Path) -> Path:
     """Write the page about one comparison, or about several against one baseline."""
-    target = Path(path)
-    try:
-        target.write_text(render(comparisons), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"the report cannot be written: {error.strerror}", where=str(target)) from error
-    return target
+    return save(render(comparisons), path)
 
 
 def render(comparisons: Sequence[Comparison]) -> str:
-    """The page as text. Names of runs, agents and cases are untrusted and are escaped."""
+    """The page as text."""
     figures = Figures()
+    apart = figures.add("differences", rows=_differences(comparisons))
+    closing = element("p", f"assay {__version__}. The same runs, settings and seed give the same numbers.")
+    cases = join(
+        [
+            figures.add("improvement", rows=_improvements(comparisons)),
+            figures.add("profiles", rows=_profiles(comparisons)),
+            *(_changes(comparison) for comparison in comparisons),
+            closing,
+        ]
+    )
     body = [
         _notes(comparisons),
-        f"<section><h2>How far apart</h2>{figures.add('differences', rows=_differences(comparisons))}</section>",
+        section("How far apart", apart),
         *(_verdicts(comparison) for comparison in comparisons),
-        "<section><h2>Case by case</h2>",
-        figures.add("improvement", rows=_improvements(comparisons)),
-        figures.add("profiles", rows=_profiles(comparisons)),
-        *(_changes(comparison) for comparison in comparisons),
-        f"<p>assay {escape(__version__)}. The same runs, settings and seed give the same numbers.</p></section>",
+        section("Case by case", cases),
     ]
-    one = comparisons[0]
-    title = f"{one.candidate.label} against {one.baseline.label}"
+    first = comparisons[0]
+    title = _label(first)
     if len(comparisons) > 1:
-        title = f"{len(comparisons)} candidates against {one.baseline.label}"
-    lead = "".join(f"<p><b>{escape(headline(c))}.</b> {escape(matching(c))}</p>" for c in comparisons)
-    return document(title=title, lead=lead, body="".join(body), charts=figures.charts)
+        title = f"{len(comparisons)} candidates against {first.baseline.label}"
+    lead = [element("p", element("b", f"{headline(one)}."), f" {matching(one)}") for one in comparisons]
+    return document(title=title, lead=join(lead), body=join(body), charts=figures.charts)
 
 
-def _notes(comparisons: Sequence[Comparison]) -> str:
+def _label(comparison: Comparison) -> str:
+    return f"{comparison.candidate.label} against {comparison.baseline.label}"
+
+
+def _notes(comparisons: Sequence[Comparison]) -> Markup:
     notes = dict.fromkeys(note for comparison in comparisons for note in comparison.notes)
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f"<section><h2>To be read first</h2><ul>{items}</ul></section>" if items else ""
+    return section("Read this first", element("ul", *(element("li", note) for note in notes))) if notes else EMPTY
 
 
-def _verdicts(comparison: Comparison) -> str:
-    rows = []
+def _verdicts(comparison: Comparison) -> Markup:
+    rows: list[list[str]] = []
     for part in dict.fromkeys(line.measure.part for line in comparison.lines):
-        rows.append([f"<b>{escape(part)}</b>", *[""] * 5])
+        rows.append([element("b", part), *[""] * 5])
         rows += [_row(line) for line in comparison.lines if line.measure.part == part]
     header = ["metric", "baseline", "candidate", "difference", "p", "verdict"]
-    return (
-        f"<section><h2>{escape(comparison.candidate.label)} against {escape(comparison.baseline.label)}</h2>"
-        f"{table(header, rows, numeric=(1, 2, 3, 4))}"
-        "<p>A difference is <b>same</b> where its whole interval lies within the margin, <b>better</b> or "
-        "<b>worse</b> where p, after Holm's correction for the number of metrics, is at most "
-        f"{1 - comparison.level:.2g}, else <b>inconclusive</b>, with the number of cases that would decide it if the "
-        "difference stayed what it is.</p></section>"
+    explained = element(
+        "p",
+        *("A difference is ", element("b", "same"), " if its whole interval lies within the margin, "),
+        *(element("b", "better"), " or ", element("b", "worse")),
+        f" if p, after Holm's correction for the number of metrics, is at most {1 - comparison.level:.2g}, and ",
+        element("b", "inconclusive"),
+        " otherwise, with the number of cases that would decide it if the difference stayed what it is.",
     )
+    return section(_label(comparison), table(header, rows, numeric=(1, 2, 3, 4)) + explained)
 
 
 def _row(line: Line) -> list[str]:
     measure, verdict = line.measure, line.verdict
-    difference = "–"
+    difference: list[str] = ["–"]
     if verdict.difference is not None:
-        difference = signed(verdict.difference, measure.unit)
+        difference = [signed(verdict.difference, measure.unit)]
         if verdict.low is not None and verdict.high is not None:
-            difference += f"<small>{interval(verdict.low, verdict.high, measure.unit)}</small>"
-    call = f'<span class="{_CLASSES.get(verdict.call, "muted")}">{verdict.call}</span>'
+            difference.append(element("small", interval(verdict.low, verdict.high, measure.unit)))
+    call = element("span", verdict.call, class_=_CLASSES.get(verdict.call, "muted"))
     if verdict.n_needed is not None:
-        call += f"<small>about {verdict.n_needed:,} cases would decide</small>"
+        call += element("small", f"about {verdict.n_needed:,} cases would decide")
     elif verdict.reason:
-        call += f"<small>{escape(verdict.reason)}</small>"
+        call += element("small", verdict.reason)
     elif verdict.call == "same":
-        call += f"<small>within ±{number(line.margin, measure.unit)}</small>"
-    values = ["–" if e.value is None else number(e.value, measure.unit) for e in (line.baseline, line.candidate)]
-    name = f"{escape(_title(measure))}<small>{escape(_BETTER[measure.better])}</small>"
-    return [name, *values, difference, p_value(line), call]
+        call += element("small", f"within ±{number(line.margin, measure.unit)}")
+    values = [value_text(estimate.value, measure) for estimate in (line.baseline, line.candidate)]
+    name = join([title_with_unit(measure), element("small", _BETTER[measure.better])])
+    return [name, *values, join(difference), p_value(line), call]
 
 
-def _changes(comparison: Comparison) -> str:
+def _changes(comparison: Comparison) -> Markup:
     parts = []
     for entry in comparison.cases:
         if not entry.changes:
             continue
         unit = entry.measure.unit
-        rows = [
+        rows: list[list[str]] = [
             [
-                escape(change.case.name)
-                + (f"<small>{escape(change.case.stratum)}</small>" if change.case.stratum else ""),
+                join([change.case.name, element("small", change.case.stratum) if change.case.stratum else EMPTY]),
                 number(change.baseline, unit),
                 number(change.candidate, unit),
                 signed(change.difference, unit),
             ]
             for change in entry.changes
         ]
-        parts.append(
-            f"<details><summary>{escape(_title(entry.measure))}: {entry.n_changed:,} of {entry.improvement.n:,} cases "
-            f"changed</summary>{table(['case', 'baseline', 'candidate', 'difference'], rows)}</details>"
-        )
-    if not parts:
-        return ""
-    label = f"{comparison.candidate.label} against {comparison.baseline.label}"
-    return f"<h3>Changed most: {escape(label)}</h3>{''.join(parts)}"
+        summary = f"{title_with_unit(entry.measure)}: {entry.n_changed:,} of {entry.improvement.n:,} cases changed"
+        parts.append(details(summary, table(["case", "baseline", "candidate", "difference"], rows)))
+    return element("h3", f"Changed most: {_label(comparison)}") + join(parts) if parts else EMPTY
 
 
 def _differences(comparisons: Sequence[Comparison]) -> list[Row]:
@@ -179,7 +178,7 @@ def _profiles(comparisons: Sequence[Comparison]) -> list[Row]:
             for label, profile in sides[1:] if index else sides:
                 columns = (profile.thresholds, profile.share, profile.low, profile.high)
                 for mark, share, low, high in zip(*(column.tolist() for column in columns), strict=True):
-                    place = {"model": label, "name": _title(entry.measure), "threshold": mark}
+                    place = {"model": label, "name": title_with_unit(entry.measure), "threshold": mark}
                     rows.append({**place, "share": share, "low": low, "high": high})
     return rows
 
@@ -187,10 +186,6 @@ def _profiles(comparisons: Sequence[Comparison]) -> list[Row]:
 def _short(measure: Measure) -> str:
     """The title without what stands in brackets: the axes of a chart have no room for it."""
     return re.sub(r" \(.*?\)", "", measure.title)
-
-
-def _title(measure: Measure) -> str:
-    return f"{measure.title} ({measure.unit})" if measure.unit else measure.title
 
 
 def page(comparison: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""The HTML report about events: tables of every protocol, and charts derived from the tally of `owa`.
+"""The HTML page about events: tables of every protocol, and charts derived from the tally of `owa`.
 
 Turns reports into rows of plain values; how a chart looks is in `charts`, how a page looks in `page.py`.
 """
@@ -6,21 +6,21 @@ Turns reports into rows of plain values; how a chart looks is in `charts`, how a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from assay import __version__
-from assay.errors import UsageError
 from assay.events.evaluation import EventReport, ProtocolResult
 from assay.events.input import Input
 from assay.events.protocols import Metric
 from assay.events.protocols.owa import POSITIONS, PREDICTED, signed_angle
 from assay.events.stream import CATEGORIES
+from assay.report.html.elements import EMPTY, Markup, details, element, join, section
 from assay.report.html.figures import Figures
-from assay.report.html.page import document, escape, table
+from assay.report.html.page import document, save, table
 from assay.report.numbers import interval, number, spelled_out
 from assay.stats import percentile
 from assay.types import Distribution, Joint
@@ -34,16 +34,11 @@ _BETTER = {"higher": "higher is better", "lower": "lower is better", "zero": "0 
 
 def write(reports: Reports, path: str | Path) -> Path:
     """Write the page about one report, or about several models' reports on the same truth side by side."""
-    target = Path(path)
-    try:
-        target.write_text(render(reports), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"the report cannot be written: {error.strerror}", where=str(target)) from error
-    return target
+    return save(render(reports), path)
 
 
 def render(reports: Reports) -> str:
-    """The page as text. Names of models and sources are untrusted and are escaped."""
+    """The page as text."""
     named = {name or "prediction": report for name, report in reports.items()}
     one = next(iter(named.values()))
     figures = Figures()
@@ -55,14 +50,14 @@ def render(reports: Reports) -> str:
     sections.append(_inputs(named))
     labels = ", ".join(result.label for result in one.protocols.values())
     lead = (
-        f"{one.truth.events:,} true events from {escape(one.truth.source)}, "
+        f"{one.truth.events:,} true events from {one.truth.source}, "
         f"{'one prediction' if len(named) == 1 else f'{len(named)} predictions'} of them, scored under {labels}. "
         f"{_intervals(one)}"
     )
     return document(
         title=f"Desktop events: {', '.join(named)}" if len(named) > 1 else "Desktop events",
-        lead=lead,
-        body="".join(sections),
+        lead=join([lead]),
+        body=join(sections),
         charts=figures.charts,
     )
 
@@ -75,97 +70,94 @@ def _intervals(report: EventReport) -> str:
     )
 
 
-def _warnings(reports: Reports) -> str:
+def _warnings(reports: Reports) -> Markup:
     """What changes how the numbers are to be read; each sentence once, however many models share it."""
     owners: dict[str, list[str]] = {}
     for name, report in reports.items():
         for warning in report.warnings:
             owners.setdefault(warning, []).append(name)
     if not owners:
-        return ""
+        return EMPTY
     items = []
     for warning, names in owners.items():
-        prefix = "" if len(names) == len(reports) else f"<b>{escape(', '.join(names))}:</b> "
-        items.append(f"<li>{prefix}{escape(warning)}</li>")
-    return f"<section><h2>To be read first</h2><ul>{''.join(items)}</ul></section>"
+        prefix = EMPTY if len(names) == len(reports) else element("b", f"{', '.join(names)}:") + " "
+        items.append(element("li", prefix, warning))
+    return section("Read this first", element("ul", *items))
 
 
 # --- tables --------------------------------------------------------------------------------------------------------
 
 
-def _numbers(reports: Reports, name: str) -> str:
+def _numbers(reports: Reports, name: str) -> Markup:
     results = {label: report.protocols[name] for label, report in reports.items()}
     one = next(iter(results.values()))
     headline = [metric for metric in one.metrics if metric.headline]
-    every = _metric_table(results, one.metrics)
-    return (
-        f"<section><h2>{escape(one.label)}</h2>{_metric_table(results, headline)}"
-        f"<details><summary>All {len(one.metrics)} figures</summary>{every}</details></section>"
-    )
+    every = details(f"All {len(one.metrics)} figures", _metric_table(results, one.metrics))
+    return section(one.label, _metric_table(results, headline) + every)
 
 
-def _metric_table(results: Mapping[str, ProtocolResult], metrics: Sequence[Metric]) -> str:
-    """Groups as rows of their own, and intervals below their value: so that it fits on a phone."""
+def _metric_table(results: Mapping[str, ProtocolResult], metrics: Sequence[Metric]) -> Markup:
+    """Groups are rows of their own, and intervals stand below their value: so the table fits on a phone."""
     alone = len(results) == 1
-    rows = []
+    rows: list[list[str]] = []
     for group in dict.fromkeys(metric.group for metric in metrics):
-        rows.append([f"<b>{escape(group)}</b>", *[""] * (len(results) + alone)])
+        rows.append([element("b", group), *[""] * (len(results) + alone)])
         for metric in metrics:
             if metric.group == group:
                 counted = [f"{next(iter(results.values())).estimates[metric.key].n:,}"] if alone else []
                 rows.append([_metric_name(metric), *(_cell(result, metric) for result in results.values()), *counted])
-    return table(["metric", *map(escape, results), *(["n"] if alone else [])], rows)
+    return table(["metric", *results, *(["n"] if alone else [])], rows)
 
 
-def _metric_name(metric: Metric) -> str:
+def _metric_name(metric: Metric) -> Markup:
     title = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
-    return f"{escape(title)}<small>{escape(_BETTER[metric.better])}</small>"
+    return join([title, element("small", _BETTER[metric.better])])
 
 
-def _cell(result: ProtocolResult, metric: Metric) -> str:
+def _cell(result: ProtocolResult, metric: Metric) -> Markup:
     estimate = result.estimates[metric.key]
     if estimate.value is None:
-        return f"undefined<small>{escape(metric.undefined)}</small>"
-    value = number(estimate.value, metric.unit)
+        return join(["undefined", element("small", metric.undefined)])
+    value = join([number(estimate.value, metric.unit)])
     if estimate.low is None or estimate.high is None:
         return value
-    return f"{value}<small>{interval(estimate.low, estimate.high, metric.unit)}</small>"
+    return value + element("small", interval(estimate.low, estimate.high, metric.unit))
 
 
-def _inputs(reports: Reports) -> str:
+def _inputs(reports: Reports) -> Markup:
     one = next(iter(reports.values()))
     sides = {"truth": one.truth} | {name: report.predicted for name, report in reports.items()}
-    header = ["", *map(escape, sides)]
 
-    def row(title: str, cell: Any) -> list[str]:
+    def row(title: str, cell: Callable[[Input], str]) -> list[str]:
         return [title, *(cell(side) for side in sides.values())]
 
+    def of_kind(kind: str) -> Callable[[Input], str]:
+        return lambda side: f"{side.kinds[kind]:,}"
+
     rows = [
-        row("source", lambda side: escape(side.source)),
+        row("source", lambda side: side.source),
         row("events", lambda side: f"{side.events:,}"),
         row("episodes", lambda side: f"{len(side.episodes - {''}):,}" if side.episodes - {""} else "not named"),
-        *(row(kind, lambda side, kind=kind: f"{side.kinds[kind]:,}") for kind in ("keyboard", "mouse", "screen")),
+        *(row(kind, of_kind(kind)) for kind in ("keyboard", "mouse", "screen")),
         row("do not decode", _refusals),
     ]
-    settings = table(
-        ["setting", "value"], [[escape(k), escape(v)] for k, v in spelled_out(one.settings).items()], numeric=()
-    )
-    return (
-        f"<section><h2>What was read</h2>{table(header, rows)}"
-        f"<details><summary>Settings</summary>{settings}</details>"
-        f"<p>assay {escape(__version__)}. The same inputs, settings and seed give the same numbers.</p></section>"
+    settings = [[key, str(value)] for key, value in spelled_out(one.settings).items()]
+    closing = element("p", f"assay {__version__}. The same inputs, settings and seed give the same numbers.")
+    return section(
+        "What was read",
+        table(["", *sides], rows) + details("Settings", table(["setting", "value"], settings, numeric=())) + closing,
     )
 
 
-def _refusals(side: Input) -> str:
-    reasons = "".join(f"<small>{n:,} {escape(reason)}</small>" for reason, n in side.problems.most_common())
-    return f"{side.invalid:,}{reasons}"
+def _refusals(side: Input) -> Markup:
+    reasons = (element("small", f"{n:,} {reason}") for reason, n in side.problems.most_common())
+    return join([f"{side.invalid:,}", *reasons])
 
 
 # --- charts --------------------------------------------------------------------------------------------------------
 
 
-def _charts(reports: Reports, figures: Figures) -> str:
+def _charts(reports: Reports, figures: Figures) -> Markup:
     owa = {name: report.protocols["owa"] for name, report in reports.items()}
     times = {name: result.tally.total("times", Joint) for name, result in owa.items()}
     moves = {name: result.tally.total("moves", Joint) for name, result in owa.items()}
@@ -179,7 +171,7 @@ def _charts(reports: Reports, figures: Figures) -> str:
         figures.add("direction_errors", rows=_directions(moves)),
         figures.add("displacement", rows=displacements, limit=limit, step=step),
     ]
-    return f"<section><h2>Where it goes wrong</h2>{''.join(drawn)}</section>"
+    return section("Where it goes wrong", join(drawn))
 
 
 def _comparability(owa: Mapping[str, ProtocolResult]) -> list[Row]:

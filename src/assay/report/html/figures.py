@@ -1,4 +1,4 @@
-"""Where charts meet the page: keeps each chart's panels together with the figure that shows them."""
+"""The charts of one page: keeps each chart's panels together with the figure that shows them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.report.charts import CHARTS, Panels, Rows
+from assay.report.html.elements import Markup
 from assay.report.html.page import figure
 
 
@@ -19,12 +20,12 @@ class Figures:
     """
 
     charts: dict[str, Panels] = field(default_factory=dict)
-    """What `document` needs to draw them: panels by the id of their figure."""
+    """Panels by the id of their figure, as `document` takes them."""
 
-    def add(self, chart: str, *, rows: Rows, nothing: str | None = None, **settings: Any) -> str:
+    def add(self, chart: str, *, rows: Rows, nothing: str | None = None, **settings: Any) -> Markup:
         """Draw a chart of the registry and give the HTML of its figure.
 
-        Without rows the figure says that there is nothing to draw, and why: `nothing`, or the chart's own words.
+        If there are no rows, the figure says why there is nothing to draw: `nothing`, or the chart's own reason.
         `settings` go to the chart's function. The same chart may be added again with other rows.
         """
         entry = CHARTS[chart]

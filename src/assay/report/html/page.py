@@ -1,21 +1,24 @@
 """One self-contained HTML page: text, tables and charts that open offline, on a phone, in light and in dark.
 
 A page fetches nothing, and its content security policy makes sure of it. This module knows nothing of what a page is
-about: it takes HTML that its callers made with `escape`, and chart specifications as data.
+about: it takes text, HTML as `Markup`, and chart specifications as data.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
+
+from assay.errors import UsageError
+from assay.report.html.elements import EMPTY, Markup, element, join
 
 _LIBRARIES: Final = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -24,53 +27,59 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 def document(
     *,
     title: str,
-    lead: str,
-    body: str,
+    lead: Markup,
+    body: Markup,
     charts: Mapping[str, dict[str, Any]] = _NONE,
     scripts: Sequence[str] = (),
     data: Mapping[str, object] = _NONE,
 ) -> str:
     """Give the whole page.
 
-    `title` is text; `lead` and `body` are trusted HTML. `charts` has the panels of each figure in the body by its id:
-    `{chart_id: {title of the panel: Vega-Lite specification}}`. `scripts` are further files of `static` to run, before
-    the charts are drawn, and `data` what they read, as JSON in an element of that id. A page with neither has no
-    scripts at all.
+    `charts` has the panels of each figure in the body by its id: `{chart_id: {title of the panel: Vega-Lite
+    specification}}`. `scripts` are further files of `static` to run before the charts are drawn, and `data` is what
+    they read, as JSON in an element of that id. A page with neither has no scripts at all.
     """
     for chart_id in charts:
-        if f'data-chart="{escape(chart_id)}"' not in body:
+        if str(Markup(' data-chart="{}"').format(chart_id)) not in str(body):
             raise ValueError(f"chart {chart_id!r} has no figure in the body")
-    run = [_static(name) for name in (*scripts, *((*_LIBRARIES, "page.js") if charts else ()))]
+    sources = [_static(name) for name in (*scripts, *((*_LIBRARIES, "page.js") if charts else ()))]
     known = {**data, **({"assay-charts": charts} if charts else {})}
-    blocks = "".join(
-        f'<script type="application/json" id="{escape(key)}">{embed_json(value)}</script>\n'
-        for key, value in known.items()
+    head = join(
+        (
+            element("meta", charset="utf-8"),
+            element("meta", http_equiv="Content-Security-Policy", content=_policy(sources)),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="color-scheme", content="light dark"),
+            element("meta", name="referrer", content="no-referrer"),
+            element("title", title),
+            element("link", rel="icon", href="data:,"),
+            element("style", _static("page.css")),
+        ),
+        "\n",
     )
-    return (
-        "<!doctype html>\n"
-        '<html lang="en">\n'
-        "<head>\n"
-        '<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(run)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(title)}</title>\n"
-        '<link rel="icon" href="data:,">\n'
-        f"<style>\n{_static('page.css')}</style>\n"
-        "</head>\n"
-        "<body>\n"
-        '<main class="page">\n'
-        f'<header class="masthead">\n<h1>{escape(title)}</h1>\n<div class="lead">{lead}</div>\n</header>\n'
-        f"{body}\n"
-        "</main>\n" + blocks + "".join(f"<script>{script}</script>\n" for script in run) + "</body>\n"
-        "</html>\n"
+    masthead = element("header", element("h1", title), element("div", lead, class_="lead"), class_="masthead")
+    blocks = (element("script", embed_json(value), type="application/json", id=key) for key, value in known.items())
+    shown = join(
+        (
+            element("main", masthead, "\n", body, "\n", class_="page"),
+            *blocks,
+            *(element("script", source) for source in sources),
+        ),
+        "\n",
+    )
+    return str(
+        Markup("<!doctype html>\n") + element("html", element("head", head), "\n", element("body", shown), lang="en")
     )
 
 
-def escape(text: object) -> str:
-    """Turn anything into text that is safe between tags and inside quoted attributes."""
-    return html.escape(str(text), quote=True)
+def save(page: str, path: str | Path) -> Path:
+    """Write a page to a file and give its path. Half a surrogate pair, which cannot be encoded, becomes '?'."""
+    target = Path(path)
+    try:
+        target.write_bytes(page.encode("utf-8", "replace"))
+    except OSError as error:
+        raise UsageError(f"cannot write the report: {error.strerror}", where=str(target)) from error
+    return target
 
 
 def table(
@@ -80,30 +89,36 @@ def table(
     numeric: Collection[int] | None = None,
     caption: str = "",
     label: str = "",
-) -> str:
-    """Lay out a table that scrolls by itself where it is wider than the screen.
+) -> Markup:
+    """Lay out a table that scrolls by itself if it is wider than the screen.
 
-    Header and cells are trusted HTML. `numeric` are the columns set flush right with figures of one width; without it,
-    all but the first, which names the row. `caption` is text; `label` is what a screen reader says in place of it.
+    `numeric` are the columns set flush right with digits of one width; by default all but the first, which names the
+    row. `caption` is shown above the table; `label` is what a screen reader says if there is no caption.
     """
     right = range(1, len(header)) if numeric is None else numeric
 
-    def cell(index: int, content: str, scope: str) -> str:
+    def cell(index: int, content: str, scope: str | None) -> Markup:
         tag = "th" if scope else "td"
-        attributes = (f' scope="{scope}"' if scope else "") + (' class="num"' if index in right else "")
-        return f"<{tag}{attributes}>{content}</{tag}>"
+        return element(tag, content, scope=scope, class_="num" if index in right else None)
 
-    def line(cells: Sequence[str]) -> str:
-        return "".join(cell(index, content, "" if index else "row") for index, content in enumerate(cells))
+    def line(cells: Sequence[str]) -> Markup:
+        return element("tr", *(cell(index, content, None if index else "row") for index, content in enumerate(cells)))
 
-    head = "".join(cell(index, content, "col") for index, content in enumerate(header))
-    lines = "".join(f"<tr>{line(row)}</tr>\n" for row in rows)
-    # A region that scrolls must be reachable by keyboard, and what can be focused must have a name.
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption or label or "table")}">\n<table>\n'
-        + (f"<caption>{escape(caption)}</caption>\n" if caption else "")
-        + f"<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>\n</div>\n"
+    head = element("tr", *(cell(index, content, "col") for index, content in enumerate(header)))
+    whole = element(
+        "table",
+        element("caption", caption) if caption else EMPTY,
+        element("thead", head),
+        "\n",
+        element("tbody", *(line(row) + "\n" for row in rows)),
     )
+    return scrolling(whole, label=caption or label or "table")
+
+
+def scrolling(content: Markup, *, label: str) -> Markup:
+    """A region that scrolls by itself if its content is wider than the screen."""
+    # It must be reachable by keyboard, and what can be focused must have a name.
+    return element("div", content, class_="scroll", role="region", tabindex="0", aria_label=label) + "\n"
 
 
 def figure(
@@ -113,39 +128,43 @@ def figure(
     *,
     panel: Literal["wide", "medium", "narrow"] = "wide",
     nothing: str | None = None,
-) -> str:
-    """Make room for a chart, with its title and a sentence on how to read it; all three are text.
+) -> Markup:
+    """Make room for a chart, with its title and a sentence on how to read it.
 
     `panel` is how much width each of its panels wants. `nothing` says why there is nothing to draw; the figure then
     holds that sentence, and the chart must not be given to `document`.
     """
-    name = escape(chart_id)
+    anchor = f"chart-{chart_id}"
+    heading = element("h3", caption_title, id=f"{anchor}-title")
     if nothing is None:
-        attributes = f' class="chart {panel}" data-chart="{name}"'
-        content = '<div class="panels"></div>\n<noscript><p class="nothing">Charts need JavaScript.</p></noscript>\n'
+        content = element("div", class_="panels") + element(
+            "noscript", element("p", "Charts need JavaScript.", class_="nothing")
+        )
     else:
-        attributes = ' class="chart"'
-        content = f'<p class="nothing">nothing to draw: {escape(nothing)}</p>\n'
-    return (
-        f'<figure id="chart-{name}"{attributes} aria-labelledby="chart-{name}-title">\n'
-        f'<figcaption><h3 id="chart-{name}-title">{escape(caption_title)}</h3>'
-        f"<p>{escape(how_to_read)}</p></figcaption>\n"
-        f"{content}</figure>\n"
+        content = element("p", f"nothing to draw: {nothing}", class_="nothing")
+    return element(
+        "figure",
+        element("figcaption", heading, element("p", how_to_read)),
+        content,
+        id=anchor,
+        class_=f"chart {panel}" if nothing is None else "chart",
+        data_chart=chart_id if nothing is None else None,
+        aria_labelledby=f"{anchor}-title",
     )
 
 
-def embed_json(value: object) -> str:
+def embed_json(value: object) -> Markup:
     """Write JSON that neither ends a script element nor breaks a line in JavaScript, whatever text it holds.
 
-    NaN and infinities are refused: they are not JSON, and a chart would silently leave them out.
+    NaN and infinities raise ValueError: they are not JSON, and a chart would silently leave them out.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return Markup(text)
 
 
-def _policy(scripts: Sequence[str]) -> str:
+def _policy(scripts: Sequence[Markup]) -> str:
     """Write a content security policy under which only these scripts run and nothing is fetched."""
     # Styles cannot be listed by hash: the charts set style attributes on what they draw.
     hashes = " ".join(
@@ -159,10 +178,10 @@ def _policy(scripts: Sequence[str]) -> str:
 
 
 @cache
-def _static(name: str) -> str:
+def _static(name: str) -> Markup:
     """Read a file of this package, ready to stand inside a script or style element."""
     text = resources.files("assay.report").joinpath("static", name).read_text(encoding="utf-8").replace("\r\n", "\n")
     # In script text "<\/" means "</"; the other two would keep the parser from seeing the end of the element.
     for pattern, safe in ((r"</(?=script|style)", r"<\\/"), (r"<!--", r"<\\!--"), (r"<(?=script)", r"\\x3c")):
         text = re.sub(pattern, safe, text, flags=re.IGNORECASE)
-    return text
+    return Markup(text)

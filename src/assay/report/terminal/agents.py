@@ -1,6 +1,6 @@
 """Agents side by side for the terminal: what matters of the page, in 80 columns, however many agents there are.
 
-Lays out what `compare.overall` and `report.agents.facts` have; computes nothing.
+Lays out what `compare.overall` and `report.facts` have; computes nothing.
 """
 
 from __future__ import annotations
@@ -18,16 +18,26 @@ from rich.text import Text
 
 from assay.chat.scoring.scores import KS, Scores
 from assay.compare.overall import MOST, OPENING, PASSED, Overall, Range, overall
-from assay.report.facts import PARTS, Cell, Row, accounts, counts, faults, matrix, times
-from assay.report.html.agents.building import Experience, words
-from assay.report.html.agents.standing import failures, made_of
-from assay.report.html.chat import short
+from assay.report.experience import MeasuredExperience, value_words
+from assay.report.facts import (
+    PARTS,
+    MatrixCell,
+    MatrixRow,
+    accounts,
+    failed_trials,
+    scenario_matrix,
+    survival_by_fault,
+    time_facts,
+    trial_counts,
+)
 from assay.report.numbers import counted
+from assay.report.overall import lead_words
 from assay.report.terminal import plain_table
+from assay.report.text import shorten
 from assay.runs.results import ExperimentResult
 from assay.types import Estimate
 
-_NONE: Final[Mapping[str, Experience]] = MappingProxyType({})
+_NONE: Final[Mapping[str, MeasuredExperience]] = MappingProxyType({})
 # So many agents fit beside each other in 80 columns, and so many with an interval beside each number.
 _BESIDE, _BESIDE_WIDE = 5, 3
 _MOST_ROWS = 15
@@ -35,7 +45,7 @@ _STYLES = {"all": "green", "some": "yellow", "none": "red", "failed": "bold red"
 
 
 def side_by_side(
-    scores: Scores, *, experience: Mapping[str, Experience] = _NONE, notes: Sequence[str] = (), suite: str = ""
+    scores: Scores, *, experience: Mapping[str, MeasuredExperience] = _NONE, notes: Sequence[str] = (), suite: str = ""
 ) -> RenderableType:
     """Everything that fits: counts, overall, scenarios that differ, metrics, times, faults, repetitions."""
     return _SideBySide(scores, experience, notes, suite)
@@ -46,7 +56,7 @@ class _SideBySide:
     """Laid out once the width of the terminal is known: names take what the numbers leave."""
 
     scores: Scores
-    experience: Mapping[str, Experience]
+    experience: Mapping[str, MeasuredExperience]
     notes: Sequence[str]
     suite: str
 
@@ -54,8 +64,8 @@ class _SideBySide:
         scores, width = self.scores, options.max_width
         parts = [
             _lead(scores, self.notes, self.suite),
-            _overall(overall(scores), failures(scores), width),
-            *_matrix(matrix(scores), scores.agents, width),
+            _overall(overall(scores), failed_trials(scores), width),
+            *_matrix(scenario_matrix(scores), scores.agents, width),
             *_metrics(scores, width),
             *_times(scores, width),
             *_faults(scores, width),
@@ -75,7 +85,7 @@ def plain(text: str) -> str:
 
 def _short(name: str | None) -> str:
     """A name in a sentence."""
-    return short(name or "", 30)
+    return shorten(name or "", 30)
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -86,7 +96,7 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _lead(scores: Scores, notes: Sequence[str], suite: str) -> RenderableType:
-    ended = counts(scores.answers)
+    ended = trial_counts(scores.answers)
     scenarios = len({answer.scenario for answer in scores.answers})
     head = Text(f"{counted(len(scores.agents), 'agent')}, {counted(scenarios, 'scenario')}", style="bold")
     if suite:
@@ -124,7 +134,7 @@ def _overall(found: Overall, failed: Mapping[str, int], width: int) -> Renderabl
 def _without(found: Overall) -> Iterator[Text]:
     """Who is not in the overall, and why."""
     for agent, why in found.means.without.items():
-        yield _text(f"Not in the overall, no turn was scored: {_short(agent)}, {short(why, 160)}", "yellow")
+        yield _text(f"Not in the overall, no turn was scored: {_short(agent)}, {shorten(why, 160)}", "yellow")
 
 
 def _standing_words(found: Overall) -> Iterator[Text]:
@@ -141,7 +151,7 @@ def _standing_words(found: Overall) -> Iterator[Text]:
     # The weight of a group of one is that of the one.
     sizes = Counter(criterion.group for criterion in found.means.criteria)
     groups = {name: kept for name, kept in found.group_ranges.items() if sizes[name] > 1}
-    made = made_of(found.means, found.weights, standing)
+    made = lead_words(found.means, found.weights, standing)
     if made:
         yield _text(made)
     turned = [(name, kept) for name, kept in {**groups, **found.ranges}.items() if _turns(kept)]
@@ -167,7 +177,7 @@ def _turns(kept: Range) -> bool:
 # --- scenarios -------------------------------------------------------------------------------------------------------
 
 
-def _matrix(rows: Sequence[Row], agents: Sequence[str], width: int) -> Iterator[RenderableType]:
+def _matrix(rows: Sequence[MatrixRow], agents: Sequence[str], width: int) -> Iterator[RenderableType]:
     apart = sorted((row for row in rows if row.differs), key=lambda row: -row.spread)
     if not apart:
         yield Text(f"The agents differ in none of {len(rows):,} scenarios.")
@@ -182,7 +192,7 @@ def _matrix(rows: Sequence[Row], agents: Sequence[str], width: int) -> Iterator[
         yield Group(_title(title), shown)
 
 
-def _cell(cell: Cell) -> Text:
+def _cell(cell: MatrixCell) -> Text:
     style = _STYLES[cell.state]
     if not cell.trials:
         return Text("skipped" if cell.skipped else "–", style=style)
@@ -229,7 +239,7 @@ def _ends(estimate: Estimate, digits: int) -> str:
 
 
 def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
-    found = [times(scores, agent) for agent in scores.agents]
+    found = [time_facts(scores, agent) for agent in scores.agents]
     if not any(one.turns for one in found):
         return
     shown = plain_table("")
@@ -269,7 +279,7 @@ def _ms(seconds: float | None) -> str:
 
 
 def _faults(scores: Scores, width: int) -> Iterator[RenderableType]:
-    found = faults(scores)
+    found = survival_by_fault(scores)
     for some in _chunks(scores.agents) if found else ():
         shown = _beside("fault", scores.agents, some, width, cell=8)
         for fault, by_agent in found.items():
@@ -296,7 +306,9 @@ def _passes(scores: Scores, width: int) -> RenderableType:
     return Group(_title("Repetitions · pass^k: all of k pass, pass@k: at least one does"), shown)
 
 
-def _experience(experience: Mapping[str, Experience], agents: Sequence[str], width: int) -> Iterator[RenderableType]:
+def _experience(
+    experience: Mapping[str, MeasuredExperience], agents: Sequence[str], width: int
+) -> Iterator[RenderableType]:
     known = {agent: experience[agent] for agent in agents if agent in experience}
     names = dict.fromkeys(name for one in known.values() for name in one.characteristics)
     for some in _chunks(agents) if names else ():
@@ -306,16 +318,16 @@ def _experience(experience: Mapping[str, Experience], agents: Sequence[str], wid
         yield Group(_title("Developer experience · measured; in brackets what was once assumed"), shown)
     reasons = [(agent, part, why) for agent, one in known.items() for part, why in one.absent.items()]
     if reasons:
-        lines = (_text(f"  {_short(agent)}, {part}: {short(why, 160)}", "dim") for agent, part, why in reasons)
+        lines = (_text(f"  {_short(agent)}, {part}: {shorten(why, 160)}", "dim") for agent, part, why in reasons)
         yield Group(_title("Could not be measured"), *lines)
 
 
-def _known(one: Experience | None, name: str) -> Text:
+def _known(one: MeasuredExperience | None, name: str) -> Text:
     if one is None:
         return Text("–", style="dim")
-    text = _text(words(one.characteristics.get(name)))
+    text = _text(value_words(one.characteristics.get(name)))
     if one.claimed and name in one.claimed and one.claimed[name] != one.characteristics.get(name):
-        text.append("\n").append(plain(f"({words(one.claimed[name])})"), style="yellow")
+        text.append("\n").append(plain(f"({value_words(one.claimed[name])})"), style="yellow")
     return text
 
 

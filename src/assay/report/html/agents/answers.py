@@ -1,46 +1,45 @@
-"""Answers with their evidence, scenario by scenario, the agents beside each other."""
+"""The section on answers: each with its evidence, scenario by scenario, the agents beside each other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.scores import Scores
-from assay.report.facts import Row
-from assay.report.html.agents.cells import anchor_of, state_mark, state_words
+from assay.report.facts import MatrixRow
+from assay.report.html.agents.matrix import anchor_of, state_mark, state_words
 from assay.report.html.agents.timing import ms
-from assay.report.html.chat import MOST_ANSWERS, asked, calls, evidence, name, said, verdict
-from assay.report.html.page import escape
+from assay.report.html.conversation import MOST_ANSWERS, evidence, outcome, question, response, tool_calls
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 
-Trial = tuple[Answer, ...]
+TrialAnswers = tuple[Answer, ...]
 
 
-def answers(scores: Scores, rows: Sequence[Row]) -> tuple[str, set[str]]:
+def answers_section(scores: Scores, rows: Sequence[MatrixRow]) -> tuple[Markup, set[str]]:
     """The section, and the anchors in it, one for each agent and scenario that is shown."""
     trials = _trials(scores)
     ordered = sorted(rows, key=lambda row: not row.differs)
     chosen = _chosen(trials, ordered, scores.agents)
     number = sum(len(trial) for of_cell in chosen.values() for trial in of_cell)
     left = len(scores.answers) - number
-    note = (
-        f'<p class="note">{left:,} further answers are left out here; the JSON has them. Of every scenario and agent '
-        "there is one repetition first, one that does not pass where there is one.</p>"
-        if left
-        else ""
-    )
-    blocks = [_scenario(row, scores.agents, chosen) for row in ordered]
     linked = {
         anchor_of(row, at) for row in rows for at, agent in enumerate(scores.agents) if (agent, row.scenario) in chosen
     }
-    text = (
-        "<p>Words that moved a score are highlighted; the number beside them is the line of evidence below. "
-        f"Scenarios in which agents differ come first.</p>{note}{''.join(blocks)}"
+    explained = (
+        "Words that moved a score are highlighted; the number beside them is the line of evidence below. "
+        "Scenarios in which agents differ come first."
     )
-    return text, linked
+    left_out = (
+        f"{left:,} further answers are left out here; the JSON has them. Every scenario and agent is shown with one "
+        "repetition first, one that does not pass if there is one."
+    )
+    note = element("p", left_out, class_="note") if left else EMPTY
+    blocks = (_scenario(row, scores.agents, chosen) for row in ordered)
+    return element("p", explained) + note + join(blocks), linked
 
 
-def _trials(scores: Scores) -> dict[tuple[str, str], list[Trial]]:
-    """Every repetition's answers, by agent and scenario; what does not pass comes first."""
+def _trials(scores: Scores) -> dict[tuple[str, str], list[TrialAnswers]]:
+    """Every repetition's answers, by agent and scenario; trials that do not pass come first."""
     found: dict[tuple[str, str], dict[int, list[Answer]]] = {}
     for answer in scores.answers:
         found.setdefault((answer.agent, answer.scenario), {}).setdefault(answer.repetition, []).append(answer)
@@ -51,11 +50,11 @@ def _trials(scores: Scores) -> dict[tuple[str, str], list[Trial]]:
 
 
 def _chosen(
-    trials: dict[tuple[str, str], list[Trial]], rows: Sequence[Row], agents: Sequence[str]
-) -> dict[tuple[str, str], list[Trial]]:
-    """As many trials as a page holds: first one of every cell, then a second of every cell, and so on."""
+    trials: dict[tuple[str, str], list[TrialAnswers]], rows: Sequence[MatrixRow], agents: Sequence[str]
+) -> dict[tuple[str, str], list[TrialAnswers]]:
+    """As many trials as fit on a page: first one of every cell, then a second of every cell, and so on."""
     room = MOST_ANSWERS
-    chosen: dict[tuple[str, str], list[Trial]] = {}
+    chosen: dict[tuple[str, str], list[TrialAnswers]] = {}
     for at in range(max(map(len, trials.values()), default=0)):
         for key in ((agent, row.scenario) for row in rows for agent in agents):
             if at < len(trials.get(key, ())) and len(trials[key][at]) <= room:
@@ -64,42 +63,52 @@ def _chosen(
     return chosen
 
 
-def _scenario(row: Row, agents: Sequence[str], chosen: dict[tuple[str, str], list[Trial]]) -> str:
+def _scenario(
+    row: MatrixRow, agents: Sequence[str], chosen: Mapping[tuple[str, str], Sequence[TrialAnswers]]
+) -> Markup:
     columns = [(at, agent, chosen.get((agent, row.scenario), [])) for at, agent in enumerate(agents)]
     if not any(some for *_, some in columns):
-        return ""
-    marks = " ".join(
-        f'<span class="cell {cell.state}" role="img" title="{hint}" aria-label="{hint}">{state_mark(cell)}</span>'
-        for cell in row.cells
-        for hint in [escape(f"{cell.agent}: {state_words(cell)}")]
-    )
-    shown = "".join(
-        f'<div class="agent" id="{anchor_of(row, at)}"><h4>{name(agent)}</h4>{"".join(map(_trial, some))}</div>'
+        return EMPTY
+    marks = []
+    for cell in row.cells:
+        hint = f"{cell.agent}: {state_words(cell)}"
+        mark = element("span", state_mark(cell), class_=f"cell {cell.state}", role="img", title=hint, aria_label=hint)
+        marks.append(mark)
+    shown = (
+        element("div", element("h4", isolated(agent)), *map(_trial, some), class_="agent", id=anchor_of(row, at))
         for at, agent, some in columns
         if some
     )
-    fault = f' <span class="muted">fault {name(", ".join(row.faults))}</span>' if row.faults else ""
-    return (
-        f'<details class="answer scenario"><summary>{name(row.scenario)}{fault} <span class="marks">{marks}</span>'
-        f'</summary><div class="beside">{shown}</div></details>\n'
-    )
+    fault = " " + element("span", "fault ", isolated(", ".join(row.faults)), class_="muted") if row.faults else EMPTY
+    summary = join([isolated(row.scenario), fault, " ", element("span", join(marks, " "), class_="marks")])
+    return details(summary, element("div", *shown, class_="beside"), class_="answer scenario") + "\n"
 
 
-def _trial(trial: Trial) -> str:
-    return f'<div class="trial">{"".join(map(_answer, trial))}</div>'
+def _trial(trial: TrialAnswers) -> Markup:
+    return element("div", *map(_answer, trial), class_="trial")
 
 
-def _answer(answer: Answer) -> str:
+def _answer(answer: Answer) -> Markup:
     scores = evidence(answer.entries)
-    folded = f'<details class="why"><summary>Scores and evidence</summary>{scores}</details>' if scores else ""
-    return (
-        f'<p class="place">repetition {answer.repetition + 1}, turn {answer.turn + 1}: {verdict(answer)}'
-        f"{_measured(answer.record)}</p>{asked(answer)}{said(answer)}{calls(answer.record)}{folded}"
+    return join(
+        [
+            element(
+                "p",
+                f"repetition {answer.repetition + 1}, turn {answer.turn + 1}: ",
+                outcome(answer),
+                _measured(answer.record),
+                class_="place",
+            ),
+            question(answer),
+            response(answer),
+            tool_calls(answer.record),
+            details("Scores and evidence", scores, class_="why") if scores else EMPTY,
+        ]
     )
 
 
-def _measured(record: Record | None) -> str:
+def _measured(record: Record | None) -> Markup:
     if record is None or record.wall is None:
-        return ""
-    again = f", begun {record.attempts} times" if record.attempts > 1 else ""
-    return f' <span class="muted">{ms(record.wall)}{again}</span>'
+        return EMPTY
+    attempts = f", {record.attempts} attempts" if record.attempts > 1 else ""
+    return " " + element("span", f"{ms(record.wall)}{attempts}", class_="muted")

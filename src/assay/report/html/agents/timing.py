@@ -1,4 +1,4 @@
-"""Where each agent's time and tokens go, and whether its framework counts as the spans do."""
+"""The section on times and tokens, and on whether a framework counts the same calls as the spans."""
 
 from __future__ import annotations
 
@@ -6,36 +6,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.chat.scoring.scores import Scores
-from assay.report.facts import PARTS, Accounts, Times, accounts, times
-from assay.report.html.chat import name
+from assay.report.facts import PARTS, Accounts, TimeFacts, accounts, time_facts
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.figures import Figures
-from assay.report.html.page import escape, table
+from assay.report.html.page import table
 from assay.types import Estimate
 
-# More turns than this whose accounts disagree tell a reader nothing more.
+# A longer list of turns whose accounts disagree would not tell a reader more.
 _MOST_LISTED = 20
 
 
-def timing(scores: Scores, figures: Figures) -> str:
-    """The section; nothing where nothing was timed."""
-    found = [times(scores, agent) for agent in scores.agents]
+def timing_section(scores: Scores, figures: Figures) -> Markup:
+    """The section; empty if nothing was timed."""
+    found = [time_facts(scores, agent) for agent in scores.agents]
     if not any(one.turns for one in found):
-        return ""
-    return (
-        "<p>Over the turns that were scored, faults included. Model time is that in which at least one call of the "
-        "model was under way; tool time that in which a tool was at work and no such call; the framework's own is the "
-        "rest of the wall time.</p>"
-        + '<div class="figures">'
-        + figures.add("time_split", rows=_split(found))
-        + figures.add("waiting_times", rows=_waiting(found))
-        + figures.add("framework_overhead", rows=_overheads(found))
-        + "</div>"
-        + _times_table(found)
-        + _accounts([accounts(scores, agent) for agent in scores.agents])
+        return EMPTY
+    explained = (
+        "Over the turns that were scored, faults included. Model time is the time with at least one call of the model "
+        "under way; tool time is the time with a tool at work and no such call; the framework's own time is the rest "
+        "of the wall time."
     )
+    charts = element(
+        "div",
+        figures.add("time_split", rows=_split(found)),
+        figures.add("waiting_times", rows=_waiting(found)),
+        figures.add("framework_overhead", rows=_overheads(found)),
+        class_="figures",
+    )
+    own = _accounts([accounts(scores, agent) for agent in scores.agents])
+    return element("p", explained) + charts + _times_table(found) + own
 
 
-def _split(found: Sequence[Times]) -> list[dict[str, Any]]:
+def _split(found: Sequence[TimeFacts]) -> list[dict[str, Any]]:
     return [
         {"model": one.agent, "part": part, "ms": 1000 * one.typical[part]}
         for one in found
@@ -44,7 +46,7 @@ def _split(found: Sequence[Times]) -> list[dict[str, Any]]:
     ]
 
 
-def _waiting(found: Sequence[Times]) -> list[dict[str, Any]]:
+def _waiting(found: Sequence[TimeFacts]) -> list[dict[str, Any]]:
     return [
         {
             "model": one.agent,
@@ -57,7 +59,7 @@ def _waiting(found: Sequence[Times]) -> list[dict[str, Any]]:
     ]
 
 
-def _overheads(found: Sequence[Times]) -> list[dict[str, Any]]:
+def _overheads(found: Sequence[TimeFacts]) -> list[dict[str, Any]]:
     return [
         {
             "model": one.agent,
@@ -71,9 +73,9 @@ def _overheads(found: Sequence[Times]) -> list[dict[str, Any]]:
     ]
 
 
-def _times_table(found: Sequence[Times]) -> str:
+def _times_table(found: Sequence[TimeFacts]) -> Markup:
     def row(title: str, hint: str, cells: Sequence[str]) -> list[str]:
-        return [f"{title}<small>{hint}</small>" if hint else title, *cells]
+        return [join([title, element("small", hint)]), *cells]
 
     rows = [
         row("turns", "scored and timed", [f"{one.turns:,}" for one in found]),
@@ -86,7 +88,7 @@ def _times_table(found: Sequence[Times]) -> str:
         row("tokens in", "a turn, mean", [_count(one.input_tokens) for one in found]),
         row("tokens out", "a turn, mean", [_count(one.output_tokens) for one in found]),
     ]
-    return table(["", *(name(one.agent) for one in found)], rows, label="Time and tokens of a turn")
+    return table(["", *(isolated(one.agent) for one in found)], rows, label="Time and tokens of a turn")
 
 
 def ms(seconds: float | None) -> str:
@@ -98,17 +100,16 @@ def ms(seconds: float | None) -> str:
     return f"{value:.1f}\u00a0ms" if value < 10 else f"{value:,.0f}\u00a0ms"
 
 
-def _two(pair: tuple[float, float] | None) -> str:
-    return "–" if pair is None else f"{ms(pair[0])}<small>{ms(pair[1])}</small>"
+def _two(pair: tuple[float, float] | None) -> Markup:
+    return join(["–"] if pair is None else [ms(pair[0]), element("small", ms(pair[1]))])
 
 
-def overhead_words(estimate: Estimate) -> str:
+def overhead_words(estimate: Estimate) -> Markup:
     """The framework's own time with its interval."""
-    if estimate.value is None:
-        return "–"
-    if estimate.low is None or estimate.high is None:
-        return ms(estimate.value)
-    return f"{ms(estimate.value)}<small>[{ms(estimate.low)}, {ms(estimate.high)}]</small>"
+    value = join([ms(estimate.value)])
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return value
+    return value + element("small", f"[{ms(estimate.low)}, {ms(estimate.high)}]")
 
 
 def _mean(value: float | None) -> str:
@@ -119,25 +120,32 @@ def _count(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
 
 
-def _accounts(found: Sequence[Accounts]) -> str:
+def _accounts(found: Sequence[Accounts]) -> Markup:
     rows = [
         ["tool calls", *(_of(one.tool_calls) for one in found)],
         ["tokens", *(_of(one.tokens) for one in found)],
     ]
-    listed = [(one.agent, answer, what) for one in found for answer, what in one.differing]
-    text = (
-        "<h3>Do the frameworks count as the spans do?</h3>"
-        "<p>Turns in which the framework's own count differs from that of the spans, of all in which it gave one.</p>"
-        + table(["disagree", *(name(one.agent) for one in found)], rows, label="Counts that disagree")
+    explained = "Turns in which the framework's own count differs from that of the spans, of all in which it gave one."
+    text = join(
+        [
+            element("h3", "Do the frameworks count as the spans do?"),
+            element("p", explained),
+            table(["disagree", *(isolated(one.agent) for one in found)], rows, label="Counts that disagree"),
+        ]
     )
+    listed = [(one.agent, answer, what) for one in found for answer, what in one.differing]
     if listed:
-        items = "".join(
-            f"<li>{name(agent)} in {name(answer.scenario)}, repetition {answer.repetition + 1}, "
-            f"turn {answer.turn + 1}: {escape(what)}</li>"
+        items = [
+            element(
+                "li",
+                *(isolated(agent), " in ", isolated(answer.scenario)),
+                f", repetition {answer.repetition + 1}, turn {answer.turn + 1}: {what}",
+            )
             for agent, answer, what in listed[:_MOST_LISTED]
-        )
-        more = f"<li>and {len(listed) - _MOST_LISTED:,} more</li>" if len(listed) > _MOST_LISTED else ""
-        text += f"<details><summary>Which turns</summary><ul>{items}{more}</ul></details>"
+        ]
+        if len(listed) > _MOST_LISTED:
+            items.append(element("li", f"and {len(listed) - _MOST_LISTED:,} more"))
+        text += details("Which turns", element("ul", *items))
     return text
 
 

@@ -1,0 +1,96 @@
+"""The matrix of scenarios and agents: scenarios in which agents differ on top, the others folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from assay.report.facts import MatrixCell, MatrixRow, State
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
+from assay.report.html.page import table
+from assay.report.text import shorten
+
+# A mark and a word for each state: colour is never the only sign.
+_MARKS: Mapping[State, tuple[str, str]] = {
+    "all": ("✓", "all pass"),
+    "some": ("◐", "some pass"),
+    "none": ("✗", "none passes"),
+    "failed": ("!", "failed"),
+    "skipped": ("–", "skipped"),
+    "absent": ("·", "not played"),
+}
+
+
+def matrix_section(rows: Sequence[MatrixRow], agents: Sequence[str], linked: Collection[str]) -> Markup:
+    """The section. `linked` are the anchors of the answers that the page shows."""
+    different = [row for row in rows if row.differs]
+    alike = [row for row in rows if not row.differs]
+    marks = join((join([_badge(state, mark), f" {word}"]) for state, (mark, word) in _MARKS.items()), ", ")
+    text = element("p", "How many repetitions pass, of how many; a cell links to its answers.")
+    text += element("p", marks, ".", class_="legend muted")
+    if different:
+        title = f"{len(different):,} scenario{'s' if len(different) > 1 else ''} where agents differ"
+        text += element("h3", title) + _table(different, agents, linked, title)
+    else:
+        text += element("p", "The agents differ in no scenario.")
+    if alike:
+        title = f"{len(alike):,} where all agree"
+        text += details(title, _table(alike, agents, linked, title))
+    return text
+
+
+def _table(rows: Sequence[MatrixRow], agents: Sequence[str], linked: Collection[str], title: str) -> Markup:
+    lines: list[list[str]] = []
+    kind = None
+    for row in rows:
+        if row.kind != kind:
+            kind = row.kind
+            lines.append([element("b", isolated(kind or "other"), class_="kind"), *[""] * len(agents)])
+        lines.append([_scenario(row), *(_cell(row, at, cell, linked) for at, cell in enumerate(row.cells))])
+    whole = table(["scenario", *map(isolated, agents)], lines, numeric=(), label=title)
+    return element("div", whole, class_="matrix")
+
+
+def _scenario(row: MatrixRow) -> Markup:
+    text = element("span", isolated(row.scenario), class_="scenario-name")
+    if row.faults:
+        text += element("small", "fault: ", isolated(", ".join(row.faults)))
+    reasons = [(cell.agent, reason) for cell in row.cells for reason in cell.reasons]
+    if reasons:
+        failed, skipped = (sum(getattr(cell, field) for cell in row.cells) for field in ("failed", "skipped"))
+        ended = ", ".join(f"{n} {word}" for n, word in ((failed, "failed"), (skipped, "skipped")) if n) or "why"
+        items = (element("li", isolated(agent), ": ", isolated(shorten(reason))) for agent, reason in reasons)
+        text += details(ended, element("ul", *items))
+    return text
+
+
+def _cell(row: MatrixRow, at: int, cell: MatrixCell, linked: Collection[str]) -> Markup:
+    small = element("small", f"{cell.failed} failed") if cell.failed else EMPTY
+    if cell.state == "skipped":
+        small = element("small", "skipped")
+    hint = shorten("; ".join((f"{cell.agent}: {state_words(cell)}", *cell.reasons)))
+    anchor = anchor_of(row, at)
+    if anchor in linked:
+        link = element("a", state_mark(cell), class_=f"cell {cell.state}", href=f"#{anchor}", title=hint)
+        return link + small
+    return _badge(cell.state, state_mark(cell), title=hint) + small
+
+
+def _badge(state: State, mark: str, *, title: str | None = None) -> Markup:
+    return element("span", mark, class_=f"cell {state}", title=title)
+
+
+def anchor_of(row: MatrixRow, agent: int) -> str:
+    """The anchor of an agent's answers in a scenario."""
+    return f"s{row.number}-a{agent}"
+
+
+def state_mark(cell: MatrixCell) -> str:
+    """The mark of a cell, with its counts."""
+    mark, _ = _MARKS[cell.state]
+    return f"{cell.passed}/{cell.trials} {mark}" if cell.trials else mark
+
+
+def state_words(cell: MatrixCell) -> str:
+    """The same in words, for readers who do not see the mark."""
+    _, word = _MARKS[cell.state]
+    return f"{word}, {cell.passed} of {cell.trials}" if cell.trials else word

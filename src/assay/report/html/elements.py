@@ -1,0 +1,65 @@
+"""HTML as a type of its own: text is escaped, and only `Markup` passes through unchanged.
+
+Every function of a page takes text as `str` and HTML as `Markup`, so that a missing escape is a type error. Only
+`element` and `join` make markup from text, and both escape it; no other module builds HTML out of strings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+from markupsafe import Markup, escape
+
+__all__ = ["EMPTY", "Markup", "details", "element", "isolated", "join", "section"]
+
+EMPTY: Final = Markup("")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_VOID: Final = frozenset({"input", "link", "meta"})
+
+
+def element(tag: str, /, *content: str, **attributes: str | int | bool | None) -> Markup:
+    """One element with its content and attributes, all of them escaped unless they are `Markup`.
+
+    An attribute is written with underscores for hyphens (`aria_label`), and one after a Python keyword (`class_`).
+    True gives an attribute without a value; None and False leave it out.
+    """
+    opening = f"<{_checked(tag)}" + "".join(
+        f" {_checked(key)}" if value is True else f' {_checked(key)}="{escape(str(value))}"'
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    if tag in _VOID:
+        return Markup(f"{opening}>")
+    return Markup(f"{opening}>{join(content)}</{tag}>")
+
+
+def join(parts: Iterable[str], separator: str = "") -> Markup:
+    """Parts one after another; text among them is escaped, and so is the separator."""
+    return escape(separator).join(escape(part) for part in parts)
+
+
+def isolated(text: str) -> Markup:
+    """Text that others chose, whose writing direction does not spread to its neighbours."""
+    return element("bdi", text)
+
+
+def section(title: str, body: Markup, *, anchor: str | None = None) -> Markup:
+    """A section of a page under its heading."""
+    return element("section", element("h2", title), body, id=anchor)
+
+
+def details(summary: str, body: Markup, *, class_: str | None = None) -> Markup:
+    """Content that is folded away until a reader opens it."""
+    return element("details", element("summary", summary), body, class_=class_)
+
+
+@cache
+def _checked(name: str) -> str:
+    """The name of a tag or an attribute in HTML's spelling; ValueError if it is not one."""
+    spelled = name.rstrip("_").replace("_", "-")
+    if not _NAME.fullmatch(spelled):
+        raise ValueError(f"{name!r} is not the name of a tag or an attribute")
+    return spelled

@@ -1,0 +1,34 @@
+"""The overall in words that every medium shares, and that `static/overall.js` writes again for other weights."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from assay.compare.overall import Means, Standing, Weights, contributions
+
+_MOST_CRITERIA = 3
+# A smaller contribution rounds to 0.000.
+_LEAST_SHOWN = 0.0005
+
+
+def lead_words(means: Means, weights: Weights, standing: Standing) -> str:
+    """Which criteria the lead comes from, at most three of them; empty if there is no lead."""
+    if len(standing.winners) != 1 or standing.lead is None:
+        return ""
+    parts = [
+        (name, part) for name, part in contributions(means, weights, *standing.order[:2]) if abs(part) >= _LEAST_SHOWN
+    ]
+    words = ", ".join(f"{name.replace('_', ' ')} {signed_fixed(part)}" for name, part in parts[:_MOST_CRITERIA])
+    more = f" and {len(parts) - _MOST_CRITERIA} more" if len(parts) > _MOST_CRITERIA else ""
+    return f"The lead comes from {words}{more}." if words else ""
+
+
+def fixed(value: float, digits: int) -> str:
+    """A number as JavaScript's `toFixed` writes it: halves are rounded up, exactly."""
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
+def signed_fixed(value: float) -> str:
+    """A difference with three digits and its sign."""
+    text = fixed(abs(value), 3)
+    return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"

@@ -1,0 +1,61 @@
+"""Agents side by side in the terminal: 80 columns, however many agents and whatever their names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.cells import cell_len
+from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
+from tests.report.terminal.printing import printed
+
+from assay.chat.scoring.scores import Scores
+
+NOTES = ("The model is a scripted stand-in.",)
+
+
+@pytest.fixture(scope="module")
+def plausible() -> Scores:
+    return scores()
+
+
+@pytest.mark.parametrize("number", [1, 3, 5, 7])
+@pytest.mark.parametrize("nasty", [False, True])
+def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
+    agents = [f"{HOSTILE[at % 6] if nasty else ''}{AGENTS[at % 5]}-{at}" for at in range(number)]
+    lines = printed(
+        scores(agents, scenarios=8, repetitions=2, hostile=nasty),
+        experience=experience(agents),
+        notes=HOSTILE if nasty else NOTES,
+        suite="weather@1",
+    )
+    assert max(map(cell_len, lines)) <= 80
+    text = "\n".join(lines)
+    # No number is cut: what is too long is a name.
+    assert not re.search(r"[\d.\[]…", text.replace("-…", ""))
+    assert all(line.isprintable() for line in lines)
+    for title in ("Overall", "Metrics", "Where the time goes", "Faults survived", "Repetitions"):
+        assert any(line.startswith(title) for line in lines)
+    for at in range(1, number + 1):
+        assert re.search(rf"(?m)\b{at} ", text)
+
+
+def test_the_terminal_says_who_leads_and_what_would_change_it(plausible: Scores) -> None:
+    text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
+    assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
+    assert "agent-framework is 0.011 ahead of openai-agents, [+0.003, +0.019]: more than the choice of" in text
+    assert "agent-framework 7 failed 0.853" in text
+    assert "Overall · trials passed weigh 5" in text
+    assert "The lead comes from groundedness +0.00" in text
+    assert "developer experience is below 0.10 (google-adk)" in text
+    assert "The model is a scripted stand-in." in text
+
+
+def test_a_wider_terminal_shows_longer_names() -> None:
+    name = "a-name-longer-than-what-the-times-leave"
+    long = scores([name, "other"], scenarios=8)
+    narrow, wide = (
+        "\n".join(printed(long, width=width)).split("Where the time goes")[1].split("\n\n")[0] for width in (80, 160)
+    )
+    assert name not in narrow
+    assert name in wide
