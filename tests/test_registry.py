@@ -60,6 +60,14 @@ def test_a_broken_package_is_an_error_of_use_that_names_it(site: Path) -> None:
     assert PROTOCOLS.get("owa").version == 1
 
 
+def test_a_package_is_known_as_soon_as_it_is_installed_and_until_it_is_removed(site: Path) -> None:
+    assert "late" not in PROTOCOLS.names()
+    install(site, "late-thing", "[assay.protocols]\nlate = late_thing:PROTOCOL\n")
+    assert "late" in PROTOCOLS.names()
+    shutil.rmtree(site / "late_thing-1.0.dist-info")
+    assert "late" not in PROTOCOLS.names()
+
+
 def test_another_package_cannot_replace_a_built_in(site: Path) -> None:
     (site / "impostor.py").write_text("PROTOCOL = 'not ours'\n")
     install(site, "impostor", "[assay.protocols]\nowa = impostor:PROTOCOL\n")

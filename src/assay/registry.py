@@ -7,7 +7,10 @@ declares an entry point in the same group; it points at the thing itself. Nothin
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import sys
+from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
@@ -32,11 +35,11 @@ class Registry(Generic[Thing]):
 
     def names(self) -> list[str]:
         """Every name that `get` answers to, sorted."""
-        return sorted({*self._built_in(), *self._added()})
+        return sorted({*self._built_in, *self._added()})
 
     def get(self, name: str) -> Thing:
         """The thing called `name`; an unknown name is an error that hints at the nearest one."""
-        module = self._built_in().get(name)
+        module = self._built_in.get(name)
         if module is not None:
             thing: Thing = getattr(importlib.import_module(f"{self._package}.{module}"), self._attribute)
             return thing
@@ -53,6 +56,7 @@ class Registry(Generic[Thing]):
             ) from error
         return loaded
 
+    @cached_property
     def _built_in(self) -> dict[str, str]:
         """Modules by the name they answer to."""
         found = pkgutil.iter_modules(importlib.import_module(self._package).__path__)
@@ -60,4 +64,19 @@ class Registry(Generic[Thing]):
         return {name.replace("_", "-") if self._folders else name: name for name in names}
 
     def _added(self) -> dict[str, EntryPoint]:
-        return {entry.name: entry for entry in entry_points(group=self.group)}
+        return _declared(self.group, tuple(map(_state_of, sys.path)))
+
+
+def _state_of(folder: str) -> tuple[str, int, int]:
+    """What changes as soon as a package is installed into a folder of the import path, or removed from it."""
+    try:
+        state = os.stat(folder or os.curdir)
+    except OSError:
+        return folder, 0, 0
+    return folder, state.st_ino, state.st_mtime_ns
+
+
+@lru_cache(maxsize=32)
+def _declared(group: str, folders: tuple[tuple[str, int, int], ...]) -> dict[str, EntryPoint]:
+    """The entry points of a group by name. Finding them reads a file of every installed package, so they are kept."""
+    return {entry.name: entry for entry in entry_points(group=group)}
