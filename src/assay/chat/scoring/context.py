@@ -192,9 +192,15 @@ class ScoringContext:
     @cached_property
     def lacks_data(self) -> bool:
         """Whether the query needs data and the response gives none, although it did not have to ask back first."""
-        if not self.needs_data or self.told:
+        if not self.needs_data or any(self._is_data(one) for one in self.told):
             return False
         return not (self.missing_parts and self.clarifications)
+
+    def _is_data(self, told: Mention | Quantity) -> bool:
+        """Whether something told is about the subject: a latitude is not, nor is the warmth of 'a warm coat'."""
+        if isinstance(told, Quantity):
+            return told.role != "other"
+        return all(item.first != told.last + 1 for item in self.response.all("items"))
 
     def kind(self, name: str) -> Kind:
         return self.reader.lexicon.kinds[name]
