@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import text
 from tests.store import postgres
 
 from assay.store import open_store
@@ -45,16 +46,16 @@ def _addresses() -> Iterator[dict[str, str]]:
 
 def _measured(name: str, address: str) -> list[Result]:
     with open_store(address) as store:
-        before = store.size()
+        before = _size(store)
         tallies, answers = _tallies(CASES), _answers(CASES)
         batched = CASES / best(lambda: _filled(store, tallies, answers, AT_ONCE), repeats=REPEATS)
-        size = (store.size() - before) / (CASES * REPEATS)
+        size = (_size(store) - before) / (CASES * REPEATS)
         few = dict(list(tallies.items())[:SINGLE])
         single = SINGLE / best(lambda: _filled(store, few, answers[:SINGLE], 1), repeats=1)
-        before = store.size()
+        before = _size(store)
         many = _tallies(LOADED)
         saved = LOADED / best(lambda: store.save(replace(_run(), tallies={"agent": many})), repeats=1)
-        tally = (store.size() - before) / LOADED
+        tally = (_size(store) - before) / LOADED
         loaded = best(lambda: store.load("@last"), repeats=REPEATS)
     print(
         f"{name}: {size:,.0f} bytes for a scored case with query, answer and evidence, {tally:,.0f} for its tally "
@@ -67,6 +68,15 @@ def _measured(name: str, address: str) -> list[Result]:
         at_least(f"{name}: a run of {LOADED:,} cases saved", f"{saved:,.0f}/s", f"{WANTED:,}/s", saved / WANTED, 1),
         at_most(f"{name}: the same run loaded", f"{loaded:.1f} s", f"{limit} s", loaded / limit, 1),
     ]
+
+
+def _size(store: Store) -> int:
+    """Bytes that the whole database takes."""
+    with store._database.reading() as connection:
+        if connection.dialect.name == "sqlite":
+            pages = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+            return int(connection.execute(text(pages)).scalar_one())
+        return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
 
 
 def _filled(

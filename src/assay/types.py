@@ -154,10 +154,6 @@ class Distribution:
         """The distribution of `function(value)`; `function` is vectorised over the distinct values."""
         return Distribution.of(function(self.values), self.counts)
 
-    def expand(self) -> Floats:
-        """All values, ascending, repeats included; shape (n,)."""
-        return np.repeat(self.values, self.counts)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.compare import Margin, Measure, compare, compare_all, side_of
+from assay.compare import Margin, Measure, compare, side_of
 from assay.errors import UsageError
 from assay.events import codec, evaluate, synthetic
 from assay.types import Case, Run
@@ -211,13 +211,6 @@ def test_agents_of_one_run_are_compared_by_name(noisy: Make) -> None:
     with pytest.raises(UsageError, match="no agent 'middle'"):
         side_of(both, "middle")
     assert compare(side_of(both, "low"), side_of(both, "high")).calls == {"better": 3}
-
-
-def test_several_candidates_meet_one_baseline(noisy: Make) -> None:
-    found = compare_all([noisy(0.6), noisy(0.9, seed=2), noisy(0.3, seed=3)])
-    assert [comparison.calls for comparison in found] == [{"better": 3}, {"worse": 3}]
-    with pytest.raises(UsageError, match="two runs"):
-        compare_all([noisy()])
 
 
 def test_the_cases_that_changed_most_come_first() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from assay.stats.paired import case_weights, cases_needed, difference, expanded, inverted, mean_replicates
+from assay.stats.paired import case_weights, cases_needed, difference, mean_replicates
 
 
 def replicates_of(d: np.ndarray, reps: int = 4000) -> np.ndarray:
@@ -15,10 +15,11 @@ def replicates_of(d: np.ndarray, reps: int = 4000) -> np.ndarray:
 
 
 def test_one_is_added_to_both_counts() -> None:
-    # 30 of 199 lie at or below 0: 2 · 31 ÷ 200.
+    # 30 of 199 lie at or below 0: 2 · 31 ÷ 200. With so many degrees of freedom the tails are the normal ones.
     replicates = np.concatenate([np.full(30, -1.0), np.full(169, 1.0)])
-    assert inverted(0.7, replicates) == pytest.approx(0.31)
-    assert inverted(0.0, np.zeros(99)) == 1.0
+    found = difference(0.7, replicates, level=0.95, freedom=10**9, n=10**9)
+    assert found is not None
+    assert found.p == pytest.approx(0.31, abs=1e-6)
 
 
 def test_the_p_value_agrees_with_the_paired_t_test_on_normal_differences() -> None:
@@ -33,10 +34,17 @@ def test_the_p_value_agrees_with_the_paired_t_test_on_normal_differences() -> No
 
 
 def test_few_cases_have_wider_tails() -> None:
-    assert expanded(0.01, freedom=9, n=10) > expanded(0.01, freedom=99, n=100) > 0.01
+    # 19 of 3999 lie below 0: 2 · 20 ÷ 4000 is 0.01, a normal score of 2.5758.
+    replicates = np.concatenate([np.full(19, -1.0), np.full(3980, 1.0)])
+
+    def p(freedom: int) -> float:
+        found = difference(1.0, replicates, level=0.95, freedom=freedom, n=freedom + 1)
+        assert found is not None
+        return found.p
+
+    assert p(9) > p(99) > 0.01
     # Student's t: a normal value of 2.576 · √(9 / 10) with 9 degrees of freedom.
-    assert expanded(0.01, freedom=9, n=10) == pytest.approx(2 * scipy_stats.t.sf(2.5758 * np.sqrt(0.9), 9), rel=0.02)
-    assert expanded(1.0, freedom=9, n=10) == 1.0
+    assert p(9) == pytest.approx(2 * scipy_stats.t.sf(2.5758 * np.sqrt(0.9), 9), rel=0.02)
 
 
 def test_three_cases_that_all_moved_up_may_have_done_so_by_chance() -> None:

@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 from tests.store.conftest import some_run
 
 from assay.errors import StoreError
 from assay.events.evaluation import rebuilt_report
-from assay.store import migrations, open_store
+from assay.store import migrations, open_store, schema
 from assay.store.database import Database
 from assay.types import Case
 
@@ -67,7 +67,9 @@ def test_the_first_version_opens_and_gives_the_numbers_it_gave(first: str) -> No
         assert not unfinished.complete
         assert rebuilt_report(complete).to_json()["protocols"] == json.loads((HERE / "version_1.json").read_text())
         assert store.answers("first")[0]["metrics"]["accuracy"]["score"] == 0.8
-        assert store.artefacts("first") == {"note.txt": b"hello"}
+        with store._database.reading() as connection:
+            files = connection.execute(select(schema.artefacts.c.name, schema.artefacts.c.content)).all()
+        assert [(name, bytes(content)) for name, content in files] == [("note.txt", b"hello")]
     assert version(first) == migrations.VERSION
 
 
@@ -78,7 +80,7 @@ def test_what_is_new_works_on_an_old_store(first: str) -> None:
         store.finish("1m7gf000000002")
         assert store.describe("second").cases == 2
         store.save(some_run("third"))
-        assert store.resolve("@last~2") == "1m7gf000000001"
+        assert store.describe("@last~2").run.id == "1m7gf000000001"
 
 
 def test_several_processes_that_open_an_old_store_migrate_it_once(first: str) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import insert
 from tests.store.conftest import MakeRun, some_run, states_of
 
 from assay.errors import StoreError, UnknownRunError, UsageError
-from assay.store import open_store
+from assay.store import open_store, schema
 from assay.store.references import new_id
 from assay.store.runs import Store
 from assay.types import Case, Ratio
@@ -112,11 +113,11 @@ def test_an_unfinished_run_is_listed_and_is_nobodys_answer(store: Store, make_ru
     store.begin(new)
     store.add_cases(new.id, new.tallies)
     assert [(entry.run.id, entry.complete) for entry in store.list()] == [(new.id, False), (old.id, True)]
-    assert store.resolve("@last") == store.resolve("nightly") == old.id
+    assert store.describe("@last").run.id == store.describe("nightly").run.id == old.id
     with pytest.raises(StoreError, match="unfinished: 3 cases"):
         store.load(new.id)
     store.finish(new.id)
-    assert store.resolve("@last") == store.resolve("nightly") == new.id
+    assert store.describe("@last").run.id == store.describe("nightly").run.id == new.id
 
 
 def test_a_finished_run_cannot_grow(store: Store, make_run: MakeRun) -> None:
@@ -138,11 +139,19 @@ def test_answers_come_back_with_their_entries(store: Store, make_run: MakeRun) -
     assert store.answers(run) == said
 
 
+def _attach(store: Store, name: str) -> None:
+    """A file kept with each run, as the first versions could."""
+    with store._database.writing() as connection:
+        for number in (1, 2):
+            row = {"run": number, "name": name, "media_type": "text/plain", "content": b"x"}
+            connection.execute(insert(schema.artefacts).values(row))
+
+
 def test_deleting_takes_everything_along(store: Store, make_run: MakeRun) -> None:
     kept, gone = make_run("kept"), make_run("gone")
     for run in (kept, gone):
         store.save(run, answers=[answer()])
-        store.attach(run.id, "trace.json", b"{}")
+    _attach(store, "a file of an older assay")
     assert store.delete("gone") == gone.id
     assert [entry.run.id for entry in store.list()] == [kept.id]
     assert store.load(kept.id).tallies.keys() == kept.tallies.keys()
@@ -152,14 +161,6 @@ def test_deleting_takes_everything_along(store: Store, make_run: MakeRun) -> Non
                 f"SELECT count(*) FROM {table} WHERE {'number' if table == 'runs' else 'run'} = 2"
             )
             assert rows.scalar() == 0, table
-
-
-def test_artefacts_are_kept_and_replaced(store: Store, make_run: MakeRun) -> None:
-    run = store.save(make_run())
-    store.attach(run, "a", b"\x00\xff")
-    store.attach(run, "a", b"new")
-    store.attach(run, "b", b"")
-    assert store.artefacts(run) == {"a": b"new", "b": b""}
 
 
 def test_tags_come_and_go(store: Store, make_run: MakeRun) -> None:
@@ -186,13 +187,13 @@ def test_a_run_is_found_by_id_prefix_name_and_age(store: Store, make_run: MakeRu
     runs = [replace(make_run(name), id=run_id) for name, run_id in (("x", "aaa1"), ("y", "aab2"), ("x", "abc3"))]
     for run in runs:
         store.save(run)
-    assert store.resolve("aaa1") == store.resolve("aaa") == store.resolve("AAA") == "aaa1"
-    assert store.resolve("x") == "abc3"
-    assert [store.resolve(f"@last~{n}") for n in range(3)] == ["abc3", "aab2", "aaa1"]
+    assert store.describe("aaa1").run.id == store.describe("aaa").run.id == store.describe("AAA").run.id == "aaa1"
+    assert store.describe("x").run.id == "abc3"
+    assert [store.describe(f"@last~{n}").run.id for n in range(3)] == ["abc3", "aab2", "aaa1"]
     with pytest.raises(UnknownRunError, match=r"'aa' is the beginning of several runs: aab2 \(y\), aaa1 \(x\)"):
-        store.resolve("aa")
+        store.describe("aa")
     with pytest.raises(UnknownRunError, match="there are 3 complete runs"):
-        store.resolve("@last~3")
+        store.describe("@last~3")
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_a_run_is_found_by_id_prefix_name_and_age(store: Store, make_run: MakeRu
 def test_what_means_no_run_is_said_so(store: Store, make_run: MakeRun, ref: str) -> None:
     store.save(make_run("baseline"))
     with pytest.raises(UnknownRunError):
-        store.resolve(ref)
+        store.describe(ref)
 
 
 def test_an_unknown_name_hints_at_the_nearest(store: Store, make_run: MakeRun) -> None:

@@ -1,7 +1,6 @@
 """Two runs to verdicts: paired on the cases both have, with an interval, a corrected p-value and a call per metric.
 
 compare(a, b)              one comparison, baseline first
-compare_all([a, b, c])     every other run against the first
 Requirement.parse(text)    "accuracy>=0.9", to be checked against a comparison
 
 How each kind of run is measured is in `events.py` and `scores.py`; what is made of it, in `verdicts.py`; nothing here
@@ -10,7 +9,7 @@ knows where runs are kept or how a comparison is shown.
 
 from assay.compare.gates import Gates, Outcome, Requirement
 from assay.compare.model import Change, Comparison, Line, Margin, Measure, Side, side_of
-from assay.compare.verdicts import compare, compare_all
+from assay.compare.verdicts import compare
 
 __all__ = [
     "Change",
@@ -23,6 +22,5 @@ __all__ = [
     "Requirement",
     "Side",
     "compare",
-    "compare_all",
     "side_of",
 ]

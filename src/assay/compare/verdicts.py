@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -61,22 +61,6 @@ def compare(
         [_per_case(entry, sample, level, seed) for entry in sample.measured if _worth_listing(entry, sample)],
         [*sample.notes, *_differences_of_input(a, b)],
     )
-
-
-def compare_all(
-    sides: Sequence[Run | Side],
-    *,
-    margin: float | Margin = 0.05,
-    level: float = 0.95,
-    seed: int = 42,
-    reps: int = 1000,
-    full: bool = False,
-) -> list[Comparison]:
-    """Every other side against the first. Each comparison is corrected for its own metrics."""
-    if len(sides) < 2:
-        raise UsageError("a comparison needs two runs", hint="Name a baseline and at least one candidate")
-    first, *others = sides
-    return [compare(first, other, margin=margin, level=level, seed=seed, reps=reps, full=full) for other in others]
 
 
 def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -> Sample:

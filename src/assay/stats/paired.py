@@ -67,16 +67,6 @@ def difference(
     return Difference(value, float(low), float(high), p, spread)
 
 
-def inverted(value: float, replicates: Floats) -> float:
-    """The two-sided p-value at which a percentile interval just leaves out 0, with 1 added to both counts."""
-    return 2 * _NORMAL.cdf(-_score(value, replicates))
-
-
-def expanded(p: float, *, freedom: int, n: int) -> float:
-    """A p-value of resampling with the tails of a t distribution of `freedom` degrees, and its spread put right."""
-    return _tail(-_NORMAL.inv_cdf(p / 2), freedom, n) if p < 1 else 1.0
-
-
 def _score(value: float, replicates: Floats) -> float:
     """How many standard errors lie between the difference and 0, by the share of resamples beyond 0.
 

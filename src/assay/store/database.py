@@ -303,11 +303,3 @@ def _meaning(error: BaseException | None) -> tuple[str, str | None]:
             return what, hint
     first = said.strip().splitlines()[0] if said.strip() else type(error).__name__
     return f"the database says: {first}", None
-
-
-def file_size(connection: Connection) -> int:
-    """Bytes that the whole database takes."""
-    if connection.dialect.name == "sqlite":
-        pages = connection.execute(text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"))
-        return int(pages.scalar_one())
-    return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())

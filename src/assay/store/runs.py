@@ -17,7 +17,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import schema
 from assay.store.contents import LOOKED_UP_AT_ONCE, AnswerRow, Tallies, add, batches, cases, load_tallies
-from assay.store.database import Database, file_size
+from assay.store.database import Database
 from assay.store.references import COMPLETE, OPEN, AnyRow, find, resolved
 from assay.types import Case, Run
 
@@ -154,25 +154,7 @@ class Store:
             connection.execute(delete(schema.tags).where(of_run, schema.tags.c.tag.in_(list(remove))))
             return tuple(sorted({*had, *new} - set(remove)))
 
-    def attach(self, ref: str, name: str, content: bytes, *, media_type: str = "application/octet-stream") -> None:
-        """Keep a file with a run, in place of one of the same name."""
-        with self._database.writing() as connection:
-            number = resolved(connection, ref).number
-            same = (schema.artefacts.c.run == number) & (schema.artefacts.c.name == name)
-            connection.execute(delete(schema.artefacts).where(same))
-            row = {"run": number, "name": name, "media_type": media_type, "content": content}
-            connection.execute(insert(schema.artefacts).values(row))
-
     # --- reading ----------------------------------------------------------------------------------------------------
-
-    def resolve(self, ref: str) -> str:
-        """The full id of the run that `ref` means.
-
-        It may be an id, a beginning of one that only one run has, a name, which stands for its newest complete run, or
-        `@last` for the newest complete run of all, `@last~1` for the one before it.
-        """
-        with self._database.reading() as connection:
-            return str(resolved(connection, ref).id)
 
     def load(self, ref: str) -> Run:
         """A complete run with its tallies."""
@@ -220,14 +202,6 @@ class Store:
                 for turn in connection.execute(select(turns).where(turns.c.run == row.number).order_by(turns.c.number))
             ]
 
-    def artefacts(self, ref: str) -> dict[str, bytes]:
-        """The files kept with a run, by name."""
-        with self._database.reading() as connection:
-            files = schema.artefacts.c
-            number = resolved(connection, ref).number
-            found = select(files.name, files.content).where(files.run == number).order_by(files.name)
-            return {name: bytes(content) for name, content in connection.execute(found)}
-
     def list(
         self,
         *,
@@ -258,11 +232,6 @@ class Store:
             row = resolved(connection, ref)
             tags = _tags(connection, [row.number]).get(row.number, ())
             return StoredRun(_header(row, tags), row.status == COMPLETE, row.case_count)
-
-    def size(self) -> int:
-        """Bytes that the whole store takes."""
-        with self._database.reading() as connection:
-            return file_size(connection)
 
 
 # --- rows of runs ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from assay.errors import UsageError, missing_extra
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
-    from opentelemetry.trace import Span as OpenSpan
 
 # No turn needs this many spans; a framework that loops must not fill the memory.
 _MOST_SPANS = 10_000
@@ -50,7 +49,7 @@ class Tracing:
                 "OpenTelemetry drops the spans of this process, so tool calls and times cannot be measured",
                 hint="Unset OTEL_SDK_DISABLED, or give the tracer provider a sampler that keeps every trace",
             )
-        watched = WatchedTurn(span)
+        watched = WatchedTurn()
         self._watched[span.get_span_context().trace_id] = watched
         with trace.use_span(span, end_on_exit=True):
             yield watched
@@ -59,8 +58,7 @@ class Tracing:
 class WatchedTurn:
     """A turn whose spans are collected. They go when it is read, or with it."""
 
-    def __init__(self, span: OpenSpan) -> None:
-        self._own = span
+    def __init__(self) -> None:
         self._finished: list[ReadableSpan] = []
         self._dropped = 0
         self._lock = threading.Lock()
