@@ -14,30 +14,17 @@ from hypothesis import strategies as st
 from assay.chat.scoring.answers import Answer, Record, Status
 from assay.chat.scoring.metric import Entry, Metric
 from assay.chat.scoring.scores import Scores
-from assay.compare.overall import (
-    ALIKE,
-    MOST,
-    OPENING,
-    PASSED,
-    PRESETS,
-    Criterion,
-    Means,
-    Range,
-    Weights,
-    contributions,
-    group_ranges,
-    overall,
-    ranges,
-    standing,
-)
+from assay.compare.overall import overall
+from assay.compare.standing import CriterionMeans, WeightRange, contributions, group_ranges, ranges, standing
+from assay.compare.weights import DEFAULT_WEIGHTS, EQUAL_WEIGHTS, MAX_WEIGHT, PRESETS, TRIALS_PASSED, Criterion, Weights
 from assay.errors import UsageError
 
 
-def means(groups: str = "ab", **values: tuple[float, ...]) -> Means:
+def means(groups: str = "ab", **values: tuple[float, ...]) -> CriterionMeans:
     """Agents by name with their means in criteria x, y, z, …, each in the group that `groups` has at its place."""
     n = len(next(iter(values.values())))
     criteria = tuple(Criterion(chr(ord("x") + at), groups[at % len(groups)], "?") for at in range(n))
-    return Means(tuple(values), criteria, values)
+    return CriterionMeans(tuple(values), criteria, values)
 
 
 def test_the_overall_is_the_weighted_mean() -> None:
@@ -66,44 +53,47 @@ def test_the_first_stays_first_up_to_the_weight_at_which_the_second_draws_level(
     # adk is 0.5 ahead in x and 0.25 behind in y: level where 0.5 · wx = 0.25 · wy.
     both = means(adk=(1.0, 0.25), lang=(0.5, 0.5))
     found = ranges(both, Weights({"x": 3, "y": 1}))
-    assert found["x"] == Range(0.5, math.inf, "lang", None)
-    assert found["y"] == Range(0.0, 6.0, None, "lang")
+    assert found["x"] == WeightRange(0.5, math.inf, "lang", None)
+    assert found["y"] == WeightRange(0.0, 6.0, None, "lang")
 
 
 def test_the_nearest_rival_ends_the_range_and_is_named() -> None:
     three = means(first=(1.0, 0.5), slow=(0.25, 0.625), near=(0.75, 1.0))
     # At weights 1 and v for x and y: near draws level at 0.25 = 0.5 v, slow at 0.75 = 0.125 v.
-    assert ranges(three, Weights({"y": 0.25}))["y"] == Range(0.0, 0.5, None, "near")
+    assert ranges(three, Weights({"y": 0.25}))["y"] == WeightRange(0.0, 0.5, None, "near")
 
 
 def test_what_is_alike_for_all_does_not_matter() -> None:
-    assert ranges(means(adk=(1.0, 0.5), lang=(0.5, 0.5)), ALIKE)["y"] == Range()
+    assert ranges(means(adk=(1.0, 0.5), lang=(0.5, 0.5)), EQUAL_WEIGHTS)["y"] == WeightRange()
 
 
 def test_a_weight_in_a_group_that_counts_nothing_does_not_matter() -> None:
     both = means(adk=(1.0, 0.2), lang=(0.5, 0.8))
-    assert ranges(both, Weights(groups={"b": 0}))["y"] == Range()
+    assert ranges(both, Weights(groups={"b": 0}))["y"] == WeightRange()
 
 
 def test_the_range_of_a_group_moves_all_its_criteria() -> None:
     # Group a has x and z: adk is twice 0.125 ahead there and 0.5 behind in y, so it leads from a weight of 2 on.
     both = means(adk=(0.625, 0.25, 0.625), lang=(0.5, 0.75, 0.5))
-    assert group_ranges(both, Weights(groups={"a": 3}))["a"] == Range(2.0, math.inf, "lang", None)
-    assert group_ranges(both, Weights(groups={"a": 3}))["b"] == Range(0.0, 1.5, None, "lang")
+    assert group_ranges(both, Weights(groups={"a": 3}))["a"] == WeightRange(2.0, math.inf, "lang", None)
+    assert group_ranges(both, Weights(groups={"a": 3}))["b"] == WeightRange(0.0, 1.5, None, "lang")
 
 
 def test_a_tie_is_called_one_and_ends_with_any_move() -> None:
     both = means(adk=(0.75, 0.25), lang=(0.25, 0.75), far=(0.0, 0.0))
-    found = standing(both, ALIKE)
+    found = standing(both, EQUAL_WEIGHTS)
     assert found.winners == ("adk", "lang")
     assert found.lead == 0
-    assert {name: (found.low, found.high) for name, found in ranges(both, ALIKE).items()} == {"x": (1, 1), "y": (1, 1)}
+    assert {name: (found.low, found.high) for name, found in ranges(both, EQUAL_WEIGHTS).items()} == {
+        "x": (1, 1),
+        "y": (1, 1),
+    }
 
 
 def test_agents_that_are_alike_in_everything_tie_at_any_weight() -> None:
     both = means(adk=(0.1 + 0.2, 0.7), lang=(0.3, 0.7))
-    assert standing(both, ALIKE).winners == ("adk", "lang")
-    assert ranges(both, ALIKE) == {"x": Range(), "y": Range()}
+    assert standing(both, EQUAL_WEIGHTS).winners == ("adk", "lang")
+    assert ranges(both, EQUAL_WEIGHTS) == {"x": WeightRange(), "y": WeightRange()}
 
 
 def test_where_nothing_counts_nobody_wins() -> None:
@@ -115,8 +105,8 @@ def test_where_nothing_counts_nobody_wins() -> None:
 
 def test_one_agent_alone_has_no_lead_and_wins_at_any_weight() -> None:
     alone = means(adk=(1.0, 0.2))
-    assert standing(alone, ALIKE).lead is None
-    assert ranges(alone, ALIKE) == {"x": Range(), "y": Range()}
+    assert standing(alone, EQUAL_WEIGHTS).lead is None
+    assert ranges(alone, EQUAL_WEIGHTS) == {"x": WeightRange(), "y": WeightRange()}
 
 
 @pytest.mark.parametrize("weight", [-0.1, 5.1, math.nan, math.inf])
@@ -130,7 +120,7 @@ QUARTERS = st.integers(0, 20).map(lambda n: n / 4)
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[Means, Weights]:
+def tables(draw: st.DrawFn) -> tuple[CriterionMeans, Weights]:
     n = draw(st.integers(1, 4))
     agents = draw(st.integers(1, 4))
     values = {f"agent-{at}": tuple(draw(HUNDREDTHS) for _ in range(n)) for at in range(agents)}
@@ -138,10 +128,10 @@ def tables(draw: st.DrawFn) -> tuple[Means, Weights]:
         {chr(ord("w") + at): draw(QUARTERS) for at in range(n)}, {group: draw(QUARTERS) for group in ("a", "b")}
     )
     criteria = tuple(Criterion(chr(ord("w") + at), "ab"[at % 2], "?") for at in range(n))
-    return Means(tuple(values), criteria, values), weights
+    return CriterionMeans(tuple(values), criteria, values), weights
 
 
-def exact(table: Means, weights: Weights) -> set[str]:
+def exact(table: CriterionMeans, weights: Weights) -> set[str]:
     """Who comes first, without any rounding."""
     weighed = [Fraction(weights.of(criterion)) for criterion in table.criteria]
     totals = {
@@ -152,7 +142,7 @@ def exact(table: Means, weights: Weights) -> set[str]:
 
 
 @given(tables())
-def test_the_winners_are_those_of_exact_arithmetic(given_: tuple[Means, Weights]) -> None:
+def test_the_winners_are_those_of_exact_arithmetic(given_: tuple[CriterionMeans, Weights]) -> None:
     table, weights = given_
     found = standing(table, weights)
     assume(found.values)
@@ -161,7 +151,7 @@ def test_the_winners_are_those_of_exact_arithmetic(given_: tuple[Means, Weights]
 
 @given(tables(), st.integers(0, 80).map(lambda n: n / 16))
 def test_inside_its_range_a_weight_keeps_the_winners_and_outside_another_leads(
-    given_: tuple[Means, Weights], tried: float
+    given_: tuple[CriterionMeans, Weights], tried: float
 ) -> None:
     table, weights = given_
     winners = exact(table, weights)
@@ -180,11 +170,11 @@ def test_inside_its_range_a_weight_keeps_the_winners_and_outside_another_leads(
 
 
 @given(tables())
-def test_just_beyond_the_end_of_a_range_comes_who_is_named(given_: tuple[Means, Weights]) -> None:
+def test_just_beyond_the_end_of_a_range_comes_who_is_named(given_: tuple[CriterionMeans, Weights]) -> None:
     table, weights = given_
     for name, kept in ranges(table, weights).items():
         for end, rival, step in ((kept.low, kept.below, -1e-7), (kept.high, kept.above, 1e-7)):
-            if rival is not None and 0 <= end + step <= MOST:
+            if rival is not None and 0 <= end + step <= MAX_WEIGHT:
                 beyond = standing(table, Weights(dict(weights.criteria) | {name: end + step}, weights.groups))
                 if beyond.values:
                     assert beyond.values[rival] == pytest.approx(max(beyond.values.values()), abs=1e-13)
@@ -228,7 +218,7 @@ def test_means_are_over_what_was_measured() -> None:
         )
     )
     assert found.means.values == {"adk": (0.5, 1.0), "lang": (1.0, pytest.approx(0.6))}
-    assert [criterion.name for criterion in found.means.criteria] == [PASSED, "m"]
+    assert [criterion.name for criterion in found.means.criteria] == [TRIALS_PASSED, "m"]
 
 
 def test_what_was_not_measured_for_every_agent_is_left_out_and_said() -> None:
@@ -306,12 +296,14 @@ def test_the_outcome_opens_with_as_much_as_a_group_of_metrics() -> None:
     from assay.chat.evaluator import ChatbotEvaluator
 
     groups = [metric.group for metric in ChatbotEvaluator().metrics]
-    assert OPENING.criteria[PASSED] == len(groups) / len(set(groups))
+    assert DEFAULT_WEIGHTS.criteria[TRIALS_PASSED] == len(groups) / len(set(groups))
     # An agent that fails half of its trials and answers the others as well is an eighth behind, if all is measured.
-    criteria = (Criterion(PASSED, "outcome", "?"), *(Criterion(f"m{at}", "functional", "?") for at in range(15)))
-    found = standing(Means(("adk", "lang"), criteria, {"adk": (1.0,) * 16, "lang": (0.5, *(1.0,) * 15)}), OPENING)
+    criteria = (Criterion(TRIALS_PASSED, "outcome", "?"), *(Criterion(f"m{at}", "functional", "?") for at in range(15)))
+    found = standing(
+        CriterionMeans(("adk", "lang"), criteria, {"adk": (1.0,) * 16, "lang": (0.5, *(1.0,) * 15)}), DEFAULT_WEIGHTS
+    )
     assert found.lead == 0.125
-    assert PRESETS["all metrics alike"] == ALIKE
+    assert PRESETS["all metrics alike"] == EQUAL_WEIGHTS
 
 
 def test_the_share_of_trials_is_pass_hat_1_whatever_the_number_of_repetitions() -> None:
@@ -343,12 +335,12 @@ def test_a_metric_of_which_less_is_better_is_turned() -> None:
 
 def test_a_lead_that_every_scenario_shares_is_certain_and_one_of_a_single_scenario_is_not() -> None:
     steady = [answer(agent, f"s{at}", 0.9 if agent == "adk" else 0.8) for at in range(30) for agent in ("adk", "lang")]
-    sure = overall(Scores(tuple(steady), (metric("m"),)), ALIKE).uncertainty
+    sure = overall(Scores(tuple(steady), (metric("m"),)), EQUAL_WEIGHTS).uncertainty
     assert sure.lead is not None
     assert (sure.lead.low, sure.lead.value, sure.lead.high) == pytest.approx((0.05, 0.05, 0.05))
     assert sure.first == {"adk": 1.0, "lang": 0.0}
     odd = [answer(a, f"s{at}", 1.0 if at == 0 and a == "adk" else 0.5) for at in range(30) for a in ("adk", "lang")]
-    unsure = overall(Scores(tuple(odd), (metric("m"),)), ALIKE).uncertainty
+    unsure = overall(Scores(tuple(odd), (metric("m"),)), EQUAL_WEIGHTS).uncertainty
     assert unsure.lead is not None
     assert unsure.lead.low == 0 < (unsure.lead.value or 0) < (unsure.lead.high or 0)
     # In (29/30)^30 = 36 % of the resamples that scenario is missing and the two tie.
@@ -358,7 +350,7 @@ def test_a_lead_that_every_scenario_shares_is_certain_and_one_of_a_single_scenar
 def test_resampling_is_paired() -> None:
     # Scenarios differ a lot, agents always by the same: each overall is uncertain and the lead is not.
     some = [answer(a, f"s{at}", at % 10 / 10 + 0.05 * (a == "adk")) for at in range(40) for a in ("adk", "lang")]
-    found = overall(Scores(tuple(some), (metric("m"),)), ALIKE).uncertainty
+    found = overall(Scores(tuple(some), (metric("m"),)), EQUAL_WEIGHTS).uncertainty
     wide = found.values["adk"]
     assert wide.high is not None
     assert wide.low is not None
@@ -382,7 +374,7 @@ def test_everything_is_ready_for_json() -> None:
     assert found["order"] == ["adk", "lang"]
     assert found["ranges"]["m"] == {"low": 0.0, "high": None, "below": None, "above": None}
     assert found["lead"]["low"] < found["lead"]["value"] < found["lead"]["high"]
-    assert found["means"]["adk"] == {PASSED: 1.0, "m": 1.0}
+    assert found["means"]["adk"] == {TRIALS_PASSED: 1.0, "m": 1.0}
 
 
 def test_nothing_scored_is_no_standing() -> None:
@@ -394,7 +386,7 @@ def test_nothing_scored_is_no_standing() -> None:
 def test_presets_name_criteria_and_groups_that_exist() -> None:
     from assay.chat.scoring.metric import GROUPS, METRICS
 
-    known = {PASSED, *METRICS.names()}
+    known = {TRIALS_PASSED, *METRICS.names()}
     for weights in PRESETS.values():
         assert set(weights.criteria) <= known
         assert set(weights.groups) <= {"outcome", *GROUPS}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from assay.compare.overall import Means, Standing, Weights, contributions
+from assay.compare.standing import CriterionMeans, Standing, contributions
+from assay.compare.weights import Weights
 
 _MOST_CRITERIA = 3
 # A smaller contribution rounds to 0.000.
 _LEAST_SHOWN = 0.0005
 
 
-def lead_words(means: Means, weights: Weights, standing: Standing) -> str:
+def lead_words(means: CriterionMeans, weights: Weights, standing: Standing) -> str:
     """Which criteria the lead comes from, at most three of them; empty if there is no lead."""
     if len(standing.winners) != 1 or standing.lead is None:
         return ""

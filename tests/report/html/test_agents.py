@@ -15,7 +15,8 @@ from assay.chat.experience import Experience
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Scores
 from assay.compare import compare, side_of
-from assay.compare.overall import Range, Standing, Weights
+from assay.compare.standing import Standing, WeightRange
+from assay.compare.weights import Weights
 from assay.errors import UsageError
 from assay.report.html.agents import render, write
 from assay.report.html.agents.standing import range_words, sentence
@@ -39,16 +40,16 @@ def page(plausible: Scores) -> str:
     ("kept", "words"),
     [
         (None, "–"),
-        (Range(), "any weight"),
-        (Range(0, 7.5, None, "b"), "any weight to 5"),
-        (Range(0, 2.5, None, "b"), "0 to 2.50; above b"),
-        (Range(0.5, 9.0, "a", "b"), "0.50 to 5; below a"),
-        (Range(0.5, float("inf"), "a"), "0.50 and more; below a"),
-        (Range(0.5, 0.625, "a", "b"), "0.50 to 0.63; below a; above b"),
-        (Range(1.0, 1.0, "a", "b"), "only at 1.00"),
+        (WeightRange(), "any weight"),
+        (WeightRange(0, 7.5, None, "b"), "any weight to 5"),
+        (WeightRange(0, 2.5, None, "b"), "0 to 2.50; above b"),
+        (WeightRange(0.5, 9.0, "a", "b"), "0.50 to 5; below a"),
+        (WeightRange(0.5, float("inf"), "a"), "0.50 and more; below a"),
+        (WeightRange(0.5, 0.625, "a", "b"), "0.50 to 0.63; below a; above b"),
+        (WeightRange(1.0, 1.0, "a", "b"), "only at 1.00"),
     ],
 )
-def test_ranges_in_words(kept: Range | None, words: str) -> None:
+def test_ranges_in_words(kept: WeightRange | None, words: str) -> None:
     assert re.sub("</?bdi>", "", range_words(kept)) == words
 
 

@@ -14,7 +14,9 @@ from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
 from tests.report.browser import CHARTS, DARK, LIGHT, Browser
 
 from assay.chat.scoring.scores import Scores
-from assay.compare.overall import OPENING, PRESETS, Means, Overall, Weights, group_ranges, overall, ranges, standing
+from assay.compare.overall import Overall, overall
+from assay.compare.standing import CriterionMeans, group_ranges, ranges, standing
+from assay.compare.weights import DEFAULT_WEIGHTS, PRESETS, Weights
 from assay.report.html.agents import write
 from assay.report.html.agents.standing import range_words, sentence
 from assay.report.overall import fixed, lead_words
@@ -79,7 +81,7 @@ def tried(
     return json.loads(html.unescape(seen)), int(wide)
 
 
-def expected(means: Means, weights: Weights) -> dict[str, Any]:
+def expected(means: CriterionMeans, weights: Weights) -> dict[str, Any]:
     """What Python says at these weights."""
     now = standing(means, weights)
     order = now.order or means.agents
@@ -115,10 +117,10 @@ def moves(found: Overall) -> list[tuple[dict[str, Any], Weights]]:
     moved = {"implementation_effort": 0, "accuracy": 4.75}
     nothing = {f'[data-criterion="{place}"]': 0 for place in at.values()}
     return [
-        ({"set": {effort: 0}}, Weights(dict(OPENING.criteria) | {"implementation_effort": 0})),
-        ({"set": {accuracy: 4.75}}, Weights(dict(OPENING.criteria) | moved)),
-        ({"set": {building: 0.25}}, Weights(dict(OPENING.criteria) | moved, {"developer experience": 0.25})),
-        ({"press": "[data-reset]"}, OPENING),
+        ({"set": {effort: 0}}, Weights(dict(DEFAULT_WEIGHTS.criteria) | {"implementation_effort": 0})),
+        ({"set": {accuracy: 4.75}}, Weights(dict(DEFAULT_WEIGHTS.criteria) | moved)),
+        ({"set": {building: 0.25}}, Weights(dict(DEFAULT_WEIGHTS.criteria) | moved, {"developer experience": 0.25})),
+        ({"press": "[data-reset]"}, DEFAULT_WEIGHTS),
         *(({"press": f'[data-preset="{name}"]'}, weights) for name, weights in PRESETS.items()),
         ({"set": nothing}, Weights(dict.fromkeys(at, 0.0), kept)),
         ({"set": {passed: 5}}, Weights(dict.fromkeys(at, 0.0) | {"trials_passed": 5}, kept)),
@@ -134,7 +136,7 @@ def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path,
     found = overall(plausible)
     steps = moves(found)
     seen, _ = tried(browser, write(plausible, tmp_path / "page.html"), [step for step, _ in steps])
-    wanted = [OPENING, *(weights for _, weights in steps)]
+    wanted = [DEFAULT_WEIGHTS, *(weights for _, weights in steps)]
     for saw, weights in zip(seen, wanted, strict=True):
         for field, value in expected(found.means, weights).items():
             assert saw[field] == value, (field, weights)
@@ -144,7 +146,7 @@ def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path,
     assert len({saw["sentence"] for saw in seen}) >= 6
     # Intervals are those of the weights at first, and say so as soon as others are set.
     assert [saw["stale"] for saw in seen] == [saw["note"] for saw in seen]
-    assert [saw["stale"] for saw in seen] == [weights != OPENING for weights in wanted]
+    assert [saw["stale"] for saw in seen] == [weights != DEFAULT_WEIGHTS for weights in wanted]
     assert seen[0]["pressed"] == ["outcome as a group"]
     assert seen[1]["pressed"] == []
 
@@ -156,8 +158,8 @@ def test_a_tie_is_one_in_the_script_too(plausible: Scores, tmp_path: Path, brows
     found = overall(given)
     assert found.standing.winners == ("google-adk", "twin")
     seen, _ = tried(browser, write(given, tmp_path / "page.html"), [{"set": {'[data-criterion="1"]': 3}}])
-    weights = Weights(dict(OPENING.criteria) | {found.means.criteria[1].name: 3})
-    for saw, set_ in zip(seen, (OPENING, weights), strict=True):
+    weights = Weights(dict(DEFAULT_WEIGHTS.criteria) | {found.means.criteria[1].name: 3})
+    for saw, set_ in zip(seen, (DEFAULT_WEIGHTS, weights), strict=True):
         for field, value in expected(found.means, set_).items():
             assert saw[field] == value, field
     assert "tie for first" in seen[1]["sentence"]
@@ -171,7 +173,7 @@ def test_hostile_text_runs_nowhere_and_fits_a_phone(tmp_path: Path, browser: Bro
     means = overall(given).means
     assert (
         seen[1]["sentence"]
-        == expected(means, Weights(dict(OPENING.criteria) | {means.criteria[9].name: 0}))["sentence"]
+        == expected(means, Weights(dict(DEFAULT_WEIGHTS.criteria) | {means.criteria[9].name: 0}))["sentence"]
     )
     dom, console = browser.opened(page, scheme=DARK, done=CHARTS)
     assert console == []

@@ -1,6 +1,6 @@
 // Computes the overall again while its reader moves the weights: who comes first, by how much, and in which ranges the
-// first stays first. Mirrors `assay/compare/overall.py` operation for operation, and the words of
-// `assay/report/agents/standing.py`; a test holds both to the same results.
+// first stays first. Mirrors `assay/compare/standing.py` operation for operation, and the words of
+// `assay/report/overall.py` and `assay/report/html/agents/standing.py`; a test compares the results of both.
 (() => {
   "use strict";
 

@@ -17,7 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.chat.scoring.scores import KS, Scores
-from assay.compare.overall import MOST, OPENING, PASSED, Overall, Range, overall
+from assay.compare.overall import Overall, overall
+from assay.compare.standing import WeightRange
+from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED
 from assay.report.experience import MeasuredExperience, value_words
 from assay.report.facts import (
     PARTS,
@@ -127,7 +129,8 @@ def _overall(found: Overall, failed: Mapping[str, int], width: int) -> Renderabl
         share = "–" if first is None else f"{100 * first:.0f} %"
         named = [_text(agent), Text(beside[agent], "red")] if longest else [_text(agent)]
         shown.add_row(str(rank), *named, f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
-    title = f"Overall · trials passed weigh {OPENING.criteria[PASSED]:g}, as a group of metrics does, each metric 1"
+    weight = DEFAULT_WEIGHTS.criteria[TRIALS_PASSED]
+    title = f"Overall · trials passed weigh {weight:g}, as a group of metrics does, each metric 1"
     return Group(_title(title), shown, *_standing_words(found), *_without(found))
 
 
@@ -161,17 +164,17 @@ def _standing_words(found: Overall) -> Iterator[Text]:
             ends = []
             if kept.low > 0:
                 ends.append(f"is below {kept.low:.2f} ({_short(kept.below)})")
-            if kept.high < MOST:
+            if kept.high < MAX_WEIGHT:
                 ends.append(f"is above {kept.high:.2f} ({_short(kept.above)})")
             yield _text(f"  {name.replace('_', ' ')} {' or '.join(ends)}", "dim")
     elif len(standing.order) > 1 and len(standing.winners) == 1:
-        yield Text(f"No single weight from 0 to {MOST:g} puts another first.", style="dim")
+        yield Text(f"No single weight from 0 to {MAX_WEIGHT:g} puts another first.", style="dim")
     if found.means.left_out:
         yield _text(f"Left out, not measured for all: {', '.join(found.means.left_out)}", "dim")
 
 
-def _turns(kept: Range) -> bool:
-    return kept.low > 0 or kept.high < MOST
+def _turns(kept: WeightRange) -> bool:
+    return kept.low > 0 or kept.high < MAX_WEIGHT
 
 
 # --- scenarios -------------------------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from typing import Final
 from assay import __version__
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Line
-from assay.compare.overall import OPENING, Weights, overall
+from assay.compare.overall import overall
+from assay.compare.weights import DEFAULT_WEIGHTS, Weights
 from assay.report.experience import MeasuredExperience
 from assay.report.facts import scenario_matrix, trial_counts
 from assay.report.html.agents.answers import answers_section
@@ -47,7 +48,7 @@ def write(
     notes: Sequence[str] = (),
     suite: str = "",
     comparisons: Sequence[Comparison] = (),
-    weights: Weights = OPENING,
+    weights: Weights = DEFAULT_WEIGHTS,
 ) -> Path:
     """Write the page to a file."""
     page = render(scores, experience=experience, notes=notes, suite=suite, comparisons=comparisons, weights=weights)
@@ -61,7 +62,7 @@ def render(
     notes: Sequence[str] = (),
     suite: str = "",
     comparisons: Sequence[Comparison] = (),
-    weights: Weights = OPENING,
+    weights: Weights = DEFAULT_WEIGHTS,
 ) -> str:
     """The page as text; it opens with these weights, and its reader may move them."""
     figures = Figures()

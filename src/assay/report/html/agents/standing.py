@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.chat.scoring.scores import Scores
-from assay.compare.overall import MOST, PRESETS, Means, Overall, Range, Standing, Weights
+from assay.compare.overall import Overall
+from assay.compare.standing import CriterionMeans, Standing, WeightRange
+from assay.compare.weights import MAX_WEIGHT, PRESETS, Weights
 from assay.report.facts import failed_trials
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import scrolling
@@ -63,11 +65,11 @@ def script_data(found: Overall) -> dict[str, Any]:
         "values": [list(means.values[agent]) for agent in means.agents],
         "weights": _listed(found.weights, means),
         "presets": {title: _listed(weights, means) for title, weights in PRESETS.items()},
-        "most": MOST,
+        "most": MAX_WEIGHT,
     }
 
 
-def _listed(weights: Weights, means: Means) -> dict[str, list[float]]:
+def _listed(weights: Weights, means: CriterionMeans) -> dict[str, list[float]]:
     return {
         "criteria": [weights.criteria.get(criterion.name, 1.0) for criterion in means.criteria],
         "groups": [weights.groups.get(group, 1.0) for group in means.groups],
@@ -92,22 +94,22 @@ def sentence(standing: Standing) -> Markup:
     return first + lead + isolated(standing.order[1]) + "."
 
 
-def range_words(kept: Range | None) -> Markup:
+def range_words(kept: WeightRange | None) -> Markup:
     """The weights with which the first agent stays first."""
     if kept is None:
         return join(["–"])
-    if kept.low == 0 and kept.high >= MOST:
-        return join(["any weight" if math.isinf(kept.high) else f"any weight to {MOST:g}"])
+    if kept.low == 0 and kept.high >= MAX_WEIGHT:
+        return join(["any weight" if math.isinf(kept.high) else f"any weight to {MAX_WEIGHT:g}"])
     if kept.low == kept.high:
         return join([f"only at {fixed(kept.low, 2)}"])
     low = "0" if kept.low == 0 else fixed(kept.low, 2)
     if math.isinf(kept.high):
         words = join([f"{low} and more"])
     else:
-        words = join([f"{low} to {f'{MOST:g}' if kept.high >= MOST else fixed(kept.high, 2)}"])
+        words = join([f"{low} to {f'{MAX_WEIGHT:g}' if kept.high >= MAX_WEIGHT else fixed(kept.high, 2)}"])
     if kept.below is not None:
         words += "; below " + isolated(kept.below)
-    if kept.above is not None and kept.high < MOST:
+    if kept.above is not None and kept.high < MAX_WEIGHT:
         words += "; above " + isolated(kept.above)
     return words
 
@@ -120,14 +122,14 @@ def weight_words(weight: float) -> str:
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _left_out(means: Means) -> Markup:
+def _left_out(means: CriterionMeans) -> Markup:
     if not means.left_out:
         return EMPTY
     items = (element("code", metric) + f" ({why})" for metric, why in means.left_out.items())
     return " Left out: " + join(items, "; ") + "."
 
 
-def _without(means: Means) -> Markup:
+def _without(means: CriterionMeans) -> Markup:
     if not means.without:
         return EMPTY
     items = (isolated(agent) + " (" + isolated(shorten(why)) + ")" for agent, why in means.without.items())
@@ -252,16 +254,16 @@ def _group(found: Overall, group: str, at: int) -> Markup:
     return element("fieldset", element("legend", group), whole, *rows)
 
 
-def _slider(key: str, label: str, asks: str, weight: float, kept: Range | None, **place: int) -> Markup:
+def _slider(key: str, label: str, asks: str, weight: float, kept: WeightRange | None, **place: int) -> Markup:
     ((kind, at),) = place.items()
-    low, high = (0.0, 0.0) if kept is None else (min(kept.low, MOST), min(kept.high, MOST))
-    band = f"left:{100 * low / MOST:.2f}%;width:{100 * (high - low) / MOST:.2f}%"
+    low, high = (0.0, 0.0) if kept is None else (min(kept.low, MAX_WEIGHT), min(kept.high, MAX_WEIGHT))
+    band = f"left:{100 * low / MAX_WEIGHT:.2f}%;width:{100 * (high - low) / MAX_WEIGHT:.2f}%"
     slider = element(
         "input",
         type="range",
         id=f"w-{key}",
         min="0",
-        max=f"{MOST:g}",
+        max=f"{MAX_WEIGHT:g}",
         step=str(_STEP),
         value=f"{weight:g}",
         aria_describedby=f"r-{key}",
