@@ -359,6 +359,33 @@ class Run:
     """Events: states by protocol and episode. Conversations: distributions of scores by agent, scenario and metric."""
     tags: tuple[str, ...] = ()
 
+    @classmethod
+    def unstored(
+        cls,
+        kind: str,
+        *,
+        settings: Mapping[str, Any],
+        seed: int,
+        versions: Mapping[str, int],
+        tallies: Mapping[str, Mapping[Case, Mapping[str, State]]],
+        inputs: Mapping[str, Any] | None = None,
+        name: str = "",
+    ) -> Run:
+        """A run that no store holds: enough of one to be compared."""
+        return cls(
+            id="",
+            kind=kind,
+            name=name,
+            created="",
+            command="",
+            settings=settings,
+            seed=seed,
+            versions=versions,
+            inputs=inputs or {},
+            environment={},
+            tallies=tallies,
+        )
+
     @property
     def half(self) -> Literal["events", "chat"]:
         """Which half of assay it belongs to: runs of one half can be compared."""

@@ -116,7 +116,7 @@ def run(
     check_folders(html_out, json_out)
     if resume is not None:
         _refuse_beside_resume(context)
-        result = resume_run(resume, store)
+        result = _resume_with_progress(resume, store)
     else:
         experiment = plan_experiment(
             suite,
@@ -133,7 +133,7 @@ def run(
             pace=Pace(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
         )
         kept = None if no_store else store or True
-        result = start_run(experiment, store=kept, name=name, tags=tag or [], measure_experience=experience)
+        result = start_with_progress(experiment, store=kept, name=name, tags=tag or [], measure_experience=experience)
     show(result, html_out=html_out, json_out=json_out)
 
 
@@ -202,15 +202,15 @@ def list_suites(
 # --- running --------------------------------------------------------------------------------------------------------
 
 
-def start_run(
+def start_with_progress(
     experiment: Experiment, *, store: StoreChoice, name: str = "", tags: Sequence[str] = (), measure_experience: bool
 ) -> ExperimentResult:
-    """Play a new run to its end, with progress on standard error."""
-    from assay.runs.experiments import start_run_async
+    """Run an experiment to its end, with progress on standard error."""
+    from assay.runs.experiments import start_run
 
     with conversation_progress() as progress:
         return _until_interrupted(
-            start_run_async(
+            start_run(
                 experiment,
                 store=store,
                 name=name,
@@ -222,12 +222,12 @@ def start_run(
         )
 
 
-def resume_run(reference: str, store: str | None) -> ExperimentResult:
+def _resume_with_progress(reference: str, store: str | None) -> ExperimentResult:
     """Continue a stored run to its end, with progress on standard error."""
-    from assay.runs.experiments import resume_run_async
+    from assay.runs.experiments import resume_run
 
     with conversation_progress() as progress:
-        return _until_interrupted(resume_run_async(reference, store=store or True, progress=progress))
+        return _until_interrupted(resume_run(reference, store=store or True, progress=progress))
 
 
 def _until_interrupted(work: Any) -> ExperimentResult:

@@ -104,7 +104,7 @@ def _is_installed(agent: str) -> bool:
 def _agents(out: Path, console: Console) -> None:
     """Google ADK and Microsoft Agent Framework through a part of the weather suite."""
     from assay.chat.agents import AGENTS
-    from assay.cli.agents import show, start_run
+    from assay.cli.agents import show, start_with_progress
     from assay.runs import plan_experiment
 
     experiment = plan_experiment("weather", _AGENTS, limit=_SCENARIOS, skill=_SKILL, repeat=_REPETITIONS)
@@ -115,7 +115,8 @@ def _agents(out: Path, console: Console) -> None:
         "embedded; nothing leaves this machine.\n"
     )
     store, report = out / "assay.db", out / "agents.html"
-    show(start_run(experiment, store=store, name="agents", tags=["demo"], measure_experience=True), html_out=report)
+    result = start_with_progress(experiment, store=store, name="agents", tags=["demo"], measure_experience=True)
+    show(result, html_out=report)
     console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]agents[/bold] in {store}.")
     console.print("Look next at:")
     console.print(f"  {report}  for the two side by side, with every answer", highlight=False, soft_wrap=True)

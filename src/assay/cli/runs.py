@@ -106,7 +106,7 @@ def export(
         raise UsageError(f"{chosen} does not go to standard output", hint="Name a file")
     from assay.report import page
     from assay.report import runs as pages
-    from assay.runs import rebuilt
+    from assay.runs.results import rebuilt
 
     with _opened(store) as opened:
         entry = opened.describe(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -70,10 +70,28 @@ class Side:
     """What it is called in tables."""
 
 
-def side_of(run: Run | Side, agent: str | None = None) -> Side:
-    """A run as one side; `agent` is needed where a run of conversations has several."""
+class Comparable(Protocol):
+    """A result that can be compared without being stored: a report on events, scores, or an experiment's result."""
+
+    def as_run(self) -> Run:
+        """The result as a run."""
+        ...
+
+
+def side_of(run: Run | Side | Comparable, agent: str | None = None) -> Side:
+    """A run as one side; `agent` is needed where a run of conversations has several.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=1, seconds=1, seed=1)
+        >>> side_of(events.evaluate(truth, truth)).run.kind
+        'events'
+
+    """
     if isinstance(run, Side):
         return run
+    if not isinstance(run, Run):
+        run = run.as_run()
     if run.kind == "events":
         if agent:
             raise UsageError(f"the run '{run.name or run.id}' is of events and has no agent '{agent}'")

@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from assay.compare.model import Change, Comparison, Line, Margin, Measured, PerCase, Sample, Side, apart, side_of
+from assay.compare.model import (
+    Change,
+    Comparable,
+    Comparison,
+    Line,
+    Margin,
+    Measured,
+    PerCase,
+    Sample,
+    Side,
+    apart,
+    side_of,
+)
 from assay.errors import UsageError
 from assay.stats import Difference, Resampling, difference, holm, performance_profile, probability_of_improvement
 from assay.stats.paired import cases_needed, differing
@@ -24,8 +36,8 @@ _TOLD_ELSEWHERE = {"interval", "reps", "level", "seed", "threads", "metrics", "e
 
 
 def compare(
-    baseline: Run | Side,
-    candidate: Run | Side,
+    baseline: Run | Side | Comparable,
+    candidate: Run | Side | Comparable,
     *,
     margin: float | Margin = 0.05,
     level: float = 0.95,
@@ -37,8 +49,18 @@ def compare(
 
     `margin` is how large a difference may be and still not matter (see `Margin`). `full` takes in every
     figure of a protocol instead of those that matter first; the more metrics, the stronger the correction.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=4, seconds=2, seed=1)
+        >>> good, poor = (events.synthetic.prediction(truth, model, seed=1) for model in
+        ...               (events.synthetic.GOOD, events.synthetic.POOR))
+        >>> comparison = compare(events.evaluate(poor, truth), events.evaluate(good, truth))
+        >>> comparison.line("comparable").verdict.difference > 0
+        True
+
     """
-    a, b = side_of(baseline), side_of(candidate)
+    a, b = _labelled(side_of(baseline), "baseline"), _labelled(side_of(candidate), "candidate")
     if a.run.half != b.run.half:
         raise UsageError(
             f"a run of {a.run.half} cannot be compared with a run of {b.run.half}", hint="Name two of the same kind"
@@ -61,6 +83,11 @@ def compare(
         [_per_case(entry, sample, level, seed) for entry in sample.measured if _worth_listing(entry, sample)],
         [*sample.notes, *_differences_of_input(a, b)],
     )
+
+
+def _labelled(side: Side, role: str) -> Side:
+    """The side with its role for a label if it has no name."""
+    return replace(side, label=f"{role}{side.label}") if side.label in ("", f":{side.agent}") else side
 
 
 def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -> Sample:

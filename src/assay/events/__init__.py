@@ -4,15 +4,18 @@ events.decode(source)                      what is in a file, a string, a record
 events.encode(stream)                      the way back to token text
 events.evaluate(predicted, truth)          numbers with intervals, under one or more protocols
 events.Evaluation()                        the same, batch by batch: update, merge, compute
-events.compute_metrics_for_event(p, t)     seed 002's dictionary for two token strings
+events.compute_metrics_for_event(p, t)     nested figures for two token strings (protocol sequence@1)
+events.synthetic                           made-up recordings and predictions, for trying things out
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from assay.events import synthetic
     from assay.events.codecs import codec, encode
     from assay.events.evaluation import EventReport, decode, evaluate
     from assay.events.protocols.sequence import compute_metrics_for_event
@@ -21,17 +24,18 @@ if TYPE_CHECKING:
 
 # Compiled loops take a while to load, so each name is imported when it is first used.
 _HOMES = {
-    "Episode": "stream",
-    "Evaluation": "training.incremental",
-    "EventReport": "evaluation",
-    "EventStream": "stream",
-    "Kind": "stream",
-    "Problem": "stream",
-    "codec": "codecs",
-    "compute_metrics_for_event": "protocols.sequence",
-    "decode": "evaluation",
-    "encode": "codecs",
-    "evaluate": "evaluation",
+    "Episode": "assay.events.stream",
+    "Evaluation": "assay.events.training.incremental",
+    "EventReport": "assay.events.evaluation",
+    "EventStream": "assay.events.stream",
+    "Kind": "assay.events.stream",
+    "Problem": "assay.events.stream",
+    "codec": "assay.events.codecs",
+    "compute_metrics_for_event": "assay.events.protocols.sequence",
+    "decode": "assay.events.evaluation",
+    "encode": "assay.events.codecs",
+    "evaluate": "assay.events.evaluation",
+    "synthetic": "",
 }
 
 __all__ = [
@@ -46,10 +50,7 @@ __all__ = [
     "decode",
     "encode",
     "evaluate",
+    "synthetic",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'assay.events' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"assay.events.{_HOMES[name]}"), name)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

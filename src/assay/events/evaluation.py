@@ -104,6 +104,24 @@ class EventReport(Result):
         known = ", ".join(result.label for result in self.protocols.values())
         raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {known}")
 
+    def as_run(self) -> Run:
+        """The report as a run that no store holds, to be compared or recorded."""
+        tallies = {name: result.tally.by_case() for name, result in self.protocols.items()}
+        scored = {case.name for by_case in tallies.values() for case in by_case}
+        inputs = {
+            # Episodes are named by the cases; only those that one side lacks have to be kept beside them.
+            side: seen.to_json() | {"spoiled_kinds": dict(seen.spoiled_kinds), "absent": sorted(scored - seen.episodes)}
+            for side, seen in (("predicted", self.predicted), ("truth", self.truth))
+        }
+        return Run.unstored(
+            "events",
+            settings=self.settings,
+            seed=int(self.settings["seed"]),
+            versions={name: result.version for name, result in self.protocols.items()},
+            tallies=tallies,
+            inputs=inputs,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """What `assay events eval --json` prints."""
         return {
@@ -216,6 +234,14 @@ def evaluate(
     `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes where at least two are
     named, else events. `settings` go to the protocols that know them: `tolerance_ms` and `teacher_forced` of assay,
     `bin_ms` of d2e, `clock` of both.
+
+    Example:
+        >>> truth = ["<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>"]
+        >>> predicted = ["<EVENT_START><KEYBOARD><0><1><4><65><press><EVENT_END>"]
+        >>> report = evaluate(predicted, truth, protocols=("owa",))
+        >>> report.flat("owa")["timestamp_signed_error_iqm_ms"]  # 20 ms late
+        20.0
+
     """
     scoring = Scoring.of(
         protocols,
@@ -280,7 +306,13 @@ def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> Protocol
 def decode(
     source: AnySource, encoding: str | Codec = "hierarchical", *, strict: bool = False, **reading: Any
 ) -> EventStream:
-    """All events of a source as one stream: anything SPEC 1.3 names."""
+    """All events of a source as one stream: anything SPEC 1.3 names.
+
+    Example:
+        >>> decode("<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>").vk.tolist()
+        [65]
+
+    """
     from assay.events.stream import concatenate
 
     encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from assay.events.stream import Episode
-from assay.types import Distribution, InOrder, Joint, Moments, Ratio, State
+from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, State
 
 AnyState = TypeVar("AnyState", Ratio, Moments, Distribution, Joint, InOrder)
 
@@ -60,6 +60,14 @@ class Tally:
             episode: {name: _merged(self._piles[episode][name]) for name in sorted(self._piles[episode])}
             for episode in self.episodes
         }
+
+    def by_case(self) -> dict[Case, dict[str, State]]:
+        """States by the episode's name and stratum, without other facts about an episode, such as its first frame."""
+        whole, states = Tally(), self.states()
+        for episode in self.arrived:
+            whole.add(Episode(episode.name, episode.stratum), states[episode])
+        merged = whole.states()
+        return {Case(episode.name, episode.stratum): merged[episode] for episode in whole.arrived}
 
     @property
     def episodes(self) -> list[Episode]:

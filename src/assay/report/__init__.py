@@ -23,25 +23,57 @@ __all__ = ["page", "summary", "tables", "write_page"]
 
 
 def tables(result: Result, *, full: bool = False) -> RenderableType:
-    """The tables of a result, for the terminal; `full` shows every figure."""
+    """The tables of a result, for the terminal; `full` shows every figure.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=1, seconds=1, seed=1)
+        >>> type(tables(events.evaluate(truth, truth))).__module__.split(".")[0]
+        'rich'
+
+    """
     drawn = import_module(f"assay.report.terminal.{result.subject}").tables(result, full=full)
     return cast("RenderableType", drawn)
 
 
 def page(result: Result) -> str:
-    """The report of a result as one HTML page that opens offline."""
+    """The report of a result as one HTML page that opens offline.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=1, seconds=1, seed=1)
+        >>> page(events.evaluate(truth, truth))[:15]
+        '<!doctype html>'
+
+    """
     return str(import_module(f"assay.report.html.{result.subject}").page(result))
 
 
 def write_page(result: Result, path: str | Path) -> Path:
-    """Write the report of a result as one HTML file. Gives its path."""
+    """Write the report of a result as one HTML file. Gives its path.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=1, seconds=1, seed=1)
+        >>> write_page(events.evaluate(truth, truth), "report.html").name
+        'report.html'
+
+    """
     from assay.report.html.page import save
 
     return save(page(result), path)
 
 
 def summary(result: Result) -> str:
-    """The main table of a result as a piece of HTML."""
+    """The main table of a result as a piece of HTML.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=1, seconds=1, seed=1)
+        >>> summary(events.evaluate(truth, truth))[:7]
+        '<table>'
+
+    """
     from assay.report.html.summary import summary as drawn
 
     return str(drawn(result))

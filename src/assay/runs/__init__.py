@@ -1,10 +1,13 @@
 """Runs: start, resume, load and compare them. What the command line, the page and Python users share.
 
-run(suite, agents, …)      play an experiment, store it if asked, and give its result (also `assay.chat.run`)
-load(reference)            the result of a stored run, with every estimate computed anew
-compare(a, b)              stored runs against each other, by reference
-record(result, …)          store a result that was computed without a store
-open_store(address)        the store itself: list, describe, tag, delete
+run(suite, agents, …)              run agents, store the run if asked, and give its result (also `assay.chat.run`)
+plan_experiment(suite, agents, …)  the same as a plan, for `start_run`
+start_run(experiment, …)           a coroutine that runs a plan; `resume_run(reference)` continues a stored run
+load(reference)                    the result of a stored run, with every estimate computed anew
+load_answers(reference)            the scored answers of a stored run, finished or not
+compare(a, b)                      stored runs against each other, by reference
+record(result, …)                  store a result that was computed without a store
+open_store(address)                the store itself: list, describe, tag, delete
 
 Recording (`recording`, `recorder`, `digests`, `machine`), starting and resuming (`experiments`) and rebuilding results
 (`results`) have a module each.
@@ -17,9 +20,9 @@ from typing import TYPE_CHECKING
 from assay._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from assay.runs.experiments import plan_experiment, resume_run_async, run, start_run_async
-    from assay.runs.references import compare, load, load_answers, load_side, record
-    from assay.runs.results import ExperimentResult, rebuilt
+    from assay.runs.experiments import plan_experiment, resume_run, run, start_run
+    from assay.runs.references import compare, load, load_answers, record
+    from assay.runs.results import ExperimentResult
     from assay.store import open_store
 
 _HOMES = {
@@ -27,14 +30,12 @@ _HOMES = {
     "compare": "assay.runs.references",
     "load": "assay.runs.references",
     "load_answers": "assay.runs.references",
-    "load_side": "assay.runs.references",
     "open_store": "assay.store",
     "plan_experiment": "assay.runs.experiments",
-    "rebuilt": "assay.runs.results",
     "record": "assay.runs.references",
-    "resume_run_async": "assay.runs.experiments",
+    "resume_run": "assay.runs.experiments",
     "run": "assay.runs.experiments",
-    "start_run_async": "assay.runs.experiments",
+    "start_run": "assay.runs.experiments",
 }
 
 __all__ = [
@@ -42,14 +43,12 @@ __all__ = [
     "compare",
     "load",
     "load_answers",
-    "load_side",
     "open_store",
     "plan_experiment",
-    "rebuilt",
     "record",
-    "resume_run_async",
+    "resume_run",
     "run",
-    "start_run_async",
+    "start_run",
 ]
 
 

@@ -108,7 +108,7 @@ def run(
 
     """
     if resume is not None:
-        return _now_or_awaited(resume_run_async(resume, store=store, progress=progress))
+        return _now_or_awaited(resume_run(resume, store=store, progress=progress))
     experiment = plan_experiment(
         suite,
         agents,
@@ -125,7 +125,7 @@ def run(
         pace=pace,
     )
     return _now_or_awaited(
-        start_run_async(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)
+        start_run(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)
     )
 
 
@@ -145,7 +145,13 @@ def plan_experiment(
     limit: int | None = None,
     pace: Pace | None = None,
 ) -> Experiment:
-    """The experiment that `run` would play; the arguments are the same."""
+    """The experiment that `run` would play; the arguments are the same.
+
+    Example:
+        >>> plan_experiment("weather", ["google-adk", "langgraph"], limit=5, repeat=2).trials
+        20
+
+    """
     loaded, selection = suite_of(suite)
     selection = replace(
         selection,
@@ -165,7 +171,7 @@ def plan_experiment(
     )
 
 
-async def start_run_async(
+async def start_run(
     experiment: Experiment,
     *,
     store: StoreChoice = None,
@@ -175,7 +181,15 @@ async def start_run_async(
     progress: Callable[[Progress], None] = lambda progress: None,
     notify: Callable[[str], None] = lambda message: None,
 ) -> ExperimentResult:
-    """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored."""
+    """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
+
+    Example:
+        >>> import asyncio
+        >>> experiment = plan_experiment("weather", {"polite": lambda message: "I cannot say."}, limit=1)
+        >>> asyncio.run(start_run(experiment)).answers[0].response
+        'I cannot say.'
+
+    """
     with ExitStack() as stack:
         opened = _opened(store, stack)
         measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
@@ -185,10 +199,19 @@ async def start_run_async(
         return await _play_stored(experiment, run, measured, opened, progress)
 
 
-async def resume_run_async(
+async def resume_run(
     reference: str, *, store: StoreChoice = True, progress: Callable[[Progress], None] = lambda progress: None
 ) -> ExperimentResult:
-    """Continue a stored run of agents that is not finished."""
+    """Continue a stored run of agents that is not finished.
+
+    Example:
+        >>> import asyncio
+        >>> asyncio.run(resume_run("@unfinished", store="empty.db"))
+        Traceback (most recent call last):
+            ...
+        assay.errors.UsageError: there is no unfinished run of agents. List all runs with: assay runs list
+
+    """
     with ExitStack() as stack:
         opened = _opened(True if store is None else store, stack)
         if opened is None:
@@ -206,7 +229,7 @@ async def resume_run_async(
 
 
 def until_interrupted(work: Any) -> ExperimentResult:
-    """Run `start_run_async(…)` or `resume_run_async(…)` to its end; Ctrl-C and SIGTERM stop it cleanly.
+    """Run `start_run(…)` or `resume_run(…)` to its end; Ctrl-C and SIGTERM stop it cleanly.
 
     Raises RunInterruptedError if it was stopped: agents are closed by then, and finished turns are stored.
     """

@@ -31,6 +31,14 @@ def load(reference: str = "@last", *, store: AnyStore = None) -> Result:
     """The result of a stored run: scores as they were given, every estimate computed anew.
 
     A run of events gives an `EventReport`, scored transcripts give `Scores`, a run of agents an `ExperimentResult`.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=2, seconds=1, seed=1)
+        >>> _ = record(events.evaluate(truth, truth), predicted=truth, truth=truth, store="example.db", name="perfect")
+        >>> load("perfect", store="example.db").flat("owa")["comparable"]
+        1.0
+
     """
     with ExitStack() as stack:
         opened = _opened(store, stack)
@@ -39,7 +47,17 @@ def load(reference: str = "@last", *, store: AnyStore = None) -> Result:
 
 
 def load_answers(reference: str = "@last", *, store: AnyStore = None) -> list[Answer]:
-    """The scored answers of a stored run, finished or not, in the order in which they were stored."""
+    """The scored answers of a stored run, finished or not, in the order in which they were stored.
+
+    Example:
+        >>> from assay import chat
+        >>> turn = chat.Turn(user="Hi", assistant="Hello!")
+        >>> scores = chat.score([chat.Transcript(agent="bot", scenario="hello", turns=[turn])])
+        >>> _ = record(scores, store="answers.db", name="greeting")
+        >>> load_answers("greeting", store="answers.db")[0].response
+        'Hello!'
+
+    """
     from assay.chat.scoring.answers import Answer
 
     with ExitStack() as stack:
@@ -61,6 +79,15 @@ def record(
 
     `predicted` and `truth` are what a report on events was made from, `transcripts` what scores were; files among them
     are read for their digests.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=2, seconds=1, seed=1)
+        >>> report = events.evaluate(truth, truth)
+        >>> run_id = record(report, predicted=truth, truth=truth, store="recorded.db", name="perfect")
+        >>> len(run_id) > 8
+        True
+
     """
     from assay.chat.scoring.scores import Scores
     from assay.runs.recording import chat_run, events_run
@@ -86,6 +113,15 @@ def compare(
 
     `RUN:AGENT` names one agent of a run. Two runs with several agents are compared agent by agent; a single run with
     several agents is compared within itself, every other agent with the first.
+
+    Example:
+        >>> from assay import events
+        >>> truth = events.synthetic.recording(episodes=4, seconds=1, seed=1)
+        >>> for name in ("a", "b"):
+        ...     _ = record(events.evaluate(truth, truth), predicted=truth, truth=truth, store="compared.db", name=name)
+        >>> compare("a", "b", store="compared.db")[0].line("comparable").verdict.difference
+        0.0
+
     """
     from assay.compare import compare as compare_sides
 

@@ -48,24 +48,15 @@ class ExperimentResult(Result):
     def _comparisons(self) -> list[Comparison]:
         from assay.compare import compare, side_of
 
-        run = replace(self.run, tallies=self.tallies) if self.run is not None else self._unstored_run()
+        run = self.as_run()
         sides = [side_of(run, agent) for agent in self.agents if agent in self.tallies]
         return [compare(sides[0], side) for side in sides[1:]]
 
-    def _unstored_run(self) -> Run:
-        return Run(
-            id="",
-            kind="experiment",
-            name=self.suite,
-            created="",
-            command="",
-            settings={},
-            seed=self.scores.seed,
-            versions=self.scores.versions,
-            inputs={},
-            environment={},
-            tallies=self.tallies,
-        )
+    def as_run(self) -> Run:
+        """The run with its tallies, to be compared."""
+        if self.run is not None:
+            return replace(self.run, tallies=self.tallies)
+        return replace(self.scores.as_run(), kind="experiment", name=self.suite)
 
     def comparisons(self) -> list[Comparison]:
         """Every other agent compared with the one that was named first."""

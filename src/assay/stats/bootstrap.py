@@ -77,6 +77,12 @@ def bootstrap(
     `statistic` is 'iqm', 'mean', 'median' or a percentile such as 'p95'. `groups` names the episode of each value
     and `strata` its stratum; both are used by `interval="episode"` only. The interval says how much the statistic
     would move if the resampled units had been other ones of the same kind.
+
+    Example:
+        >>> estimate = bootstrap([3, 1, 4, 1, 5, 9, 2, 6], statistic="mean")
+        >>> estimate.value, estimate.unit, estimate.low <= estimate.value <= estimate.high
+        (3.875, 'event', True)
+
     """
     plan = Resampling(interval, reps, level, seed)
     if isinstance(x, Distribution):
@@ -107,6 +113,12 @@ def value_intervals(
 
     `in_order` holds the single values and is needed by the `reference` unit only. Where the caller has the sum of the
     parts, as `whole`, and one stratum for each, the parts are read once and need not all exist at a time.
+
+    Example:
+        >>> parts = [Distribution.of([1, 2, 3]), Distribution.of([2, 3, 4])]
+        >>> value_intervals(parts, ["mean"], Resampling("episode"))["mean"].value
+        2.5
+
     """
     if whole is None or strata is None:
         parts = list(parts)
@@ -135,7 +147,14 @@ def value_intervals(
 
 
 def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence[str] | None = None) -> Estimate:
-    """Hits ÷ total over all `parts` (one per episode), with its interval."""
+    """Hits ÷ total over all `parts` (one per episode), with its interval.
+
+    Example:
+        >>> share = ratio_interval([Ratio(9, 10), Ratio(7, 10), Ratio(8, 10)], Resampling("episode"))
+        >>> share.value, share.n_units
+        (0.8, 3)
+
+    """
     total = sum(parts, Ratio())
     n_units = len(parts) if plan.unit == "episode" else total.total
     unit = "event" if plan.unit == "reference" else plan.unit
@@ -166,6 +185,12 @@ def sum_interval(
 
     `function` takes sums of shape (…, k) and gives values of shape (…), NaN where undefined. Sums do not say what
     single events were, so only the `episode` unit has an interval here.
+
+    Example:
+        >>> parts = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]  # a sum and a count for each episode
+        >>> sum_interval(parts, lambda sums: sums[..., 0] / sums[..., 1], Resampling("episode"), n=6).value
+        0.6666666666666666
+
     """
     if not len(parts):
         return Estimate(None, level=plan.level, n=n)

@@ -26,6 +26,11 @@ def probability_of_improvement(
 
     Every case of x is set against every case of y within its stratum, ties count ½, and strata count alike whatever
     their size. 0.5 means that neither is ahead. Undefined without cases.
+
+    Example:
+        >>> probability_of_improvement([0.9, 0.8], [0.5, 0.6]).value
+        1.0
+
     """
     plan = plan or Resampling("episode")
     xs, ys = _paired(x, y)
@@ -81,6 +86,11 @@ def performance_profile(
     """The share of `scores`, shape (n,), above each of `thresholds`, shape (t,), each with its interval.
 
     With one case there is no interval: both ends are the share itself.
+
+    Example:
+        >>> performance_profile([0.2, 0.6, 0.9], [0.5]).share.tolist()
+        [0.6666666666666666]
+
     """
     plan = plan or Resampling("episode")
     values, marks = np.asarray(scores, np.float64).ravel(), np.asarray(thresholds, np.float64).ravel()

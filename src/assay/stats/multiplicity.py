@@ -14,6 +14,11 @@ def holm(p_values: ArrayLike) -> Floats:
 
     Calling every test whose adjusted p is at most 0.05 is wrong about any of them in at most 5 % of all families,
     however the tests depend on each other.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03]).tolist()
+        [0.03, 0.06, 0.06]
+
     """
     p = np.asarray(p_values, np.float64).ravel()
     if np.isnan(p).any() or ((p < 0) | (p > 1)).any():

@@ -54,6 +54,12 @@ def difference(
 
     `n` is the number of cases, `freedom` that number less the number of strata, `n_differing` how many of the cases
     differ at all, where most do not.
+
+    Example:
+        >>> found = difference(0.5, np.array([0.4, 0.5, 0.6, 0.5]), level=0.95, freedom=9, n=10)
+        >>> found.low <= 0.5 <= found.high
+        True
+
     """
     usable = replicates[~np.isnan(replicates)]
     if not len(usable):

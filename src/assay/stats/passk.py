@@ -14,24 +14,48 @@ from assay.types import Estimate
 
 
 def pass_at_k(passes: int, trials: int, k: int) -> float | None:
-    """The chance that at least one of k trials passes; None with fewer than k trials."""
+    """The chance that at least one of k trials passes; None with fewer than k trials.
+
+    Example:
+        >>> pass_at_k(1, 2, 1), pass_at_k(1, 2, 2)
+        (0.5, 1.0)
+
+    """
     _check(passes, trials, k)
     return None if trials < k else 1 - comb(trials - passes, k) / comb(trials, k)
 
 
 def pass_hat_k(passes: int, trials: int, k: int) -> float | None:
-    """The chance that all of k trials pass (pass^k); None with fewer than k trials."""
+    """The chance that all of k trials pass (pass^k); None with fewer than k trials.
+
+    Example:
+        >>> pass_hat_k(3, 4, 2)
+        0.5
+
+    """
     _check(passes, trials, k)
     return None if trials < k else comb(passes, k) / comb(trials, k)
 
 
 def mean_pass_hat_k(counts: Iterable[tuple[int, int]], k: int) -> Estimate:
-    """pass^k over scenarios, given (passes, trials) of each; those with fewer than k trials are skipped."""
+    """pass^k over scenarios, given (passes, trials) of each; those with fewer than k trials are skipped.
+
+    Example:
+        >>> mean_pass_hat_k([(2, 2), (1, 2)], 2).value
+        0.5
+
+    """
     return _mean([pass_hat_k(passes, trials, k) for passes, trials in counts])
 
 
 def mean_pass_at_k(counts: Iterable[tuple[int, int]], k: int) -> Estimate:
-    """pass@k over scenarios, given (passes, trials) of each; those with fewer than k trials are skipped."""
+    """pass@k over scenarios, given (passes, trials) of each; those with fewer than k trials are skipped.
+
+    Example:
+        >>> mean_pass_at_k([(2, 2), (1, 2)], 2).value
+        1.0
+
+    """
     return _mean([pass_at_k(passes, trials, k) for passes, trials in counts])
 
 

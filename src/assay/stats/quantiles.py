@@ -17,7 +17,13 @@ from assay.types import Distribution, Floats, Ints
 
 
 def percentile(x: ArrayLike | Distribution, q: float) -> float | None:
-    """The q-th percentile of x (0 ≤ q ≤ 100), or None where x is empty."""
+    """The q-th percentile of x (0 ≤ q ≤ 100), or None where x is empty.
+
+    Example:
+        >>> percentile([1, 2, 3, 4], 50)
+        2.5
+
+    """
     d = _distribution(x)
     if not len(d.values):
         return None
@@ -28,7 +34,13 @@ def percentile(x: ArrayLike | Distribution, q: float) -> float | None:
 
 
 def iqm(x: ArrayLike | Distribution) -> float | None:
-    """The interquartile mean of x, or None where nothing lies between the quartiles: no values, or two that differ."""
+    """The interquartile mean of x, or None where nothing lies between the quartiles: no values, or two that differ.
+
+    Example:
+        >>> iqm([1, 2, 3, 4, 100])
+        3.0
+
+    """
     d = _distribution(x)
     q25, q75 = percentile(d, 25), percentile(d, 75)
     if q25 is None or q75 is None:
@@ -39,7 +51,13 @@ def iqm(x: ArrayLike | Distribution) -> float | None:
 
 
 def iqmpe(predicted: ArrayLike, truth: ArrayLike) -> float | None:
-    """The interquartile mean of |predicted − truth| ÷ |truth| · 100; truths of 0 are left out."""
+    """The interquartile mean of |predicted − truth| ÷ |truth| · 100; truths of 0 are left out.
+
+    Example:
+        >>> iqmpe([110, 90, 5], [100, 100, 0])  # 10 % off twice; the truth of 0 is left out
+        10.0
+
+    """
     p, t = np.asarray(predicted, np.float64), np.asarray(truth, np.float64)
     kept = t != 0
     return iqm(np.abs(p[kept] - t[kept]) / np.abs(t[kept]) * 100)

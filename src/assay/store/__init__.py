@@ -24,6 +24,12 @@ def open_store(address: str | os.PathLike[str] | None = None) -> Store:
     """The store at a path, at `sqlite:///path` or at `postgresql://…`; made and brought up to date where it has to be.
 
     Without an address it is the one that ASSAY_STORE names, else `assay.db` in the platform's folder for data.
+
+    Example:
+        >>> with open_store("example.db") as store:
+        ...     store.list()
+        []
+
     """
     try:
         import sqlalchemy  # noqa: F401 — asked for here so that its absence is told in our words

@@ -19,7 +19,16 @@ FORMATS = ("assay", "openai", "otel")
 
 
 def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = None) -> list[Transcript]:
-    """Read the transcripts of a file; `agent` is the agent's name if the file does not give one."""
+    """Read the transcripts of a file; `agent` is the agent's name if the file does not give one.
+
+    Example:
+        >>> from pathlib import Path
+        >>> line = '{"agent": "bot", "scenario": "hello", "turns": [{"user": "Hi", "assistant": "Hello!"}]}'
+        >>> _ = Path("transcripts.jsonl").write_text(line)
+        >>> read_transcripts(Path("transcripts.jsonl"))[0].turns[0].assistant
+        'Hello!'
+
+    """
     if format not in ("auto", *FORMATS):
         raise unknown_name("format of transcripts", format, ("auto", *FORMATS))
     records = _records(path)

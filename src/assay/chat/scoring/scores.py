@@ -56,6 +56,15 @@ class Scores(Result):
         """Versions of the metrics by name."""
         return {metric.name: metric.version_number for metric in self.metrics}
 
+    def as_run(self) -> Run:
+        """The scores as a run that no store holds, to be compared or recorded."""
+        from assay.chat.scoring.tallies import tallies_of
+
+        by_name = {metric.name: {"group": metric.group, "version": metric.version} for metric in self.metrics}
+        settings = {"seed": self.seed, "interval": "scenario", "metrics": by_name}
+        tallies = tallies_of(self.answers)
+        return Run.unstored("chat", settings=settings, seed=self.seed, versions=self.versions, tallies=tallies)
+
     def rows(self) -> list[dict[str, Any]]:
         """One row for each agent and metric: the mean over measured answers with its interval."""
         return [
@@ -155,7 +164,15 @@ def score(
     seed: int = 42,
     progress: Callable[[int], None] | None = None,
 ) -> Scores:
-    """Score every answer of the transcripts; earlier turns are the history of later ones."""
+    """Score every answer of the transcripts; earlier turns are the history of later ones.
+
+    Example:
+        >>> turn = Turn(user="What's the weather in Rome?", assistant="It is sunny in Rome, 21 °C.")
+        >>> scores = score([Transcript(agent="bot", scenario="rome", turns=[turn])])
+        >>> scores.answers[0].entries["task_completion"].measured
+        True
+
+    """
     evaluators: dict[tuple[str, str, tuple[str, ...]], ChatbotEvaluator] = {}
     answers: list[Answer] = []
     used: tuple[Metric, ...] = ()

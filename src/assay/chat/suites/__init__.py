@@ -21,7 +21,14 @@ SUITES: tuple[str, ...] = tuple(
 
 
 def load_suite(name_or_path: str | Path) -> Suite:
-    """Load a suite that comes with assay by name, or any other by its path."""
+    """Load a suite that comes with assay by name, or any other by its path.
+
+    Example:
+        >>> suite = load_suite("weather").select(kinds=["forecast"], limit=3)
+        >>> len(suite.scenarios)
+        3
+
+    """
     if isinstance(name_or_path, str):
         if name_or_path in SUITES:
             return _built_in(name_or_path)

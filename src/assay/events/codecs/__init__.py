@@ -42,7 +42,13 @@ class Codec(Protocol):
 
 
 def codec(name: str, **settings: Any) -> Codec:
-    """The encoding called `name`, with `settings` in place of its defaults (see `TokenCodec`)."""
+    """The encoding called `name`, with `settings` in place of its defaults (see `TokenCodec`).
+
+    Example:
+        >>> codec("hierarchical", unit_ns=20_000_000).unit_ns
+        20000000
+
+    """
     if name not in NAMES:
         raise unknown_name("encoding", name, NAMES)
     if name == "json":
@@ -66,5 +72,13 @@ def codec_from_json(data: Mapping[str, Any]) -> Codec:
 
 
 def encode(stream: EventStream, encoding: str = "hierarchical", **settings: Any) -> str:
-    """The events as one text."""
+    """The events as one text.
+
+    Example:
+        >>> from assay.events import decode
+        >>> text = "<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>"
+        >>> encode(decode(text)) == text
+        True
+
+    """
     return "".join(codec(encoding, **settings).encode_each(stream))
