@@ -209,7 +209,11 @@ def test_a_table_of_values_means_what_its_rows_mean(
     path = tmp_path_factory.mktemp("values") / "x.arrow"
     write(pa.table({"event": pa.array(events, schema)}), path)
     found = concatenate(list(read(path, Reading(codec("hierarchical")))))
-    expected = EventStream.from_events(events)
+    # Arrow knows no absent field, only a null one, and a movement that is null is none.
+    there = dict.fromkeys(("dx", "dy"))
+    expected = EventStream.from_events(
+        there | event if event is not None and event["kind"] == "mouse" else event for event in events
+    )
     assert found.to_events() == expected.to_events()
     assert found.problem.tolist() == expected.problem.tolist()
     assert found.kind.tolist() == expected.kind.tolist()

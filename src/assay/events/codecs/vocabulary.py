@@ -58,6 +58,11 @@ def _code(vocabulary: Mapping[str, int], token: str) -> int | None:
     return known
 
 
+def vocabulary_of(tokenizer: AnyTokenizer) -> dict[str, int]:
+    """All tokens of a tokenizer with their ids."""
+    return _ids({}, tokenizer)
+
+
 def _ids(vocabulary: Mapping[str, int], tokenizer: AnyTokenizer) -> dict[str, int]:
     """Tokens with their ids: all that the tokenizer has, or, where it cannot list them, those of the encoding."""
     inner = getattr(tokenizer, "tokenizer", None)  # a processor holds its tokenizer

@@ -1,4 +1,4 @@
-"""Where events come from: token text, JSONL, Parquet and Arrow, OWAMcap recordings.
+"""Where events come from: token text, JSON, CSV, Parquet and Arrow, OWAMcap recordings, tables in memory.
 
 `read` gives batches of events from anything SPEC 1.3 names, so that no source has to fit in memory. A file format is
 one module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes it answers
@@ -10,17 +10,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
 
 from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
 from assay.events.sources._files import File, find, open_binary, path_part, quoted
-from assay.events.sources._rows import START, check_mapping
+from assay.events.sources._memory import arrow_table, read_array, read_arrow, read_list
+from assay.events.sources._rows import START, Decision, check_mapping, is_header
+from assay.events.sources._tokenizer import Tokens
+from assay.events.sources._unpacked import MAGIC, SUFFIX, Unpacked, read_standard_input
 from assay.events.stream import EventStream, check_columns
 from assay.registry import Registry
 
-AnySource = EventStream | str | bytes | Sequence[str] | os.PathLike[str]
-"""What events can be read from: see `read`."""
+AnySource = EventStream | str | bytes | Sequence[Any] | os.PathLike[str] | Any
+"""What events can be read from: see `read`. Tables and arrays are known by their attributes."""
 
 LEFT_OUT = "files of the folder in no readable format, left out"
 
@@ -46,6 +51,10 @@ class Reading:
     """A row with one event that is longer is refused: one invalid event, counted in the notes."""
     max_episode_bytes: int = 1 << 30
     """The same for a row with a whole episode."""
+    tokenizer: Any = None
+    """What token ids are read with: the path of a tokenizer's file, or a tokenizer."""
+    decision: Decision | None = None
+    """Where what 'auto' decided is kept, so that all files of a source are read alike; `read` sets it."""
     name: str = ""
     """What the file is called within the folder being read, without its suffix; `read` sets it."""
 
@@ -55,13 +64,16 @@ class Reading:
         if self.rows not in get_args(_Rows):
             raise unknown_name("meaning of a row", self.rows, get_args(_Rows))
         check_mapping(self.columns)
+        if self.tokenizer is not None:
+            object.__setattr__(self, "tokenizer", Tokens.of(self.tokenizer))
 
 
 class Source(Protocol):
     """A file format. This is the whole contract of a plug-in."""
 
-    suffixes: tuple[str, ...]
-    """Endings of file names, with the dot, in lower case."""
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Endings of file names, with the dot, in lower case."""
 
     def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
         """The events of one file, in order, a batch at a time."""
@@ -75,9 +87,12 @@ SOURCES: Registry[Source] = Registry(
 def read(source: AnySource, reading: Reading) -> Iterator[EventStream]:
     """The events of `source`, in order, a batch at a time. What cannot be found or known is refused at once.
 
-    Token text (anything with an <EVENT_START> in it) is one episode; a list of strings is one event each; any other
-    string is a path or address of a file, a folder or a glob. A stream passes through. Nothing in, no events out.
+    Token text (anything with an <EVENT_START> in it) is one episode; a list of strings is one event each; '-' is
+    standard input; any other string is a path or address of a file, a folder or a glob. Tables (Arrow, pandas, polars,
+    `datasets`) and NumPy arrays are read from memory. A stream passes through. Nothing in, no events out.
     """
+    if reading.decision is None:
+        reading = replace(reading, decision=Decision())
     if isinstance(source, EventStream):
         check_columns(source)
         return iter([source])
@@ -86,14 +101,21 @@ def read(source: AnySource, reading: Reading) -> Iterator[EventStream]:
     if isinstance(source, str):
         if START in source or not source.strip():
             return iter([reading.codec.decode(source)])
+        if source == "-":
+            return read_standard_input(source_of, reading)
         return read_files(source, reading)
     if isinstance(source, os.PathLike):
         return read_files(os.fspath(source), reading)
+    if isinstance(source, np.ndarray):
+        return read_array(source, reading)
+    table = arrow_table(source)
+    if table is not None:
+        return read_arrow(table, source, reading)
     if isinstance(source, Sequence):
-        return _each(source, reading)
+        return read_list(source, reading)
     raise UsageError(
         f"events cannot be read from a {type(source).__name__}",
-        hint="Give an EventStream, token text, a list of strings, or the path or address of a file or folder",
+        hint="Give an EventStream, token text, a list, a table, or the path or address of a file or folder",
     )
 
 
@@ -101,18 +123,6 @@ def _token_bytes(raw: bytes, reading: Reading) -> Iterator[EventStream]:
     if raw.strip() and START.encode() not in raw:
         raise UsageError("the bytes hold no <EVENT_START>", hint="Bytes must be token text; name a file by a string")
     return iter([reading.codec.decode(raw)])
-
-
-def _each(texts: Sequence[object], reading: Reading) -> Iterator[EventStream]:
-    for at, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise UsageError(
-                f"element {at} of the list is a {type(text).__name__}, not a string",
-                hint="Give the text of one event each",
-            )
-    strings = [str(text) for text in texts]
-    starts = range(0, len(strings), reading.batch_rows) or range(1)
-    return (reading.codec.decode_each(strings[at : at + reading.batch_rows]) for at in starts)
 
 
 def read_files(address: str, reading: Reading) -> Iterator[EventStream]:
@@ -149,6 +159,8 @@ def source_of(address: str) -> Source:
         return suffixes[suffix]
     with open_binary(address) as file:
         head = file.read(_SNIFFED)
+    if head.startswith(MAGIC):
+        return Unpacked(source_of)
     name = _sniffed(head)
     if name is None:
         kind = "is empty" if not head else "is in no format that can be read"
@@ -157,20 +169,24 @@ def source_of(address: str) -> Source:
 
 
 def format_of(source: AnySource) -> str:
-    """What `source` is, in a word: the name of its format, or 'folder', 'strings' or 'stream'."""
+    """What `source` is, in a word or two: its format, or 'folder', 'strings', 'table', 'standard input' or 'stream'."""
     if isinstance(source, EventStream):
         return "stream"
     if isinstance(source, bytes | bytearray | memoryview) or (isinstance(source, str) and START in source):
         return "tokens"
     if not isinstance(source, str | os.PathLike):
-        return "strings"
+        return "strings" if isinstance(source, Sequence) else "table"
     address = os.fspath(source)
+    if address == "-":
+        return "standard input"
     if not address.strip():
         return "tokens"
     found = find(address)
     if len(found) != 1 or found[0].name:
         return "folder"
     chosen = source_of(found[0].address)
+    if isinstance(chosen, Unpacked):
+        return "zst"
     return next((name for name, known in _loaded().items() if known is chosen), type(chosen).__name__)
 
 
@@ -180,9 +196,14 @@ def _sniffed(head: bytes) -> str | None:
         return "parquet"
     if head.startswith(b"\x89MCAP"):
         return "mcap"
-    if START.encode() in head and not head.lstrip().startswith(b"{"):
-        return "tokens"
-    return "jsonl" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else None
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"["):
+        return "json"
+    if text.startswith(b"{"):
+        return "jsonl"
+    if is_header(text):
+        return "csv"
+    return "tokens" if START.encode() in text else None
 
 
 def _by_suffix() -> dict[str, Source]:
@@ -191,7 +212,8 @@ def _by_suffix() -> dict[str, Source]:
     for source in _loaded().values():
         for suffix in source.suffixes:
             found.setdefault(suffix.lower(), source)
-    return found
+    packed = Unpacked(source_of)
+    return found | {suffix + SUFFIX: packed for suffix in found if not suffix.endswith(".gz")} | {SUFFIX: packed}
 
 
 def _loaded() -> dict[str, Source]:

@@ -11,8 +11,20 @@ reader in `messages.py`, so that what these loops accept is a matter of speed an
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from assay.events.sources._json_kernels import (
+    FALSE,
+    INTEGER,
+    OTHER,
+    STRING,
+    TRUE,
+    blank,
+    compiled,
+    key,
+    nested,
+    scalar,
+    string,
+)
 from assay.events.stream import MAX_FLAGS, Kind, Problem
 
 # What a message is about; −1 in the table of channels is a topic that is not needed, −2 a channel that does not exist.
@@ -33,19 +45,11 @@ _MESSAGE = 5
 _RECORD_HEAD = 9  # opcode and length
 _MESSAGE_HEAD = 22  # channel, sequence, log time, publish time
 SHORTEST_MESSAGE = _RECORD_HEAD + _MESSAGE_HEAD
-# More digits than this are left to the general reader, so that sums and products of numbers stay below 2**63.
-_MAX_DIGITS = 15
-_MAX_DEPTH = 60
-
-# Types of a JSON value.
-_INTEGER, _STRING, _TRUE, _FALSE, _OTHER = range(5)
-
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 
-def _words(key: str) -> tuple[int, int]:
-    """A key of up to sixteen letters as the two integers that `_key` gives for it."""
-    padded = key.encode().ljust(16, b"\0")
+def _words(letters: str) -> tuple[int, int]:
+    """A key of up to sixteen letters as the two integers that `key` gives for it."""
+    padded = letters.encode().ljust(16, b"\0")
     return int.from_bytes(padded[:8], "little"), int.from_bytes(padded[8:], "little")
 
 
@@ -60,7 +64,7 @@ _WHEEL, _HORIZONTAL_WHEEL, _NOTCH = 0x400, 0x800, 120
 # --- records ---------------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@compiled
 def _number_at(data, at, size):
     value = np.uint64(0)
     for i in range(size):
@@ -68,7 +72,7 @@ def _number_at(data, at, size):
     return value
 
 
-@_compiled
+@compiled
 def find_messages(data, channels, topic, time, begin, end):
     """The messages among the records in `data` whose channels are needed: topic, log time, and where their JSON lies.
 
@@ -102,176 +106,7 @@ def find_messages(data, channels, topic, time, begin, end):
     return n
 
 
-# --- JSON ------------------------------------------------------------------------------------------------------------
-
-
-@_compiled
-def _blank(data, p, end):
-    """The next position that is not blank space."""
-    while p < end and (data[p] == 32 or data[p] == 10 or data[p] == 13 or data[p] == 9):
-        p += 1
-    return p
-
-
-@_compiled
-def _string(data, p, end):
-    """The string whose quotation mark is at p: position after it, and whether it is plain; −1 if it is not one."""
-    p += 1
-    plain = True
-    while p < end:
-        c = data[p]
-        if c == 34:
-            return p + 1, plain
-        if c < 32 or c >= 128:
-            return -1, False
-        if c == 92:  # a backslash
-            plain = False
-            p += 1
-            if p >= end:
-                return -1, False
-            c = data[p]
-            if not (c == 34 or c == 92 or c == 47 or c == 98 or c == 102 or c == 110 or c == 114 or c == 116):
-                return -1, False
-        p += 1
-    return -1, False
-
-
-@_compiled
-def _number(data, p, end):
-    """The number at p: position after it, whether it is an integer of few digits, its value; −1 if it is not one."""
-    negative = data[p] == 45
-    if negative:
-        p += 1
-    begin = p
-    value = 0
-    while p < end and 48 <= data[p] <= 57:
-        if p - begin < _MAX_DIGITS:
-            value = value * 10 + np.int64(data[p]) - 48
-        p += 1
-    digits = p - begin
-    if digits == 0 or (digits > 1 and data[begin] == 48):
-        return -1, False, 0
-    whole = digits <= _MAX_DIGITS and not (negative and value == 0)
-    if p < end and data[p] == 46:
-        whole = False
-        p += 1
-        begin = p
-        while p < end and 48 <= data[p] <= 57:
-            p += 1
-        if p == begin:
-            return -1, False, 0
-    if p < end and (data[p] == 101 or data[p] == 69):
-        whole = False
-        p += 1
-        if p < end and (data[p] == 43 or data[p] == 45):
-            p += 1
-        begin = p
-        while p < end and 48 <= data[p] <= 57:
-            p += 1
-        if p == begin:
-            return -1, False, 0
-    return p, whole, -value if negative else value
-
-
-@_compiled
-def _word(data, p, end):
-    """The true, false or null at p: position after it, and its type; −1 if it is none of them."""
-    if p + 4 <= end and data[p] == 116 and data[p + 1] == 114 and data[p + 2] == 117 and data[p + 3] == 101:
-        return p + 4, _TRUE
-    if p + 4 <= end and data[p] == 110 and data[p + 1] == 117 and data[p + 2] == 108 and data[p + 3] == 108:
-        return p + 4, _OTHER
-    if (
-        p + 5 <= end
-        and data[p] == 102
-        and data[p + 1] == 97
-        and data[p + 2] == 108
-        and data[p + 3] == 115
-        and data[p + 4] == 101
-    ):
-        return p + 5, _FALSE
-    return -1, _OTHER
-
-
-@_compiled
-def _scalar(data, p, end):
-    """The string, number or word at p: position after it, its type, and an integer's value; −1 if there is none."""
-    c = data[p]
-    if c == 34:
-        after, plain = _string(data, p, end)
-        return after, _STRING if plain else _OTHER, 0
-    if c == 45 or 48 <= c <= 57:
-        after, whole, value = _number(data, p, end)
-        return after, _INTEGER if whole else _OTHER, value
-    after, kind = _word(data, p, end)
-    return after, kind, 0
-
-
-@_compiled
-def _nested(data, p, end):
-    """The position after the object or array at p, or −1 if it is not well formed."""
-    depth = 0
-    objects = np.int64(0)  # a bit for each open bracket: 1 if it is an object's
-    value_may_come, closing_may_come = True, False
-    while True:
-        p = _blank(data, p, end)
-        if p >= end:
-            return -1
-        c = data[p]
-        is_object = depth > 0 and objects & 1
-        if closing_may_come and (c == 125 if is_object else c == 93):
-            depth -= 1
-            objects >>= 1
-            p += 1
-            if depth == 0:
-                return p
-            value_may_come, closing_may_come = False, True
-            continue
-        if not value_may_come:
-            if c != 44:  # a comma
-                return -1
-            p += 1
-            value_may_come, closing_may_come = True, False
-            continue
-        if is_object:
-            if c != 34:
-                return -1
-            p, _ = _string(data, p, end)
-            if p < 0:
-                return -1
-            p = _blank(data, p, end)
-            if p >= end or data[p] != 58:
-                return -1
-            p = _blank(data, p + 1, end)
-            if p >= end:
-                return -1
-            c = data[p]
-        if c == 123 or c == 91:
-            depth += 1
-            if depth > _MAX_DEPTH:
-                return -1
-            objects = objects << 1 | (1 if c == 123 else 0)
-            p += 1
-            value_may_come, closing_may_come = True, True
-            continue
-        p, _, _ = _scalar(data, p, end)
-        if p < 0:
-            return -1
-        value_may_come, closing_may_come = False, True
-
-
-@_compiled
-def _key(data, begin, end):
-    """Up to sixteen letters as two integers; more letters are no key of ours and give zeros."""
-    if end - begin > 16:
-        return 0, 0
-    first = 0
-    second = 0
-    for i in range(end - begin):
-        if i < 8:
-            first |= np.int64(data[begin + i]) << (8 * i)
-        else:
-            second |= np.int64(data[begin + i]) << (8 * (i - 8))
-    return first, second
+# --- fields ----------------------------------------------------------------------------------------------------------
 
 
 # Where `_fields` keeps what it finds. Each has a type before it in a second array, −1 if the field is absent.
@@ -279,7 +114,7 @@ def _key(data, begin, end):
 _AT_BUTTON, _AT_PRESSED, _N_FIELDS = 11, 12, 13
 
 
-@_compiled
+@compiled
 def _place_of(first, second):
     """Where the field with this key is kept, or −1."""
     if first == _EVENT_TYPE[0] and second == _EVENT_TYPE[1]:
@@ -313,75 +148,75 @@ def _place_of(first, second):
     return -1
 
 
-@_compiled
+@compiled
 def _fields(data, p, end, values, types):
     """The fields of the object from p to end: values and types by place; False if it is not a plain object."""
     for i in range(_N_FIELDS):
         types[i] = -1
-    p = _blank(data, p, end)
+    p = blank(data, p, end)
     if p >= end or data[p] != 123:
         return False
-    p = _blank(data, p + 1, end)
+    p = blank(data, p + 1, end)
     if p < end and data[p] == 125:
-        return _blank(data, p + 1, end) == end
+        return blank(data, p + 1, end) == end
     while True:
         if p >= end or data[p] != 34:
             return False
         begin = p + 1
-        p, plain = _string(data, p, end)
+        p, plain = string(data, p, end)
         if p < 0 or not plain:
             return False
-        first, second = _key(data, begin, p - 1)
-        p = _blank(data, p, end)
+        first, second = key(data, begin, p - 1)
+        p = blank(data, p, end)
         if p >= end or data[p] != 58:
             return False
-        p = _blank(data, p + 1, end)
+        p = blank(data, p + 1, end)
         if p >= end:
             return False
         begin = p
         if data[p] == 123 or data[p] == 91:
-            p, kind, value = _nested(data, p, end), _OTHER, 0
+            p, kind, value = nested(data, p, end), OTHER, 0
         else:
-            p, kind, value = _scalar(data, p, end)
+            p, kind, value = scalar(data, p, end)
         if p < 0:
             return False
         place = _place_of(first, second)
         if place >= 0:
             types[place] = kind
             values[place] = value
-            if kind == _STRING:
-                first, second = _key(data, begin + 1, p - 1)
+            if kind == STRING:
+                first, second = key(data, begin + 1, p - 1)
                 values[place] = first if second == 0 and p - begin - 2 <= 8 else 0
-        p = _blank(data, p, end)
+        p = blank(data, p, end)
         if p >= end:
             return False
         if data[p] == 125:
-            return _blank(data, p + 1, end) == end
+            return blank(data, p + 1, end) == end
         if data[p] != 44:
             return False
-        p = _blank(data, p + 1, end)
+        p = blank(data, p + 1, end)
 
 
 # --- messages to columns ---------------------------------------------------------------------------------------------
 
 
-@_compiled
+@compiled
 def _integer(values, types, place, default):
     """A field that may be absent: its value, and whether it is an integer."""
     if types[place] == -1:
         return default, True
-    return values[place], types[place] == _INTEGER
+    return values[place], types[place] == INTEGER
 
 
-@_compiled
+@compiled
 def _fits(value):
     return _INT32_MIN <= value <= _INT32_MAX
 
 
-@_compiled
+@compiled
 def _read_key(values, types, vk, press, problem, n):
     action = values[_AT_TYPE]
-    if types[_AT_TYPE] != _STRING or types[_AT_VK] != _INTEGER or (action != _PRESS and action != _RELEASE):
+    if types[_AT_TYPE] != STRING or types[_AT_VK] != INTEGER or (action != _PRESS and action != _RELEASE):
         return GENERAL
     if 0 <= values[_AT_VK] <= 255:
         vk[n], press[n] = values[_AT_VK], action == _PRESS
@@ -390,7 +225,7 @@ def _read_key(values, types, vk, press, problem, n):
     return READ
 
 
-@_compiled
+@compiled
 def _read_raw(values, types, dx, dy, flags, scroll, problem, n):
     us_flags, fine = _integer(values, types, _AT_US, 0)
     x, x_fine = _integer(values, types, _AT_LAST_X if types[_AT_LAST_X] != -1 else _AT_DX, 0)
@@ -410,16 +245,16 @@ def _read_raw(values, types, dx, dy, flags, scroll, problem, n):
     return READ
 
 
-@_compiled
+@compiled
 def _read_absolute(values, types, x, y, flags, scroll, problem, n):
     """Places go to `x` and `y`; movements follow from them once the order of time is known."""
-    if types[_AT_X] != _INTEGER or types[_AT_Y] != _INTEGER or types[_AT_TYPE] != _STRING:
+    if types[_AT_X] != INTEGER or types[_AT_Y] != INTEGER or types[_AT_TYPE] != STRING:
         return GENERAL
     what = values[_AT_TYPE]
     if what == _CLICK:
         down = 0
         button = values[_AT_BUTTON]
-        if types[_AT_BUTTON] == _STRING:
+        if types[_AT_BUTTON] == STRING:
             if button == _LEFT:
                 down = 0x1
             elif button == _RIGHT:
@@ -431,9 +266,9 @@ def _read_absolute(values, types, x, y, flags, scroll, problem, n):
             elif button == _X2:
                 down = 0x100
         pressed = types[_AT_PRESSED]
-        if down == 0 or (pressed != _TRUE and pressed != _FALSE):
+        if down == 0 or (pressed != TRUE and pressed != FALSE):
             return GENERAL
-        flags[n] = down if pressed == _TRUE else down << 1
+        flags[n] = down if pressed == TRUE else down << 1
     elif what == _SCROLL:
         across, across_fine = _integer(values, types, _AT_DX, 0)
         along, along_fine = _integer(values, types, _AT_DY, 0)
@@ -451,7 +286,7 @@ def _read_absolute(values, types, x, y, flags, scroll, problem, n):
     return READ
 
 
-@_compiled
+@compiled
 def read_messages(data, topic, time, begin, end, fate, kind, vk, press, x, y, dx, dy, flags, scroll, problem):
     """Fill the columns, which are zeros, with the events of the messages; `fate` says what became of each."""
     values = np.zeros(_N_FIELDS, np.int64)

@@ -6,7 +6,7 @@ Shared by JSONL and by Parquet and Arrow, so that the same table means the same 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Shape = Literal["event", "episode"]
 """What one row of token text stands for."""
-Form = Literal["text", "event", "columns"]
-"""How a row gives its event: as token text, as one object, or as a column for each field."""
+Form = Literal["text", "ids", "event", "columns"]
+"""How a row gives its event: as token text, as token ids, as one object, or as a column for each field."""
 
 START = "<EVENT_START>"
 PREFIX_ROWS = 1000
@@ -35,8 +35,11 @@ NO_VALUE = "rows without text or event"
 
 FIELDS = ("kind", "ts", "vk", "press", "dx", "dy", "flags", "data")
 """The fields of an event, as the golden files and `EventStream.to_events` name them."""
+MOVEMENT = ("dx", "dy")
+"""Fields that a mouse event must not leave null where a row has them."""
 _KNOWN_AS = {
     "text": ("text",),
+    "ids": ("ids", "token_ids", "input_ids"),
     "event": ("event",),
     "episode": ("episode", "episode_path"),
     "stratum": ("stratum", "game"),
@@ -45,10 +48,15 @@ _KNOWN_AS = {
 }
 
 # What a table must have to give its events in that form.
-_NEEDED: dict[Form, tuple[str, ...]] = {"text": ("text",), "event": ("event",), "columns": ("kind", "ts")}
+_NEEDED: dict[Form, tuple[str, ...]] = {
+    "text": ("text",),
+    "ids": ("ids",),
+    "event": ("event",),
+    "columns": ("kind", "ts"),
+}
 
 # Columns that every row has, if any has them.
-_ALWAYS = ("text", "event", "kind", "ts", "episode", "stratum")
+_ALWAYS = ("text", "ids", "event", "kind", "ts", "episode", "stratum")
 
 
 def check_mapping(columns: Iterable[str]) -> None:
@@ -73,11 +81,12 @@ def column_of(ours: str, present: Iterable[str], reading: Reading) -> str | None
 def form_of(present: Iterable[str], reading: Reading) -> Form | None:
     """How a table with these columns gives its events, or None where it does not. Text counts before values.
 
-    Where the user mapped a column of one form, the other forms do not count.
+    Token ids count first if there is a tokenizer, else last. Where the user mapped a column of one form, others do not
+    count.
     """
     names = set(present)
     mapped = {form for form, needed in _NEEDED.items() if not reading.columns.keys().isdisjoint(needed)}
-    for form, needed in _NEEDED.items():
+    for form, needed in sorted(_NEEDED.items(), key=lambda item: (item[0] == "ids") == (reading.tokenizer is None)):
         if (not mapped or form in mapped) and all(column_of(ours, names, reading) for ours in needed):
             return form
     return None
@@ -102,19 +111,50 @@ def missing_columns(where: str, present: Sequence[str], reading: Reading) -> Col
     )
 
 
+@dataclass
+class Decision:
+    """What 'auto' decided that a row stands for, once for a source, and the episodes that were named twice."""
+
+    shape: Shape | None = None
+    """None if nothing had to be decided."""
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    """Episodes of the rows so far, by name and stratum, if a row is one episode."""
+    doubled: dict[str, None] = field(default_factory=dict)
+    """Names of episodes that more than one row stands for."""
+
+    def see(self, episodes: Iterable[Episode]) -> None:
+        """Rows that stand for these episodes."""
+        for episode in episodes:
+            key = (episode.name, episode.stratum)
+            if key in self.seen:
+                self.doubled[episode.name] = None
+            self.seen.add(key)
+
+
+def is_header(text: bytes) -> bool:
+    """Whether a text begins like a table of separated values: with the names of columns that hold events."""
+    line = text.split(b"\n", 1)[0].decode("utf-8", "replace")
+    if START in line:
+        return False
+    names = {name.strip().strip('"') for mark in ",;\t" for name in line.split(mark)}
+    return bool(names & {"text", "event"}) or {"kind", "ts"} <= names
+
+
 def shape_of(starts: Sequence[int], reading: Reading) -> Shape:
     """What a row stands for, from the number of <EVENT_START>s in each of the file's first texts that are not empty.
 
-    Decided once for a file, by the majority: in data with a row per event, a spoiled row may hold two events or more
+    Decided once for a source, by the majority: in data with a row per event, a spoiled row may hold two events or more
     and must stay one invalid event, or all later positions would shift. An even split is decided by the longest text:
     a spoiled event seldom holds more than two.
     """
     if reading.rows != "auto":
         return reading.rows
-    many = sum(count > 1 for count in starts)
-    if 2 * many == len(starts):
-        return "episode" if max(starts, default=0) > 2 else "event"
-    return "episode" if 2 * many > len(starts) else "event"
+    decision = reading.decision or Decision()
+    if decision.shape is None and starts:
+        many = sum(count > 1 for count in starts)
+        is_episode = max(starts) > 2 if 2 * many == len(starts) else 2 * many > len(starts)
+        decision.shape = "episode" if is_episode else "event"
+    return decision.shape or "event"
 
 
 def limit_of(shape: Shape, reading: Reading) -> int:

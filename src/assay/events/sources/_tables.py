@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.errors import ColumnError, SourceError
 from assay.events.sources import Reading
+from assay.events.sources._memory import text_of_ids
 from assay.events.sources._rows import (
     BATCH_BYTES,
     EPISODE_ROWS,
@@ -47,9 +48,12 @@ NO_END = "Arrow streams without an end mark, perhaps cut short"
 class Table(Protocol):
     """Columns of rows, wherever they are."""
 
-    schema: pa.Schema
-    unfinished: bool
-    """The end of the file is not marked as its end."""
+    @property
+    def schema(self) -> pa.Schema: ...
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the end of the file is not marked as its end."""
 
     def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]: ...
 
@@ -138,28 +142,28 @@ def _plan(table: Table, present: list[str], address: str, reading: Reading) -> _
     check_present(address, present, reading)
     if form is None:
         raise missing_columns(address, present, reading)
-    wanted = {"text": ("text",), "event": ("event",), "columns": FIELDS}[form]
+    wanted = {"text": ("text",), "ids": ("ids",), "event": ("event",), "columns": FIELDS}[form]
     columns = {ours: name for ours in (*wanted, "episode", "stratum") if (name := column_of(ours, present, reading))}
     repeated = [name for name in columns.values() if present.count(name) > 1]
     if repeated:
         raise ColumnError(f"there is more than one column '{repeated[0]}'", where=address, hint="Rename one of them")
     plan = _Plan(form, "event", columns, address, reading)
-    if form != "text":
+    if form not in ("text", "ids"):
         return plan
     plan.check_text(table.schema)
     if reading.rows != "auto":
         return replace(plan, shape=reading.rows)
     with told(address):
-        starts = _first_starts(table, columns["text"])
+        starts = _first_starts(table, columns[form], plan)
     return replace(plan, shape=shape_of(starts, reading))
 
 
-def _first_starts(table: Table, name: str) -> list[int]:
+def _first_starts(table: Table, name: str, plan: _Plan) -> list[int]:
     """The number of <EVENT_START>s in each of the file's first texts that are not empty; fewer if they are long."""
     starts: list[int] = []
     left = min(PREFIX_ROWS, _rows_that_fit(table, [name]))
     for batch in table.batches([name], left):
-        starts += _starts(batch.column(0).slice(0, left))
+        starts += _starts(plan.text(batch.slice(0, left)))
         left -= min(left, batch.num_rows)
         if not left:
             break
@@ -200,7 +204,11 @@ class _Plan:
         """Refuse a text column that holds something else."""
         import pyarrow as pa
 
-        kind = schema.field(self.columns["text"]).type
+        kind = schema.field(self.columns[self.form]).type
+        if self.form == "ids":
+            if not (pa.types.is_nested(kind) and pa.types.is_integer(getattr(kind, "value_type", kind))):
+                raise self._wrong_type("ids", kind, "lists of token ids")
+            return
         inner = kind.value_type if pa.types.is_dictionary(kind) else kind
         tests = ("is_string", "is_large_string", "is_binary", "is_large_binary", "is_string_view", "is_binary_view")
         if not any(getattr(pa.types, test)(inner) for test in (*tests, "is_null")):
@@ -215,14 +223,24 @@ class _Plan:
 
     def nothing(self) -> EventStream:
         """A stream of no events."""
-        return self.reading.codec.decode_each([]) if self.form == "text" else EventStream.allocate(0)
+        return self.reading.codec.decode_each([]) if self.form in ("text", "ids") else EventStream.allocate(0)
+
+    def text(self, batch: pa.RecordBatch) -> pa.Array:
+        """The texts of a batch; token ids as the text they stand for."""
+        import pyarrow as pa
+
+        column = batch.column(self.columns[self.form])
+        if self.form == "text":
+            return column
+        texts = [None if ids is None else text_of_ids(ids, self.reading) for ids in column.to_pylist()]
+        return pa.array(texts, pa.large_string())
 
     def stream(self, batch: pa.RecordBatch, row: int) -> EventStream:
         """The events of a batch of which the first is the file's row number `row`."""
         if self.shape == "episode":
             return self._episodes(batch, row)
-        if self.form == "text":
-            stream = self._texts(batch.column(self.columns["text"]))
+        if self.form in ("text", "ids"):
+            stream = self._texts(self.text(batch))
         elif self.form == "event":
             stream = self._values.structs(batch.column(self.columns["event"]))
         else:
@@ -252,10 +270,10 @@ class _Plan:
 
     def _episodes(self, batch: pa.RecordBatch, row: int) -> EventStream:
         """All events of each text; a row without text is one invalid event."""
-        flat = _flat(batch.column(self.columns["text"]))
+        flat = _flat(self.text(batch))
         raw, offsets = _buffers(flat)
         index, episodes = self._labels(batch)
-        parts = []
+        parts: list[EventStream] = []
         for at, absent in enumerate(flat.is_null().to_pylist()):
             long = offsets[at + 1] - offsets[at] > limit_of("episode", self.reading)
             if absent or long:
@@ -266,6 +284,8 @@ class _Plan:
                 part = self.reading.codec.decode(_slice(raw, offsets, at))
             known = Episode() if index is None else episodes[index[at]]
             parts.append(part.of_episode(replace(known, name=known.name or row_name(row + at, self.reading))))
+        if self.reading.decision is not None:
+            self.reading.decision.see(part.episodes[0] for part in parts)
         stream = concatenate(parts)
         stream.notes[EPISODE_ROWS] += batch.num_rows
         return stream

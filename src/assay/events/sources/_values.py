@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ColumnError
+from assay.events.sources._rows import MOVEMENT
 from assay.events.stream import MAX_FLAGS, EventStream, Kind, Problem
 
 if TYPE_CHECKING:
@@ -40,11 +41,17 @@ class Values:
         return self.fields(fields, len(column), column.is_null().to_numpy(zero_copy_only=False))
 
     def fields(self, fields: dict[str, pa.Array], n: int, absent: NDArray[np.bool_]) -> EventStream:
-        """Events from a column per field, by the rules of `EventStream.put`; a null field is a missing one."""
+        """Events from a column per field, by the rules of `EventStream.put`; a null field is a missing one.
+
+        A null movement (dx, dy) of a mouse event makes it invalid; null flags and data are zeros.
+        """
         stream = EventStream.allocate(n)
         kind = self._kinds(fields["kind"])
         time, timed = self._numbers(fields["ts"], "ts")
-        numbers = {name: self._numbers(fields.get(name), name, n, missing=0) for name in _NUMBERS}
+        numbers = {
+            name: self._numbers(fields.get(name), name, n, missing=None if name in MOVEMENT and name in fields else 0)
+            for name in _NUMBERS
+        }
         vk, has_vk = self._numbers(fields.get("vk"), "vk", n)
         press, has_press = self._flags(fields.get("press"), n)
         keyboard, mouse = kind == Kind.KEYBOARD, kind == Kind.MOUSE

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, Protocol, cast
 from uuid import uuid4
 
 from pydantic_core import from_json
@@ -22,27 +22,17 @@ from pydantic_core import from_json
 from assay.errors import AssayError, SourceError
 from assay.events.sources import Reading
 from assay.events.sources._files import open_binary, path_part, size
+from assay.events.sources._mappings import Content, plan_of
 from assay.events.sources._rows import (
     BATCH_BYTES,
-    EPISODE_ROWS,
-    FIELDS,
     NO_VALUE,
     PREFIX_ROWS,
-    START,
     TOO_LONG,
-    Form,
-    Shape,
-    check_present,
     form_of,
     limit_of,
     missing_columns,
-    names_of,
-    row_name,
-    shape_of,
-    spoil,
-    with_episodes,
 )
-from assay.events.stream import Episode, EventStream, concatenate
+from assay.events.stream import EventStream
 
 NOT_JSON = "rows that are not a JSON object"
 NOT_UTF8 = "rows that are not UTF-8"
@@ -53,13 +43,11 @@ _EMPTY: dict[str, Any] = {}
 
 Line = bytes | bytearray | None
 """The bytes of a row; None where there are more than may be held."""
-Content = dict[str, Any] | str
-"""A row's columns, or the reason why there are none."""
 _BOM = b"\xef\xbb\xbf"
 # First bytes of what is sometimes named .jsonl by mistake.
 _FOREIGN = {
     b"\x1f\x8b": ("a gzip file", "Name it .jsonl.gz, or decompress it"),
-    b"\x28\xb5\x2f\xfd": ("a Zstandard file", "Decompress it first: zstd -d FILE"),
+    b"\x28\xb5\x2f\xfd": ("a Zstandard file", "Name it .jsonl.zst"),
     b"PK\x03\x04": ("a zip file", "Unpack it first"),
     b"PAR1": ("a Parquet file", "Name it .parquet"),
     b"ARROW1": ("an Arrow file", "Name it .arrow"),
@@ -79,20 +67,41 @@ class JsonLines:
         """The events of the file; see the module for what becomes of rows that are none."""
         with ExitStack() as stack:
             raw = stack.enter_context(open_binary(address))
-            lines = _Lines(_decompressed(raw, address, stack), reading)
-            try:
-                yield from _batches(lines, raw, address, reading)
-            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                raise SourceError(
-                    f"the gzip data are damaged or cut short: {error}",
-                    where=f"{address}, after row {lines.row}",
-                    hint="Make or fetch the file again",
-                ) from error
-            except OSError as error:
-                raise SourceError(f"reading failed: {error}", where=f"{address}, after row {lines.row}") from error
+            yield from read_rows(_decompressed(raw, address, stack), raw, address, reading)
 
 
 SOURCE = JsonLines()
+
+
+def read_rows(file: Readable, raw: BinaryIO, address: str, reading: Reading) -> Iterator[EventStream]:
+    """The events of JSON Lines in `file`; how far it is read is told by the position in `raw`."""
+    lines = _Lines(file, reading)
+    try:
+        yield from _batches(lines, raw, address, reading)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise SourceError(
+            f"the gzip data are damaged or cut short: {error}",
+            where=f"{address}, after row {lines.row}",
+            hint="Make or fetch the file again",
+        ) from error
+    except OSError as error:
+        raise SourceError(f"reading failed: {error}", where=f"{address}, after row {lines.row}") from error
+
+
+class Readable(Protocol):
+    """What lines are read from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Blocks of bytes to be read like a file; a read gives one of them, whatever length was asked for."""
+
+    blocks: Iterator[bytes]
+
+    def read(self, size: int, /) -> bytes:
+        return next((block for block in self.blocks if block), b"")
 
 
 def _decompressed(raw: BinaryIO, address: str, stack: ExitStack) -> IO[bytes]:
@@ -113,7 +122,7 @@ def _decompressed(raw: BinaryIO, address: str, stack: ExitStack) -> IO[bytes]:
 class _Lines:
     """The lines of a file, by the batch; None for one that is longer than the limit."""
 
-    def __init__(self, file: IO[bytes], reading: Reading) -> None:
+    def __init__(self, file: Readable, reading: Reading) -> None:
         self.limit = reading.max_episode_bytes
         """Bytes beyond which no more of a line is held; may be lowered between batches."""
         self.row = 0
@@ -224,7 +233,7 @@ def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: Reading) -> It
             raise beginning.unread.error(address, reading)
         yield reading.codec.decode_each([])
         return
-    plan = _plan(beginning.contents, address, reading)
+    plan = plan_of(beginning.contents, address, reading)
     lines.limit = limit_of(plan.shape, reading)
     rest = (_parsed(_limited(batch, lines.limit)) for batch in lines.batches())
     row = 1
@@ -315,98 +324,3 @@ class _Unread:
         return SourceError(
             f"no row can be read ({found})", where=address, hint='A row is {"text": "<EVENT_START>…"} or {"event": {…}}'
         )
-
-
-def _plan(contents: list[Content], address: str, reading: Reading) -> _Plan:
-    """What the rows of a file mean, judged by its first ones."""
-    judged = [content for content in contents[:PREFIX_ROWS] if isinstance(content, dict) and form_of(content, reading)]
-    check_present(address, list(dict.fromkeys(key for content in judged for key in content)), reading)
-    forms: Counter[Form] = Counter(found for content in judged if (found := form_of(content, reading)))
-    form = max(forms, key=lambda name: (forms[name], name == "text"))
-    if form != "text":
-        return _Plan(form, "event", reading)
-    texts = [text for text in _column(judged, names_of("text", reading)) if isinstance(text, str) and text.strip()]
-    return _Plan(form, shape_of([text.count(START) for text in texts], reading), reading)
-
-
-class _Plan:
-    """How the rows of one file become events; decided once, so that positions mean the same throughout."""
-
-    def __init__(self, form: Form, shape: Shape, reading: Reading) -> None:
-        self.form = form
-        self.shape = shape
-        self._reading = reading
-
-    def stream(self, contents: list[Content], row: int) -> EventStream:
-        """The events of rows, of which the first is the file's row number `row`."""
-        columns = [content if isinstance(content, dict) else _EMPTY for content in contents]
-        names = _names(_column(columns, names_of("episode", self._reading)))
-        strata = _names(_column(columns, names_of("stratum", self._reading)))
-        values = self._values(columns)
-        reasons = {
-            at: content if isinstance(content, str) else NO_VALUE
-            for at, (value, content) in enumerate(zip(values, contents, strict=True))
-            if type(value) is not (str if self.form == "text" else dict) and not self._is_refusal(content)
-        }
-        if self.shape == "episode":
-            labels = [Episode(name or row_name(row + at, self._reading), strata[at]) for at, name in enumerate(names)]
-            stream = self._episodes(values, labels)
-        else:
-            stream = self._events(values)
-            if any(names) or any(strata):
-                stream = with_episodes(stream, names, strata)
-        stream.notes.update(reasons.values())
-        return stream
-
-    def _values(self, columns: list[dict[str, Any]]) -> list[Any]:
-        """What each row says of its event."""
-        if self.form != "columns":
-            return _column(columns, names_of(self.form, self._reading))
-        fields = {ours: names_of(ours, self._reading) for ours in FIELDS}
-        return [
-            {ours: row[name] for ours, names in fields.items() for name in names if row.get(name) is not None} or None
-            for row in columns
-        ]
-
-    def _is_refusal(self, content: Content) -> bool:
-        """Whether the row says itself that its event is invalid: no event, but no fault of the row either."""
-        return (
-            self.form == "event"
-            and isinstance(content, dict)
-            and any(name in content and content[name] is None for name in names_of("event", self._reading))
-        )
-
-    def _events(self, values: list[Any]) -> EventStream:
-        """One event per row."""
-        if self.form != "text":
-            return EventStream.from_events(value if isinstance(value, dict) else None for value in values)
-        bad = [at for at, value in enumerate(values) if type(value) is not str]
-        for at in bad:
-            values[at] = ""
-        stream = self._reading.codec.decode_each(values)
-        if bad:
-            spoil(stream, bad)
-        return stream
-
-    def _episodes(self, values: list[Any], labels: list[Episode]) -> EventStream:
-        """All events of each row; a row that cannot be read is one invalid event."""
-        parts = [
-            (self._reading.codec.decode(text) if isinstance(text, str) else self._events([None])).of_episode(label)
-            for text, label in zip(values, labels, strict=True)
-        ]
-        stream = concatenate(parts)
-        stream.notes[EPISODE_ROWS] += len(values)
-        return stream
-
-
-def _column(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[Any]:
-    """The rows' values of the column that has one of these names, None where it is missing."""
-    values = [row.get(names[0]) for row in rows]
-    for name in names[1:]:
-        if None in values:
-            values = [row.get(name) if value is None else value for row, value in zip(rows, values, strict=True)]
-    return values
-
-
-def _names(values: list[Any]) -> list[str]:
-    return ["" if value is None else str(value) for value in values]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.errors import SourceError
 from assay.events.sources import Reading
 from assay.events.sources._files import open_binary, size
-from assay.events.sources._rows import START
+from assay.events.sources._rows import START, is_header
 from assay.events.stream import EventStream
 
 _PIECE = 16 << 20
@@ -28,6 +28,8 @@ class TokenText:
             rest = b""
             while piece := file.read(_PIECE):
                 done += len(piece)
+                if done == len(piece):
+                    _refuse_tables(piece, address)
                 rest += piece
                 met = met or _MARK in rest
                 cut = _cut(rest, reading)
@@ -41,6 +43,16 @@ class TokenText:
                 "the text holds no <EVENT_START>", where=address, hint="A .txt file must hold the tokens of one episode"
             )
         yield reading.codec.decode(rest)
+
+
+def _refuse_tables(text: bytes, address: str) -> None:
+    """Refuse a table that is called text: as text, it would lose its rows and its episodes without a word."""
+    start = text.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
+    found = {b"[": ("a JSON array", ".json"), b"{": ("JSON Lines", ".jsonl")}.get(start[:1])
+    if found is None and is_header(start):
+        found = ("a table of separated values", ".csv")
+    if found is not None:
+        raise SourceError(f"this is {found[0]}, not token text", where=address, hint=f"Name it {found[1]}")
 
 
 def _cut(text: bytes, reading: Reading) -> int:

@@ -1,0 +1,102 @@
+"""Zstandard files and standard input: laid down as a temporary file, and read as whatever format that has."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING, Any
+
+from assay.errors import AssayError, SourceError, missing_extra
+from assay.events.sources._files import open_binary, path_part
+from assay.events.stream import EventStream
+
+if TYPE_CHECKING:
+    from assay.events.sources import Reading, Source
+
+SUFFIX = ".zst"
+MAGIC = b"\x28\xb5\x2f\xfd"
+STANDARD_INPUT = "standard input"
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """A compressed file of the format that `source_of` finds for what is in it."""
+
+    source_of: Callable[[str], Source]
+    suffixes: tuple[str, ...] = (SUFFIX,)
+
+    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+        """The events of the file."""
+        name = path_part(address)
+        inner = os.path.basename(name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name)
+        with open_binary(address) as packed, _laid_down(_expanded(packed, address), address, inner) as path:
+            reading = replace(reading, name=reading.name or inner.split(".")[0])
+            with _called(path, address):
+                yield from self.source_of(path).batches(path, reading)
+
+
+def read_standard_input(source_of: Callable[[str], Source], reading: Reading) -> Iterator[EventStream]:
+    """The events that come in by standard input, in any format that is known by its first bytes."""
+    with _laid_down(iter(lambda: sys.stdin.buffer.read(_PIECE), b""), STANDARD_INPUT, "input") as path:
+        if not os.path.getsize(path):
+            raise SourceError(
+                "nothing came in", where=STANDARD_INPUT, hint="Send a file, e.g. with: cat FILE | assay …"
+            )
+        with _called(path, STANDARD_INPUT):
+            yield from source_of(path).batches(path, replace(reading, name=reading.name or "input"))
+
+
+@contextmanager
+def _laid_down(pieces: Iterator[bytes], where: str, name: str) -> Iterator[str]:
+    """The pieces as a temporary file with that name."""
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        path = os.path.join(folder, name or "input")
+        try:
+            with open(path, "wb") as target:
+                target.writelines(pieces)
+        except OSError as error:
+            raise SourceError(f"it could not be laid down in {folder}: {error}", where=where) from error
+        yield path
+
+
+@contextmanager
+def _called(path: str, where: str) -> Iterator[None]:
+    """Errors about the temporary file as errors about what the user named."""
+    try:
+        yield
+    except AssayError as error:
+        error.where = error.where.replace(path, where) if error.where else where
+        raise
+
+
+def _expanded(packed: IO[bytes], address: str) -> Iterator[bytes]:
+    """The bytes before compression. A file may have several frames; one that does not end was cut short."""
+    try:
+        import zstandard
+    except ImportError as error:
+        raise missing_extra("zstandard", "events", f"decompress {address}") from error
+    frame: Any = None
+    try:
+        while piece := packed.read(_PIECE):
+            while piece:
+                if frame is None:
+                    frame = zstandard.ZstdDecompressor().decompressobj()
+                yield frame.decompress(piece)
+                piece = frame.unused_data
+                if frame.eof:
+                    frame = None
+    except zstandard.ZstdError as error:
+        raise _damaged(address, str(error)) from error
+    if frame is not None:
+        raise _damaged(address, "its last frame has no end")
+
+
+def _damaged(address: str, why: str) -> SourceError:
+    return SourceError(
+        f"the compressed data are damaged or cut short: {why}", where=address, hint="Make or fetch the file again"
+    )

@@ -1,0 +1,116 @@
+"""Comma- and tab-separated tables, plain or gzipped: each row becomes the JSON object it stands for, and is read so.
+
+All cells are text. One that should be a number and is none, or a row of another length, is one invalid event.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic_core import from_json, to_json
+
+from assay.errors import SourceError
+from assay.events.sources import Reading
+from assay.events.sources._files import open_binary, path_part
+from assay.events.sources._rows import check_present, column_of, form_of, missing_columns
+from assay.events.sources.jsonl import Blocks, read_rows
+from assay.events.stream import EventStream
+
+_WHOLE = re.compile(r"\s*(-?\d{1,25})(\.0*)?\s*")
+_PRESSES = {"true": True, "false": False, "1": True, "0": False}
+_ROWS = 2000
+_LONGEST_CELL = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class SeparatedValues:
+    """CSV and TSV."""
+
+    suffixes: tuple[str, ...] = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+        """The events of the file."""
+        with ExitStack() as stack:
+            raw = stack.enter_context(open_binary(address))
+            name = path_part(address).lower()
+            opened = stack.enter_context(gzip.GzipFile(fileobj=raw)) if name.endswith(".gz") else raw
+            text = io.TextIOWrapper(cast("Any", opened), encoding="utf-8-sig", errors="replace", newline="")
+            stack.callback(text.detach)
+            yield from read_rows(Blocks(_lines(text, address, reading)), raw, address, reading)
+
+
+SOURCE = SeparatedValues()
+
+
+def _lines(text: io.TextIOWrapper, address: str, reading: Reading) -> Iterator[bytes]:
+    """The rows as JSON Lines, a block at a time."""
+    first = text.readline()
+    separator = max("\t,;", key=first.count)
+    csv.field_size_limit(max(csv.field_size_limit(), min(reading.max_episode_bytes, _LONGEST_CELL)))
+    try:
+        names = next(csv.reader([first], delimiter=separator), [])
+        names = [name.strip() for name in names]
+        check_present(address, names, reading)
+        if form_of(names, reading) is None:
+            raise missing_columns(address, names, reading)
+        needed = [
+            (names.index(theirs), theirs, convert)
+            for ours, convert in _CONVERT.items()
+            if (theirs := column_of(ours, names, reading))
+        ]
+        block: list[bytes] = []
+        for row in csv.reader(text, delimiter=separator):
+            if not row:
+                continue
+            if len(row) == len(names):
+                block.append(to_json({theirs: convert(row[at]) for at, theirs, convert in needed}))
+            else:
+                block.append(b"null")  # a row that is no object
+            if len(block) == _ROWS:
+                yield b"\n".join(block) + b"\n"
+                block = []
+        yield b"\n".join(block) + b"\n"
+    except csv.Error as error:
+        raise SourceError(
+            f"the table cannot be read: {error}", where=address, hint="Quote cells that hold quotes"
+        ) from error
+
+
+def _number(cell: str) -> int | str | None:
+    if not cell.strip():
+        return None
+    whole = _WHOLE.fullmatch(cell)
+    return int(whole[1]) if whole else cell
+
+
+def _press(cell: str) -> bool | str | None:
+    return _PRESSES.get(cell.strip().lower(), cell) if cell.strip() else None
+
+
+def _event(cell: str) -> object:
+    try:
+        return from_json(cell) if cell.strip() else None
+    except ValueError:
+        return cell
+
+
+def _name(cell: str) -> str | None:
+    return cell or None
+
+
+_CONVERT: dict[str, Callable[[str], object]] = {
+    "text": str,
+    "event": _event,
+    "kind": str.strip,
+    **dict.fromkeys(("ts", "vk", "dx", "dy", "flags", "data"), _number),
+    "press": _press,
+    "episode": _name,
+    "stratum": _name,
+}

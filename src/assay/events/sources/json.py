@@ -1,0 +1,65 @@
+"""A JSON array of rows: objects as in JSON Lines, or the text of an event each. An object alone is one row."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import IO, Any, cast
+
+from pydantic_core import from_json, to_json
+
+from assay.errors import SourceError
+from assay.events.sources import Reading
+from assay.events.sources._files import open_binary, path_part
+from assay.events.sources.jsonl import SOURCE as JSON_LINES
+from assay.events.sources.jsonl import Blocks, read_rows
+from assay.events.stream import EventStream
+
+_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class JsonArray:
+    """A file that is one JSON value."""
+
+    suffixes: tuple[str, ...] = (".json", ".json.gz")
+
+    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+        """The events of the file. JSON Lines under this name are read as what they are."""
+        with ExitStack() as stack:
+            raw = stack.enter_context(open_binary(address))
+            opened: IO[bytes] = raw
+            if path_part(address).lower().endswith(".gz"):
+                opened = cast("Any", stack.enter_context(gzip.GzipFile(fileobj=raw)))
+            try:
+                content = opened.read().removeprefix(b"\xef\xbb\xbf")
+                value = from_json(content)
+            except (OSError, EOFError) as error:
+                raise SourceError(
+                    f"reading failed: {error}", where=address, hint="Make or fetch the file again"
+                ) from error
+            except ValueError as error:
+                if content.lstrip().startswith(b"{"):
+                    yield from JSON_LINES.batches(address, reading)
+                    return
+                raise SourceError(f"this is not valid JSON: {error}", where=address, hint="Check the file") from error
+            if isinstance(value, dict):
+                value = [value]
+            if not isinstance(value, list):
+                raise SourceError(
+                    "this is neither a JSON array of rows nor JSON Lines",
+                    where=address,
+                    hint='Give [{"text": "<EVENT_START>…"}, …] or one object a line',
+                )
+            yield from read_rows(Blocks(_lines(value)), raw, address, reading)
+
+
+SOURCE = JsonArray()
+
+
+def _lines(rows: list[Any]) -> Iterator[bytes]:
+    for at in range(0, len(rows), _ROWS):
+        block = ({"text": row} if isinstance(row, str) else row for row in rows[at : at + _ROWS])
+        yield b"\n".join(to_json(row, inf_nan_mode="constants") for row in block) + b"\n"
