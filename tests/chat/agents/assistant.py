@@ -13,9 +13,7 @@ import logging
 import re
 import socket
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -23,9 +21,10 @@ import pytest
 from pydantic import TypeAdapter
 from tests.chat.agents.http_server import Server, send, serving
 from tests.chat.agents.laws import NOW, Answer, spans_agree, talk, times_add_up
+from tests.chat.agents.scripted_model import calling, model, saying
 
 from assay.chat.agents import AGENTS, Limits
-from assay.chat.agents._shared.assistant import INSTRUCTIONS, TOOLS, City, Days, Insight
+from assay.chat.agents._shared.assistant import INSTRUCTIONS, TOOL_DESCRIPTIONS, City, Days, Insight
 from assay.chat.running.tracing import Tracing
 from assay.chat.transcript import ToolCall
 from assay.chat.world.embedded import World
@@ -294,7 +293,7 @@ class AssistantTests:
         city, days, insight = (TypeAdapter(kind).json_schema() for kind in (City, Days, Insight))
         _, (asked, *_) = self.with_model(world, tracing, [saying("Hello.")])
         functions = [tool["function"] for tool in asked["tools"]]
-        assert {function["name"]: function["description"] for function in functions} == TOOLS
+        assert {function["name"]: function["description"] for function in functions} == TOOL_DESCRIPTIONS
         assert [told_of_parameters(function["parameters"]) for function in functions] == [
             ({"city": city}, {"city"}),
             ({"city": city, "days": {**days, "default": 5}}, {"city"}),
@@ -435,43 +434,3 @@ def check_laws(*answers: Answer) -> None:
     for answer in answers:
         spans_agree(answer)
         times_add_up(answer)
-
-
-# --- a model server with scripted responses --------------------------------------------------------------------------
-
-
-def calling(name: str = "get_current_weather", arguments: object = None) -> dict[str, Any]:
-    """A tool call."""
-    given = {"city": "Oslo"} if arguments is None else arguments
-    written = given if isinstance(given, str) else json.dumps(given)
-    return {"type": "function", "function": {"name": name, "arguments": written}}
-
-
-def saying(text: str, *calls: dict[str, Any]) -> bytes:
-    """A response of the model, as a stream of server-sent events."""
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": piece} for piece in re.findall(r"\S+\s*", text)]
-    deltas += [
-        {"tool_calls": [{"index": place, "id": f"call_{place}_UNIQUE", **call}]} for place, call in enumerate(calls)
-    ]
-    chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if calls else "stop"}]})
-    chunks.append({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}})
-    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_768_467_600, "model": "scripted"}
-    return b"".join(f"data: {json.dumps({**base, **chunk})}\n\n".encode() for chunk in chunks) + b"data: [DONE]\n\n"
-
-
-@contextmanager
-def model(moves: Sequence[bytes], *, delay: float = 0.0) -> Iterator[Server]:
-    """A model that sends these responses, one for each request, and repeats the last."""
-    made = 0
-
-    def respond(handler: BaseHTTPRequestHandler, body: Any) -> None:
-        nonlocal made
-        move = moves[min(made, len(moves) - 1)].replace(b"UNIQUE", str(made).encode())
-        made += 1
-        time.sleep(delay)
-        send(handler, move, content_type="text/event-stream")
-
-    with serving(respond) as server:
-        yield server

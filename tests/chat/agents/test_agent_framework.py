@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.chat.agents.assistant import AssistantTests, calling, check_laws, saying
+from tests.chat.agents.assistant import AssistantTests, check_laws
 from tests.chat.agents.random_conversations import RandomConversations
+from tests.chat.agents.scripted_model import calling, saying
 
 from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.chat.agents.assistant import AssistantTests, check_laws, saying
+from tests.chat.agents.assistant import AssistantTests, check_laws
 from tests.chat.agents.random_conversations import BAD, RandomConversations
+from tests.chat.agents.scripted_model import saying
 
 from assay.chat.agents._shared.assistant import DESCRIPTION, NAME
 from assay.chat.running.tracing import Tracing

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import ssl
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar
 
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from assay.chat.world.cities import find_city
+from assay.chat.world.climate import Climate
 from assay.chat.world.serving import LoopbackServer
 from assay.chat.world.situation import Fault, Situation
-from assay.chat.world.weather import WeatherClient
+from assay.chat.world.weather import WeatherClient, WeatherError
+from assay.chat.world.weather_server import current_response
+
+T = TypeVar("T")
 
 NOW = datetime(2026, 1, 15, 8, 0, tzinfo=UTC)
 KEY = "s3cret-K3y"
@@ -70,3 +83,38 @@ def served(app: ASGIApp) -> Iterator[Served]:
 
 def situation(fault: str | None = None, scenario: str = "scenario", session: str = "", turn: int = 0) -> Situation:
     return Situation(scenario, 0, turn, None if fault is None else Fault.parse(fault), NOW, session)
+
+
+def play(client: WeatherClient, script: Callable[[WeatherClient], Awaitable[T]]) -> T:
+    """Run a coroutine with a client, and close the client."""
+
+    async def run() -> T:
+        try:
+            return await script(client)
+        finally:
+            await client.aclose()
+
+    return asyncio.run(run())
+
+
+def failure(client: WeatherClient, script: Callable[[WeatherClient], Awaitable[object]]) -> WeatherError:
+    with pytest.raises(WeatherError) as caught:
+        play(client, script)
+    return caught.value
+
+
+def answering(*answers: Response | Callable[[], Response]) -> Starlette:
+    """A service that sends these responses in order, and then repeats the last one."""
+    left = list(answers)
+
+    async def answer(_: Request) -> Response:
+        found = left.pop(0) if len(left) > 1 else left[0]
+        return found if isinstance(found, Response) else found()
+
+    return Starlette(routes=[Route("/data/2.5/{endpoint}", answer)])
+
+
+def oslo() -> bytes:
+    city = find_city("Oslo")
+    assert city is not None
+    return json.dumps(current_response(Climate(7), city, NOW, "metric")).encode()

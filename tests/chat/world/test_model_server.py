@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chat.world.serving import TLS
-from tests.chat.world.test_scripted import NOW, TOOLS, called, user
+from tests.chat.world.weather_dialog import NOW, TOOLS, called, user
 
 from assay.chat.world.model_server import MODEL, OWNER, model_app
 from assay.chat.world.scripted import Skill

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.chat.world.test_scripted import TOOLS
+from tests.chat.world.weather_dialog import TOOLS
 
 from assay.chat import ChatbotEvaluator
 from assay.chat.scoring.metric import Entry

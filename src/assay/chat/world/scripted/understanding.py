@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from assay.chat.world.scripted.cities import find_cities, reader
 from assay.chat.world.scripted.user_facts import UserFact, read_user_facts
-from assay.chat.world.scripted.when import MONTHS, NUMBERS, WEEKDAYS, When, read_when, whole_words
+from assay.chat.world.scripted.when import MONTHS, NUMBERS, WEEKDAY_NAMES, When, read_when, whole_words
 
 _WEATHER = whole_words(
     "weather", "temperatures?", "forecasts?", "degrees", "humid(?:ity)?", "wind(?:y|s|ier)?", "hot(?:ter|test)?",
@@ -144,7 +144,7 @@ degrees convert answer units use with say can you could would do want need hey h
 around not tomorrow tomorrow's weekend week tonight fahrenheit celsius centigrade morning afternoon evening night few
 coming currently moment imperial metric yesterday month weeks f c th st couple right
 """
-_FILLERS = frozenset({*_FILLER_WORDS.split(), *WEEKDAYS, *MONTHS, *NUMBERS})
+_FILLERS = frozenset({*_FILLER_WORDS.split(), *WEEKDAY_NAMES, *MONTHS, *NUMBERS})
 _LONGEST_MESSAGE = 2_000
 _NO_DAYS = frozenset({"times.now", "times.today", "times.morning", "times.afternoon", "times.evening", "times.night"})
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 LONGEST_FORECAST = 5
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTH_NAMES = (
     "january jan",
     "february feb",
@@ -39,7 +39,7 @@ _LATER_TODAY = whole_words("later(?: today| this| tonight| on)?")
 _PAST = whole_words(
     "yesterday",
     "days? ago",
-    f"last (?:night|week|month|year|{'|'.join(WEEKDAYS)})",
+    f"last (?:night|week|month|year|{'|'.join(WEEKDAY_NAMES)})",
     "was it",
     "were the",
     "has it been",
@@ -65,7 +65,9 @@ _BEYOND = whole_words(
     "this (?:spring|summer|autumn|fall|winter)",
     "(?:at|for|over) (?:christmas|easter)",
 )
-_WEEKDAY = re.compile(rf"\b({'|'.join(day[:3] for day in WEEKDAYS)})(?:{'|'.join(day[3:] for day in WEEKDAYS)})s?\b")
+_WEEKDAY = re.compile(
+    rf"\b({'|'.join(day[:3] for day in WEEKDAY_NAMES)})(?:{'|'.join(day[3:] for day in WEEKDAY_NAMES)})s?\b"
+)
 _MONTH = "|".join(MONTHS)
 _DATE = re.compile(
     rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})|({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?"
@@ -105,7 +107,7 @@ class When:
 
     def includes(self, day: date) -> bool:
         """Whether a date is named, by date or by weekday."""
-        return WEEKDAYS[day.weekday()] in self.weekdays or (day.month, day.day) in self.dates
+        return WEEKDAY_NAMES[day.weekday()] in self.weekdays or (day.month, day.day) in self.dates
 
     @property
     def days(self) -> int:
@@ -123,7 +125,7 @@ def read_when(text: str) -> When:
         ahead.append(2)
     if _TOMORROW.search(_AFTER_TOMORROW.sub(" ", low)):
         ahead.append(1)
-    weekdays = [day for day in WEEKDAYS if day[:3] in _WEEKDAY.findall(low)]
+    weekdays = [day for day in WEEKDAY_NAMES if day[:3] in _WEEKDAY.findall(low)]
     if _WEEKEND.search(low):
         weekdays += [day for day in ("saturday", "sunday") if day not in weekdays]
     dates = _dates(low)
