@@ -35,7 +35,7 @@ def same(a: EventReport, b: EventReport) -> None:
 
 @pytest.fixture(scope="module")
 def at_once() -> EventReport:
-    return events.evaluate(PREDICTED, TRUTH, protocols=NAMES, reps=50)
+    return events.evaluate(PREDICTED, TRUTH, protocols=NAMES, reps=20)
 
 
 def test_any_batches_give_the_bits_of_one_evaluation(at_once: EventReport) -> None:
@@ -43,7 +43,7 @@ def test_any_batches_give_the_bits_of_one_evaluation(at_once: EventReport) -> No
     @given(st.lists(st.integers(0, len(TRUTH)), max_size=6))
     def check(cuts: list[int]) -> None:
         edges = sorted({0, len(TRUTH), *cuts})
-        evaluation = Evaluation(NAMES, reps=50)
+        evaluation = Evaluation(NAMES, reps=20)
         for a, b in itertools.pairwise(edges):
             evaluation.update(PREDICTED[a:b], TRUTH[a:b])
         same(evaluation.compute(), at_once)
@@ -55,7 +55,7 @@ def test_processes_merged_in_any_order_give_the_bits_of_one(at_once: EventReport
     @settings(max_examples=6)
     @given(st.permutations(range(5)), st.integers(1, 4))
     def check(order: list[int], ranks: int) -> None:
-        parts = [Evaluation(NAMES, reps=50) for _ in range(ranks)]
+        parts = [Evaluation(NAMES, reps=20) for _ in range(ranks)]
         for at, episode in enumerate(order):
             chosen = np.flatnonzero(TRUTH.episode == episode)
             parts[at % ranks].update(PREDICTED[chosen], TRUTH[chosen])
@@ -70,7 +70,7 @@ def test_processes_merged_in_any_order_give_the_bits_of_one(at_once: EventReport
 
 
 def test_complete_episodes_are_scored_at_once_with_the_same_bits(at_once: EventReport) -> None:
-    evaluation = Evaluation(NAMES, reps=50)
+    evaluation = Evaluation(NAMES, reps=20)
     for episode in range(5):
         chosen = np.flatnonzero(TRUTH.episode == episode)
         evaluation.update(PREDICTED[chosen], TRUTH[chosen], complete=True)
@@ -80,15 +80,15 @@ def test_complete_episodes_are_scored_at_once_with_the_same_bits(at_once: EventR
 
 def test_reports_add_up(at_once: EventReport) -> None:
     first = TRUTH.episode < 2
-    halves = [events.evaluate(PREDICTED[part], TRUTH[part], protocols=NAMES, reps=50) for part in (first, ~first)]
+    halves = [events.evaluate(PREDICTED[part], TRUTH[part], protocols=NAMES, reps=20) for part in (first, ~first)]
     same(halves[0] + halves[1], at_once)
     same(halves[1] + halves[0], at_once)
     with pytest.raises(UsageError, match="not scored in the same way"):
-        halves[0] + events.evaluate(PREDICTED[first], TRUTH[first], protocols=NAMES, reps=51)
+        halves[0] + events.evaluate(PREDICTED[first], TRUTH[first], protocols=NAMES, reps=21)
 
 
 def test_computing_changes_nothing(at_once: EventReport) -> None:
-    evaluation = Evaluation(NAMES, reps=50)
+    evaluation = Evaluation(NAMES, reps=20)
     evaluation.update(PREDICTED[:100], TRUTH[:100])
     evaluation.compute()
     evaluation.update(PREDICTED[100:], TRUTH[100:])
@@ -97,7 +97,7 @@ def test_computing_changes_nothing(at_once: EventReport) -> None:
 
 
 def test_a_reset_evaluation_is_a_new_one(at_once: EventReport) -> None:
-    evaluation = Evaluation(NAMES, reps=50)
+    evaluation = Evaluation(NAMES, reps=20)
     evaluation.update(TRUTH, TRUTH)
     evaluation.reset()
     evaluation.update(PREDICTED, TRUTH)
@@ -128,9 +128,9 @@ def test_rows_are_scored_each_on_its_own() -> None:
     episode = np.repeat([0, 1, 0], [30, 40, 50]).astype(np.int32)
     truth = replace(TRUTH[:120], episode=episode, episodes=names)
     predicted = replace(PREDICTED[:120], episode=episode, episodes=names)
-    whole = Evaluation(NAMES, reps=50)
+    whole = Evaluation(NAMES, reps=20)
     whole.update_rows(predicted, truth, [30, 40, 50])
-    single = Evaluation(NAMES, reps=50)
+    single = Evaluation(NAMES, reps=20)
     for a, b in ((70, 120), (0, 30), (30, 70)):
         single.update_rows(predicted[a:b], truth[a:b], [b - a])
     same(single.compute(), whole.compute())

@@ -50,7 +50,7 @@ def _quiet() -> Iterator[None]:
 
 
 def made(**options: Any) -> EventMetric:
-    return EventMetric(TABLE, NAMES, reps=50, full=True, **options)
+    return EventMetric(TABLE, NAMES, reps=20, full=True, **options)
 
 
 def feed(metric: Any, *parts: slice) -> Any:
@@ -67,7 +67,7 @@ def feed(metric: Any, *parts: slice) -> Any:
 
 @cache
 def expected() -> dict[str, float]:
-    evaluation = TokenEvaluation(TABLE, NAMES, reps=50)
+    evaluation = TokenEvaluation(TABLE, NAMES, reps=20)
     evaluation.update(BATCH.predictions, BATCH.labels, episodes=EPISODES, strata=STRATA)
     return figures(evaluation.compute(), full=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ BATCH = batch(CODEC, TABLE, ROWS, wrong=0.02, seed=4)
 
 
 def evaluation(**options: Any) -> TokenEvaluation:
-    return TokenEvaluation(TABLE, options.pop("protocols", PROTOCOL_NAMES), reps=50, **options)
+    return TokenEvaluation(TABLE, options.pop("protocols", PROTOCOL_NAMES), reps=20, **options)
 
 
 def score(made: Batch, **options: Any) -> EventReport:
@@ -79,13 +80,13 @@ def test_it_gives_the_bits_of_the_same_events_in_a_file(tmp_path: Path) -> None:
             for episode, stratum, row in zip(EPISODES, STRATA, texts, strict=True):
                 for text in row:
                     file.write(json.dumps({"episode": episode, "stratum": stratum, "text": text}) + "\n")
-    offline = events.evaluate(*paths, protocols=PROTOCOL_NAMES, reps=50, rows="event")
+    offline = events.evaluate(*paths, protocols=PROTOCOL_NAMES, reps=20, rows="event")
     same(score(BATCH), offline)
 
 
 def test_rows_without_names_give_the_bits_of_a_list_of_events() -> None:
     sides = plain_reading(CODEC, TABLE, BATCH.predictions, BATCH.labels)
-    offline = events.evaluate(*([text for row in side for text in row] for side in sides), reps=50)
+    offline = events.evaluate(*([text for row in side for text in row] for side in sides), reps=20)
     running = evaluation(protocols=["owa"])
     running.update(BATCH.predictions, BATCH.labels)
     assert running.compute().protocols["owa"].estimates == offline.protocols["owa"].estimates
@@ -172,6 +173,59 @@ def test_counts_of_suspicion_add_up() -> None:
         one = slice(at, at + 1)
         parts.update(BATCH.predictions[one], BATCH.labels[one], inputs=BATCH.inputs[one])
     assert parts.alignment == whole.alignment
+
+
+# --- assay@1 ---------------------------------------------------------------------------------------------------------
+
+
+def actions(predictions: Ints) -> EventReport:
+    scored = evaluation(protocols=["assay"])
+    scored.update(predictions, PERFECT.labels, inputs=PERFECT.inputs, episodes=EPISODES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssayWarning)
+        return scored.compute()
+
+
+def test_a_model_that_is_right_has_skill_1() -> None:
+    flat = actions(PERFECT.predictions).flat("assay")
+    assert flat["f1"] == flat["skill"] == flat["coverage"] == 1
+
+
+def test_copying_the_input_has_no_skill() -> None:
+    """Read where the labels stand, copied tokens never make an event."""
+    flat = actions(PERFECT.inputs).flat("assay")
+    assert flat["f1"] == flat["recall"] == flat["coverage"] == 0
+    assert flat["precision"] is None
+    assert flat["skill"] is not None
+    assert flat["skill"] <= 0
+
+
+def test_repeating_the_event_before_is_named() -> None:
+    """Whole events copied, each with its own time, match themselves in a stream: the verdict of assay@1 says so."""
+    truth = evaluation(protocols=["assay"]).read(PERFECT.predictions, PERFECT.labels)
+    ends = np.cumsum(truth.lengths)
+    before = np.concatenate([np.r_[end - n, end - n : end - 1] for n, end in zip(truth.lengths, ends, strict=True)])
+    scored = evaluation(protocols=["assay", "owa"])
+    scored.update_rows(replace(truth, predicted=truth.truth[before]), episodes=EPISODES)
+    report = scored.compute()
+    assert "copies" in {finding["kind"] for finding in report.protocols["assay"].details["verdict"]}
+    assert report.flat("owa")["keyboard_accuracy"] != 1
+
+
+def test_one_wrong_token_costs_at_most_one_event_of_a_stream() -> None:
+    """Every labelled token of a row in turn: at most one true action is missed."""
+    row = slice(2, 3)
+    labels, right = PERFECT.labels[row], PERFECT.predictions[row]
+    wrong = next(number for number, token in TABLE.items() if token == "hello")
+    for at in np.flatnonzero(labels[0, 1:] != MASKED)[:60]:
+        spoiled = right.copy()
+        spoiled[0, at] = wrong
+        scored = evaluation(protocols=["assay"])
+        scored.update(spoiled, labels)
+        flat = scored.compute().flat("assay")
+        assert flat["deletions"] is not None
+        assert flat["deletions"] <= 1
+        assert flat["insertions"] == 0
 
 
 # --- what may be given -----------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def _quiet() -> Iterator[None]:
 @cache
 def expected(first: int = 0, stop: int = 10, *, episodes: bool = True) -> dict[str, float]:
     """The same events, evaluated without a framework."""
-    evaluation = TokenEvaluation(TABLE, NAMES, reps=50)
+    evaluation = TokenEvaluation(TABLE, NAMES, reps=20)
     data = Data(slice(first, stop))
     logits = Model()(data.inputs, data.labels)["logits"]
     evaluation.update(logits.numpy(), data.labels.numpy(), episodes=data.episodes if episodes else None)
@@ -127,7 +127,7 @@ def scores(found: dict[str, float], prefix: str = "eval_") -> dict[str, float]:
 
 
 def made(**options: Any) -> TrainerMetrics:
-    return TrainerMetrics(TABLE, NAMES, reps=50, **options)
+    return TrainerMetrics(TABLE, NAMES, reps=20, **options)
 
 
 @pytest.mark.parametrize("size", [1, 3, 10])
@@ -239,7 +239,7 @@ def test_a_real_language_model_and_its_tokenizer(tmp_path: Path) -> None:
     model = transformers.GPT2LMHeadModel(config)
     found = []
     for tokenizer in (fast, bare, TABLE):
-        metrics = TrainerMetrics(tokenizer, NAMES, reps=50, full=True, episodes=EPISODES)
+        metrics = TrainerMetrics(tokenizer, NAMES, reps=20, full=True, episodes=EPISODES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssayWarning)
             found.append(scores(trainer(tmp_path, metrics, model=model).evaluate()))

@@ -24,7 +24,7 @@ def main(rank: int, folder: Path) -> None:
     given = pickle.loads((folder / "given.pickle").read_bytes())
     found = []
     for shares in given["shares"]:
-        metric = EventMetric(given["table"], given["protocols"], reps=50, full=True)
+        metric = EventMetric(given["table"], given["protocols"], reps=20, full=True)
         feed(metric, given, shares[rank])
         computed = {key: value.item() for key, value in metric.compute().items()}
         whole = figures(metric.report(), full=True)

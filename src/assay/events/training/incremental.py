@@ -33,7 +33,7 @@ class Evaluation:
 
     def __init__(
         self,
-        protocols: Sequence[str] = ("owa",),
+        protocols: Sequence[str] = ("assay", "owa"),
         *,
         encoding: str | Codec = "hierarchical",
         strict: bool = False,

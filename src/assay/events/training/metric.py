@@ -37,7 +37,7 @@ class EventMetric(Metric):  # type: ignore[misc]
     def __init__(
         self,
         tokenizer: AnyTokenizer,
-        protocols: Sequence[str] = ("owa",),
+        protocols: Sequence[str] = ("assay", "owa"),
         *,
         encoding: str | Codec = "hierarchical",
         strict: bool = False,

@@ -32,7 +32,7 @@ class TokenEvaluation:
     def __init__(
         self,
         tokenizer: AnyTokenizer,
-        protocols: Sequence[str] = ("owa",),
+        protocols: Sequence[str] = ("assay", "owa"),
         *,
         encoding: str | Codec = "hierarchical",
         strict: bool = False,

@@ -49,7 +49,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
     def __init__(
         self,
         tokenizer: AnyTokenizer,
-        protocols: Sequence[str] = ("owa",),
+        protocols: Sequence[str] = ("assay", "owa"),
         *,
         encoding: str | Codec = "hierarchical",
         strict: bool = False,
