@@ -17,17 +17,27 @@ from assay.errors import UsageError
 
 
 @contextmanager
-def server(*replies: str, status: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """An endpoint that gives `replies` in turn and keeps what it was asked."""
+def server(
+    *replies: str, status: int = 200, fails: int = 0, together: int = 1
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """An endpoint that gives `replies` by seed and keeps what it was asked.
+
+    The first `fails` requests get status 503; no request is answered before `together` of them have come.
+    """
     asked: list[dict[str, Any]] = []
+    arrived = threading.Barrier(together, timeout=10)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append({**body, "path": self.path, "key": self.headers.get("Authorization")})
-            content = replies[(len(asked) - 1) % len(replies)]
+            headers = dict(self.headers)
+            asked.append({**body, "path": self.path, "key": self.headers.get("Authorization"), "headers": headers})
+            arrived.wait()
+            # By its seed, not by its turn: samples are asked for at the same time.
+            content = replies[(body["seed"] - 42) % len(replies)]
             data = json.dumps({"choices": [{"message": {"role": "assistant", "content": content}}]}).encode()
-            self.send_response(status)
+            self.send_response(503 if len(asked) <= fails else status)
+            self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -67,7 +77,7 @@ def test_the_score_is_the_mean_of_the_samples() -> None:
     assert entry.score == 0.75
     assert len(entry.evidence) == 3
     assert "from 3 to 5, standard deviation 0.82" in entry.details
-    assert [request["seed"] for request in asked] == [42, 43, 44]
+    assert sorted(request["seed"] for request in asked) == [42, 43, 44]
     assert {request["path"] for request in asked} == {"/v1/chat/completions"}
     assert "It's 15°C." in asked[0]["messages"][0]["content"]
 
@@ -94,8 +104,8 @@ def test_unusable_replies_are_not_measured(reply: str) -> None:
 
 def test_a_failing_or_absent_server_is_not_measured() -> None:
     with server("", status=500) as (url, _):
-        assert "500" in judged(Judge(url, "m")).details
-    assert not judged(Judge(url, "m", timeout=2)).measured
+        assert "500" in judged(Judge(url, "m", retries=0)).details
+    assert not judged(Judge(url, "m", timeout=2, retries=0)).measured
 
 
 def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,3 +142,26 @@ def test_braces_in_what_was_said_do_no_harm() -> None:
     with server('{"score": 5}') as (url, asked):
         judged(Judge(url, "m", samples=1), response="{query} {0} %s")
     assert "{query} {0} %s" in asked[0]["messages"][0]["content"]
+
+
+def test_the_environment_s_account_elsewhere_is_not_sent_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "secret-of-another")
+    with server('{"score": 5}') as (url, asked):
+        judged(Judge(url, "m", samples=1))
+    assert asked[0]["key"] is None
+    assert "secret-of-another" not in str(asked[0]["headers"])
+
+
+def test_what_fails_for_a_moment_is_tried_again() -> None:
+    with server('{"score": 5}', fails=1) as (url, asked):
+        entry = judged(Judge(url, "m", samples=1))
+    assert (entry.score, entry.measured) == (1.0, True)
+    assert len(asked) == 2
+
+
+def test_samples_are_asked_for_at_the_same_time() -> None:
+    """Each waits until all three have arrived: one after the other, none would ever be answered."""
+    with server('{"score": 4}', together=3) as (url, _):
+        entry = judged(Judge(url, "m", samples=3, timeout=20, retries=0))
+    assert (entry.score, entry.measured) == (0.75, True)

@@ -10,15 +10,19 @@ import hashlib
 import json
 import os
 import statistics
-import urllib.error
-import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
-from assay.errors import UsageError
+from assay.errors import UsageError, missing_extra
+from assay.redaction import redacted
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 KEY_VARIABLE = "ASSAY_JUDGE_KEY"
 
@@ -37,6 +41,8 @@ where N is a whole number from {low} (useless) to {high} (could not be better).
 
 # A judge gets this much of each text; an answer of a megabyte would cost more than it tells.
 _LONGEST = 20_000
+_LONGEST_PROBLEM = 200
+_AT_ONCE = 8  # samples of one answer that are asked for at the same time
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,9 @@ class Judge:
     temperature: float = 0.7
     seed: int = 42
     timeout: float = 60.0
-    """Seconds for one sample."""
+    """Seconds for one attempt at a sample."""
+    retries: int = 2
+    """How often a sample is tried again after a failed connection, a timeout, a limit of requests or a server error."""
     name: str = "judge"
 
     def __post_init__(self) -> None:
@@ -106,7 +114,6 @@ class Judge:
         known = context.derived.get(self.version)
         if isinstance(known, _Samples):
             return known
-        scores, problem = [], ""
         text = self.prompt.format(
             query=context.query.text[:_LONGEST],
             response=context.response.text[:_LONGEST],
@@ -114,32 +121,53 @@ class Judge:
             low=self.scale[0],
             high=self.scale[1],
         )
-        for at in range(self.samples):
-            try:
-                scores.append(self._parse(self._ask(text, self.seed + at)))
-            except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-                problem = str(error)[:200] or type(error).__name__
+        with ThreadPoolExecutor(min(self.samples, _AT_ONCE)) as pool:
+            found = list(pool.map(lambda at: self._sample(self._client, text, self.seed + at), range(self.samples)))
+        scores = [one for one in found if not isinstance(one, str)]
+        problem = next((one for one in reversed(found) if isinstance(one, str)), "")
         samples = _Samples(scores, problem)
         context.derived[self.version] = samples
         return samples
 
-    def _ask(self, text: str, seed: int) -> str:
-        body = {
-            "model": self.model,
-            "messages": [{"role": "user", "content": text}],
-            "temperature": self.temperature,
-            "seed": seed,
-        }
-        address = self.url.rstrip("/")
-        if not address.endswith("/chat/completions"):
-            address += "/chat/completions"
-        headers = {"Content-Type": "application/json"}
-        if os.environ.get(KEY_VARIABLE):
-            headers["Authorization"] = f"Bearer {os.environ[KEY_VARIABLE]}"
-        request = urllib.request.Request(address, json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request, timeout=self.timeout) as reply:
-            answer: dict[str, Any] = json.load(reply)
-        return str(answer["choices"][0]["message"]["content"])
+    def _sample(self, client: OpenAI, text: str, seed: int) -> tuple[int, str] | str:
+        """Score and reason, or what went wrong."""
+        from openai import OpenAIError
+
+        try:
+            return self._parse(self._ask(client, text, seed))
+        except (OpenAIError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            return redacted(str(error))[:_LONGEST_PROBLEM] or type(error).__name__
+
+    def _ask(self, client: OpenAI, text: str, seed: int) -> str:
+        from openai import Omit
+
+        # The judge has a key of its own; what the environment says of an account at OpenAI is not for its endpoint.
+        left_out = [
+            "OpenAI-Organization",
+            "OpenAI-Project",
+            *([] if os.environ.get(KEY_VARIABLE) else ["Authorization"]),
+        ]
+        answer = client.chat.completions.create(
+            model=self.model,
+            messages=[{"role": "user", "content": text}],
+            temperature=self.temperature,
+            seed=seed,
+            extra_headers={name: Omit() for name in left_out},
+        )
+        return answer.choices[0].message.content or ""
+
+    @cached_property
+    def _client(self) -> OpenAI:
+        try:
+            from openai import OpenAI
+        except ImportError as error:
+            raise missing_extra("openai", "agents", "ask a model to judge") from error
+        return OpenAI(
+            base_url=self.url.rstrip("/").removesuffix("/chat/completions"),
+            api_key=os.environ.get(KEY_VARIABLE) or "none",
+            timeout=self.timeout,
+            max_retries=self.retries,
+        )
 
     def _parse(self, reply: str) -> tuple[int, str]:
         """Score and reason of a reply: the JSON object in it, whatever stands around."""
