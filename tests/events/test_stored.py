@@ -17,7 +17,7 @@ from assay.events.codecs import NAMES, codec, codec_from_json
 from assay.events.evaluation import EventReport, rebuilt_report
 from assay.events.protocols import every_protocol
 from assay.events.stored import protocol_of, settings_of
-from assay.runs.recording import events_run
+from assay.runs.recording import recorded_run
 from assay.types import Run
 
 UNUSUAL: dict[str, Any] = {"delta_bases": (2, 20, 4, 25), "time_bases": (7, 11, 13), "unit_ns": 5_000_000}
@@ -30,7 +30,7 @@ def stored() -> tuple[EventReport, Run]:
     truth = encoder.quantise(synthetic.recording(episodes=4, seconds=5, seed=1))
     predicted = encoder.quantise(synthetic.prediction(truth, synthetic.GOOD, seed=2))
     report = evaluate(predicted, truth, protocols=("owa", "sequence", "d2e"), encoding=encoder, reps=20)
-    return report, events_run(report, predicted, truth)
+    return report, recorded_run(report)
 
 
 def first_form(settings: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from assay.chat.scoring.scores import Scores
 from assay.chat.transcript import ToolCall, Transcript, Turn
 from assay.report.html import agents as agents_page
 from assay.report.html import chat as chat_page
-from assay.runs.recording import chat_run
+from assay.runs.recording import recorded_run
 from assay.store import open_store
 
 SECRETS = (K, K[:8], K.upper()[:8], BASIC)
@@ -55,7 +55,7 @@ def scores() -> Scores:
 
 def test_a_played_turn_is_stored_and_shown_without_keys(scores: Scores, tmp_path: Path) -> None:
     with open_store(tmp_path / "runs.db") as store:
-        store.save(chat_run(scores), answers=[answer.to_row() for answer in scores.answers])
+        store.save(recorded_run(scores), answers=[answer.to_row() for answer in scores.answers])
     assert_clean((tmp_path / "runs.db").read_bytes())
     assert_clean(json.dumps([answer.to_json() for answer in scores.answers]))
     assert_clean(chat_page.render(scores))
@@ -80,14 +80,14 @@ def test_a_transcript_is_scored_stored_and_shown_without_keys(tmp_path: Path) ->
     ]
     scores = score(transcripts)
     with open_store(tmp_path / "runs.db") as store:
-        store.save(chat_run(scores), answers=[answer.to_row() for answer in scores.answers])
+        store.save(recorded_run(scores), answers=[answer.to_row() for answer in scores.answers])
     assert_clean((tmp_path / "runs.db").read_bytes())
     assert_clean(chat_page.render(scores))
 
 
 def test_a_run_s_name_tags_and_command_hold_no_key(scores: Scores) -> None:
     shape = "sk-proj-" + K
-    run = chat_run(scores, command=["assay", "chat", "score", shape], name=f"nightly {shape}", tags=["ci", shape])
+    run = recorded_run(scores, command=["assay", "chat", "score", shape], name=f"nightly {shape}", tags=["ci", shape])
     assert_clean(json.dumps([run.command, run.name, run.tags]))
 
 

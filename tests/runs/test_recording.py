@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assay.errors import UsageError
 from assay.events import evaluate, synthetic
 from assay.events.codecs import codec
+from assay.events.digest import StreamDigest
 from assay.events.evaluation import rebuilt_report
 from assay.events.protocols import every_protocol
 from assay.events.stream import EventStream
 from assay.report.html.events import render
 from assay.runs import load_answers
-from assay.runs.digests import digest
 from assay.runs.machine import environment
-from assay.runs.recording import events_run
+from assay.runs.recording import recorded_run
 from assay.store import open_store
 from assay.store.runs import Store
 from assay.types import Distribution
@@ -38,7 +41,7 @@ def predicted(truth: EventStream) -> EventStream:
 def kept(store: Store, *arguments: Any, **settings: Any) -> tuple[Any, Any]:
     """A report, and the one that its stored run gives."""
     report = evaluate(*arguments, **settings)
-    return report, rebuilt_report(store.load(store.save(events_run(report, *arguments))))
+    return report, rebuilt_report(store.load(store.save(recorded_run(report))))
 
 
 @pytest.mark.parametrize("interval", [None, "event", "reference"])
@@ -75,15 +78,11 @@ def test_episodes_that_only_one_side_has_are_remembered(tmp_path: Path, truth: E
 def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: Path) -> None:
     from assay.chat import samples
     from assay.chat.scoring.scores import rebuilt_scores, score
-    from assay.chat.transcript import write_jsonl
     from assay.report.html import chat
-    from assay.runs.recording import chat_run
 
     transcripts = samples.transcripts()
-    file = tmp_path / "said.jsonl"
-    write_jsonl(transcripts, file)
     scores = score(transcripts)
-    run = store.load(store.save(chat_run(scores, file), answers=[answer.to_row() for answer in scores.answers]))
+    run = store.load(store.save(recorded_run(scores), answers=[answer.to_row() for answer in scores.answers]))
     again = rebuilt_scores(run, load_answers(run.id, store=store))
     assert again.to_json() == scores.to_json()
     assert chat.render(again) == chat.render(scores)
@@ -132,9 +131,7 @@ def test_every_repetition_is_tallied_as_a_trial_that_passes_or_not() -> None:
 
 
 def test_a_run_of_a_protocol_that_changed_is_not_recomputed(predicted: EventStream, truth: EventStream) -> None:
-    from dataclasses import replace
-
-    run = events_run(evaluate(predicted, truth, reps=20), predicted, truth)
+    run = recorded_run(evaluate(predicted, truth, reps=20))
     with pytest.raises(UsageError, match="there is no owa@2"):
         rebuilt_report(replace(run, versions={"owa": 2}))
 
@@ -142,10 +139,10 @@ def test_a_run_of_a_protocol_that_changed_is_not_recomputed(predicted: EventStre
 def test_a_run_says_what_is_needed_to_repeat_it(predicted: EventStream, truth: EventStream) -> None:
     report = evaluate(predicted, truth, reps=20, seed=7)
     command = ["assay", "events", "eval", "https://me:hunter2@host/p", "t", "--token", "abc"]
-    run = events_run(report, predicted, truth, command=command, name="n", tags=["t"])
+    run = recorded_run(report, command=command, name="n", tags=["t"])
     assert run.command == "assay events eval 'https://***@host/p' t --token ***"
     assert (run.kind, run.name, run.tags, run.seed) == ("events", "n", ("t",), 7)
-    assert run.versions == {"owa": 1}
+    assert run.versions == {"assay": 1, "owa": 1}
     assert {"assay", "python", "numpy", "machine", "system"} <= set(environment())
     assert run.inputs["truth"]["sha256"] != run.inputs["predicted"]["sha256"]
 
@@ -153,28 +150,61 @@ def test_a_run_says_what_is_needed_to_repeat_it(predicted: EventStream, truth: E
 def test_an_address_with_a_password_is_kept_without_it(predicted: EventStream, truth: EventStream) -> None:
     report = evaluate(predicted, truth, reps=20)
     report.truth.source = "s3://key:hunter2@bucket/truth.parquet"
-    run = events_run(report, predicted, truth)
+    run = recorded_run(report)
     assert run.inputs["truth"]["source"] == "s3://***@bucket/truth.parquet"
     report.truth.source = "a stream"
 
 
-def test_digests_are_of_bytes_names_and_columns(tmp_path: Path, truth: EventStream) -> None:
-    one, two = tmp_path / "data" / "a.jsonl", tmp_path / "data" / "b.jsonl"
-    one.parent.mkdir()
-    one.write_bytes(b"first")
-    two.write_bytes(b"second")
-    first = hashlib.sha256(b"first").hexdigest()
-    assert digest(one) == {"sha256": first, "bytes": 5}
-    folder = digest(str(one.parent))
-    assert (folder["files"], folder["bytes"]) == (2, 11)
-    assert digest(f"{one.parent}/*.jsonl") == folder
-    two.rename(two.with_name("c.jsonl"))
-    assert digest(str(one.parent))["sha256"] != folder["sha256"]
-    assert digest(["ab", "c"]) != digest(["a", "bc"])
-    assert digest(truth) == digest(truth[:]) != digest(truth[1:])
-    assert digest("memory://somewhere/else")["sha256"] is None
+def test_a_digest_is_of_the_events_whatever_file_holds_them(tmp_path: Path, truth: EventStream) -> None:
+    texts = codec("hierarchical").encode_each(truth)
+    names = [truth.episodes[at] for at in truth.episode.tolist()]
+    rows = [{"episode": e.name, "stratum": e.stratum, "text": text} for e, text in zip(names, texts, strict=True)]
+    (tmp_path / "truth.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    halves = tmp_path / "halves"
+    halves.mkdir()
+    for name, part in (("a", rows[:100]), ("b", rows[100:])):
+        (halves / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in part))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "truth.parquet", row_group_size=7)
+
+    def digest(source: str) -> str | None:
+        return evaluate(source, source, reps=2).truth.sha256
+
+    whole = digest(str(tmp_path / "truth.jsonl"))
+    assert whole is not None
+    assert len(whole) == 64
+    assert digest(str(halves)) == digest(str(tmp_path / "truth.parquet")) == whole
+    rows[50]["text"] = rows[51]["text"]
+    (tmp_path / "other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert digest(str(tmp_path / "other.jsonl")) != whole
 
 
-def test_a_pipe_is_not_read_a_second_time(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    assert digest(str(tmp_path / "pipe")) == {"sha256": None}
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_digest_does_not_depend_on_the_batches(truth: EventStream, size: int) -> None:
+    whole, parts = StreamDigest(), StreamDigest()
+    whole.update(truth)
+    for start in range(0, len(truth), size):
+        parts.update(truth[start : start + size])
+    assert parts.hexdigest() == whole.hexdigest()
+    parts.update(truth[:1])
+    assert parts.hexdigest() != whole.hexdigest()
+
+
+def test_other_names_of_episodes_are_another_digest(truth: EventStream) -> None:
+    renamed = replace(truth, episodes=tuple(replace(one, name=one.name + "x") for one in truth.episodes))
+    digests = [StreamDigest(), StreamDigest()]
+    for digest, stream in zip(digests, (truth, renamed), strict=True):
+        digest.update(stream)
+    assert digests[0].hexdigest() != digests[1].hexdigest()
+
+
+def test_transcripts_are_read_once_and_know_their_digest(tmp_path: Path) -> None:
+    from assay.chat import read_transcripts, samples, score
+    from assay.chat.transcript import write_jsonl
+
+    file = tmp_path / "said.jsonl"
+    write_jsonl(samples.transcripts(), file)
+    run = recorded_run(score(read_transcripts(file)))
+    assert run.inputs["transcripts"] == {
+        "source": str(file),
+        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+    }

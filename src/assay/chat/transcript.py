@@ -105,6 +105,15 @@ class Transcript(_Model):
     turns: list[Turn]
 
 
+class Transcripts(list[Transcript]):
+    """Transcripts of one file, with where they came from and the SHA-256 of its bytes."""
+
+    def __init__(self, transcripts: Iterable[Transcript], *, source: str, sha256: str) -> None:
+        super().__init__(transcripts)
+        self.source = source
+        self.sha256 = sha256
+
+
 def parse(data: object, where: str) -> Transcript:
     """A transcript from the data of one line; `where` is named in errors."""
     try:
@@ -115,19 +124,16 @@ def parse(data: object, where: str) -> Transcript:
         raise SourceError(f"{field}: {first['msg']}", where=where, hint="See the guide on conversations") from None
 
 
-def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """Each line's place and data; blank lines are passed over."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield f"{path}:{number}", load_json(line)
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise SourceError("is not UTF-8 text", where=str(path), hint="Save it as UTF-8") from error
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise SourceError(f"is no JSON: {error}", where=f"{path}:{number}", hint="One JSON object to a line") from error
+def json_lines(text: str, path: Path) -> Iterator[tuple[str, Any]]:
+    """Each line's place and data; blank lines are skipped."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield f"{path}:{number}", load_json(line)
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise SourceError(
+                    f"is not valid JSON: {error}", where=f"{path}:{number}", hint="Write one JSON object per line"
+                ) from error
 
 
 def load_json(text: str) -> Any:

@@ -63,7 +63,7 @@ def score(
     if not scores.answers:
         raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
     # Before anything else is written: what was scored must not be lost to a wrong path.
-    run_id = None if no_store else keep(scores, store, transcripts=file, name=name, tags=tag or [])
+    run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])
     if json_out is not None:
         write_json(scores.to_json(), json_out)
     if html_out is not None:

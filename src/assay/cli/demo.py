@@ -66,7 +66,7 @@ def _events(out: Path, seed: int, console: Console) -> None:
     }
     console.print(terminal.events(reports))
     report = page.write(reports, out / "report.html")
-    store = _keep_events(out / "assay.db", reports, files)
+    store = _keep_events(out / "assay.db", reports)
     console.print(
         f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, [bold]{report}[/bold], and both runs in the "
         f"demo's own store, [bold]{store}[/bold]."
@@ -79,14 +79,13 @@ def _events(out: Path, seed: int, console: Console) -> None:
     console.print(f"  assay runs show poor --store {store}", highlight=False, soft_wrap=True)
 
 
-def _keep_events(path: Path, reports: Mapping[str, EventReport], files: Mapping[str, Path]) -> Path:
+def _keep_events(path: Path, reports: Mapping[str, EventReport]) -> Path:
     """Each model's evaluation as a run of its own, named after it."""
     from assay.runs import record
     from assay.runs.machine import command_line
 
     for name, report in reports.items():
-        source = {"predicted": files[name], "truth": files["truth"]}
-        record(report, **source, store=path, command=command_line(), name=name, tags=["demo"])
+        record(report, store=path, command=command_line(), name=name, tags=["demo"])
     return path
 
 
@@ -125,8 +124,7 @@ def _agents(out: Path, console: Console) -> None:
 
 
 def _conversations(out: Path, console: Console) -> None:
-    from assay.chat import samples
-    from assay.chat.scoring.scores import score
+    from assay.chat import read_transcripts, samples, score
     from assay.chat.transcript import write_jsonl
     from assay.report.html import chat as page
     from assay.report.terminal.chat import conversations
@@ -134,14 +132,14 @@ def _conversations(out: Path, console: Console) -> None:
     transcripts = samples.transcripts()
     file = out / "conversations.jsonl"
     write_jsonl(transcripts, file)
-    scores = score(transcripts)
+    scores = score(read_transcripts(file))
     console.print(
         f"\n[bold]Conversations.[/bold] {len(scores.answers)} answers of two made-up assistants, [bold]careful[/bold] "
         f"and [bold]hasty[/bold], in {len({transcript.scenario for transcript in transcripts})} scenarios.\n"
     )
     console.print(conversations(scores))
     report = page.write(scores, out / "conversations.html")
-    store = _keep_conversations(out / "assay.db", scores, file)
+    store = _keep_conversations(out / "assay.db", scores)
     console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]conversations[/bold] in {store}.")
     console.print("Look next at:")
     console.print(f"  {report}  for the words that moved each score", highlight=False, soft_wrap=True)
@@ -149,11 +147,11 @@ def _conversations(out: Path, console: Console) -> None:
     console.print(f"  assay runs show conversations --store {store}", highlight=False, soft_wrap=True)
 
 
-def _keep_conversations(path: Path, scores: Scores, file: Path) -> Path:
+def _keep_conversations(path: Path, scores: Scores) -> Path:
     from assay.runs import record
     from assay.runs.machine import command_line
 
-    record(scores, transcripts=file, store=path, command=command_line(), name="conversations", tags=["demo"])
+    record(scores, store=path, command=command_line(), name="conversations", tags=["demo"])
     return path
 
 

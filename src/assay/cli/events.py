@@ -134,7 +134,7 @@ def evaluate(
     for warning in report.warnings:
         note(warning)
     # Before anything else is written: what took hours to score must not be lost to a wrong path.
-    run_id = None if no_store else keep(report, store, predicted=predicted, truth=truth, name=name, tags=tag or [])
+    run_id = None if no_store else keep(report, store, name=name, tags=tag or [])
     if html is not None:
         write_file(html, lambda: report.html(html))
     if json is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -152,8 +153,8 @@ def tag(
 # --- for the commands that make runs --------------------------------------------------------------------------------
 
 
-def keep(result: EventReport | Scores, store: str | None, **origin: Any) -> str | None:
-    """Store a result as a run (`origin` is passed to `assay.runs.record`); gives its id, to be announced at the end.
+def keep(result: EventReport | Scores, store: str | None, *, name: str = "", tags: Sequence[str] = ()) -> str | None:
+    """Store a result as a run; gives its id, to be announced at the end.
 
     If a store that was asked for fails, that is an error; if the default store fails, a note says so.
     """
@@ -164,7 +165,7 @@ def keep(result: EventReport | Scores, store: str | None, **origin: Any) -> str 
     from assay.store import VARIABLE
 
     try:
-        return record(result, store=store, command=command_line(), **origin)
+        return record(result, store=store, command=command_line(), name=name, tags=tags)
     except AssayError as error:
         if store or os.environ.get(VARIABLE):
             raise

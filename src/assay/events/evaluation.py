@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from assay import __version__
 from assay.errors import SourceError, TruthError, UsageError
 from assay.events.codecs import Codec, codec
+from assay.events.digest import StreamDigest
 from assay.events.engines import local
 from assay.events.input import Input
 from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
@@ -260,9 +261,12 @@ def evaluate(
         Reading(scoring.encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
         for name, columns in (("predictions", predicted_columns), ("truths", truth_columns))
     ]
-    sides = alike(read(predicted, readings[0]), read(truth, readings[1]))
+    digests = StreamDigest(), StreamDigest()
+    sides = alike(digests[0].watch(read(predicted, readings[0])), digests[1].watch(read(truth, readings[1])))
     watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
     tallies = local.score(watched[0], watched[1], scoring.protocols, in_order=scoring.in_order, threads=threads)
+    for side, digest in zip(inputs, digests, strict=True):
+        side.sha256 = digest.hexdigest()
     return scoring.report(tallies, *inputs)
 
 

@@ -27,6 +27,8 @@ class Input:
     """Invalid events by reason."""
     episodes: set[str] = field(default_factory=set)
     notes: Counter[str] = field(default_factory=Counter)
+    sha256: str | None = None
+    """Digest of the events as they were read (see `StreamDigest`); None if it was not taken."""
 
     def see(self, batch: EventStream) -> None:
         self.events += len(batch)
@@ -62,6 +64,7 @@ class Input:
             "invalid": dict(self.problems),
             "episodes": len(self.episodes - {""}),
             "notes": dict(self.notes),
+            "sha256": self.sha256,
         }
 
     @classmethod
@@ -75,4 +78,5 @@ class Input:
             problems=Counter(kept.get("invalid", {})),
             episodes=episodes,
             notes=Counter(kept.get("notes", {})),
+            sha256=kept.get("sha256"),
         )

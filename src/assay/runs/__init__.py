@@ -9,7 +9,7 @@ compare(a, b)                      stored runs against each other, by reference
 record(result, …)                  store a result that was computed without a store
 open_store(address)                the store itself: list, describe, tag, delete
 
-Recording (`recording`, `recorder`, `digests`, `machine`), starting and resuming (`experiments`) and rebuilding results
+Recording (`recording`, `recorder`, `machine`), starting and resuming (`experiments`) and rebuilding results
 (`results`) have a module each.
 """
 

@@ -5,14 +5,13 @@ Everything that enters a run from outside (the command line, addresses, settings
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.errors import UsageError
 from assay.redaction import redacted, redacted_command, redacted_value
-from assay.runs.digests import digest
 from assay.runs.machine import environment
 from assay.store.references import new_id
 from assay.types import Run
@@ -21,39 +20,16 @@ if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiences, Experiment
     from assay.chat.scoring.scores import Scores
     from assay.events.evaluation import EventReport
-    from assay.events.sources import AnySource
 
 
-def events_run(
-    report: EventReport,
-    predicted: AnySource,
-    truth: AnySource,
-    *,
-    command: Sequence[str] = (),
-    name: str = "",
-    tags: Iterable[str] = (),
+def recorded_run(
+    result: EventReport | Scores, *, command: Sequence[str] = (), name: str = "", tags: Iterable[str] = ()
 ) -> Run:
-    """A report on events as a run. `predicted` and `truth` are what it was made from; files are read for digests."""
-    run = report.as_run()
-    sources = {"predicted": predicted, "truth": truth}
-    inputs = {side: {**seen, **digest(sources[side])} for side, seen in run.inputs.items()}
-    return _recorded(run, inputs=inputs, command=command, name=name, tags=tags)
+    """A result as a run that can be stored.
 
-
-def chat_run(
-    scores: Scores,
-    source: AnySource | None = None,
-    *,
-    command: Sequence[str] = (),
-    name: str = "",
-    tags: Iterable[str] = (),
-) -> Run:
-    """Scored transcripts as a run; `source` is the file they came from.
-
-    The answers are stored beside it: `store.save(run, answers=[answer.to_row() for answer in scores.answers])`.
+    Answers are stored beside it: `store.save(run, answers=[answer.to_row() for answer in scores.answers])`.
     """
-    inputs = {} if source is None else {"transcripts": {"source": str(source)} | digest(source)}
-    return _recorded(scores.as_run(), inputs=inputs, command=command, name=name, tags=tags)
+    return _recorded(result.as_run(), command=command, name=name, tags=tags)
 
 
 def experiment_run(
@@ -74,13 +50,8 @@ def experiment_run(
     from assay.chat.scoring.scores import Scores
 
     unscored = Scores((), experiment.evaluator().metrics, experiment.seed).as_run()
-    run = _recorded(
-        replace(unscored, kind="experiment"),
-        inputs={"suite": {"source": experiment.selection.suite, "sha256": experiment.suite.digest}},
-        command=command,
-        name=name,
-        tags=tags,
-    )
+    inputs = {"suite": {"source": experiment.selection.suite, "sha256": experiment.suite.digest}}
+    run = _recorded(replace(unscored, kind="experiment", inputs=inputs), command=command, name=name, tags=tags)
     settings = {
         **run.settings,
         # Not redacted: a run is resumed from its settings, and anything that looks like a key was refused above.
@@ -91,7 +62,7 @@ def experiment_run(
     return replace(run, settings=settings)
 
 
-def _recorded(run: Run, *, inputs: Mapping[str, Any], command: Sequence[str], name: str, tags: Iterable[str]) -> Run:
+def _recorded(run: Run, *, command: Sequence[str], name: str, tags: Iterable[str]) -> Run:
     """The run with an id, a time, and what else a store keeps; secrets are removed."""
     return replace(
         run,
@@ -100,7 +71,7 @@ def _recorded(run: Run, *, inputs: Mapping[str, Any], command: Sequence[str], na
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         command=redacted_command(command),
         settings=redacted_value(run.settings),
-        inputs=redacted_value(inputs),
+        inputs=redacted_value(run.inputs),
         environment=environment(),
         tags=tuple(redacted(tag) for tag in tags),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.errors import AssayError, UsageError
 from assay.runs.results import rebuilt
@@ -35,7 +35,7 @@ def load(reference: str = "@last", *, store: AnyStore = None) -> Result:
     Example:
         >>> from assay import events
         >>> truth = events.synthetic.recording(episodes=2, seconds=1, seed=1)
-        >>> _ = record(events.evaluate(truth, truth), predicted=truth, truth=truth, store="example.db", name="perfect")
+        >>> _ = record(events.evaluate(truth, truth), store="example.db", name="perfect")
         >>> load("perfect", store="example.db").flat("owa")["comparable"]
         1.0
 
@@ -67,9 +67,6 @@ def load_answers(reference: str = "@last", *, store: AnyStore = None) -> list[An
 def record(
     result: EventReport | Scores,
     *,
-    predicted: Any = None,
-    truth: Any = None,
-    transcripts: Any = None,
     store: AnyStore = None,
     name: str = "",
     tags: Iterable[str] = (),
@@ -77,27 +74,19 @@ def record(
 ) -> str:
     """Store a result as a run and give its id.
 
-    `predicted` and `truth` are what a report on events was made from, `transcripts` what scores were; files among them
-    are read for their digests.
-
     Example:
         >>> from assay import events
         >>> truth = events.synthetic.recording(episodes=2, seconds=1, seed=1)
-        >>> report = events.evaluate(truth, truth)
-        >>> run_id = record(report, predicted=truth, truth=truth, store="recorded.db", name="perfect")
+        >>> run_id = record(events.evaluate(truth, truth), store="recorded.db", name="perfect")
         >>> len(run_id) > 8
         True
 
     """
     from assay.chat.scoring.scores import Scores
-    from assay.runs.recording import chat_run, events_run
+    from assay.runs.recording import recorded_run
 
-    rows: list[dict[str, Any]] = []
-    if isinstance(result, Scores):
-        run = chat_run(result, transcripts, command=command, name=name, tags=tags)
-        rows = [answer.to_row() for answer in result.answers]
-    else:
-        run = events_run(result, predicted, truth, command=command, name=name, tags=tags)
+    run = recorded_run(result, command=command, name=name, tags=tags)
+    rows = [answer.to_row() for answer in result.answers] if isinstance(result, Scores) else []
     with ExitStack() as stack:
         return _opened(store, stack).save(run, answers=rows)
 
@@ -118,7 +107,7 @@ def compare(
         >>> from assay import events
         >>> truth = events.synthetic.recording(episodes=4, seconds=1, seed=1)
         >>> for name in ("a", "b"):
-        ...     _ = record(events.evaluate(truth, truth), predicted=truth, truth=truth, store="compared.db", name=name)
+        ...     _ = record(events.evaluate(truth, truth), store="compared.db", name=name)
         >>> compare("a", "b", store="compared.db")[0].line("comparable").verdict.difference
         0.0
 

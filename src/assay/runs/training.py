@@ -12,7 +12,7 @@ from assay.errors import UsageError, missing_extra, unknown_name
 from assay.events.evaluation import EventReport
 from assay.events.protocols import Metric
 from assay.events.training.figures import figures
-from assay.runs.recording import events_run
+from assay.runs.recording import recorded_run
 from assay.store import open_store
 from assay.store.runs import Store
 from assay.types import Estimate, Run
@@ -113,7 +113,7 @@ class KeepEvaluations(TrainerCallback):  # type: ignore[misc]
         subset = _subset(report, metrics or {})
         protocol, metric = self._deciding(report, args, subset)
         name = f"{self.name}, step {state.global_step}" + (f", {subset}" if subset else "")
-        run = events_run(report, None, None, name=name, tags=("training", *self.tags))  # type: ignore[arg-type]
+        run = recorded_run(report, name=name, tags=("training", *self.tags))
         self._save(run)
         value = report.protocols[protocol].estimates[metric.key]
         best = self.best.get(subset)

@@ -202,7 +202,7 @@ def test_printed_spans_with_events(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("", "no transcripts"),
-        ("{", "no JSON"),
+        ("{", "not valid JSON"),
         ('{"turns": []}', "agent"),
         ('{"agent": "a", "scenario": "s", "turns": [{"user": 5}]}', "turns.0.user"),
         ('{"agent": "a", "scenario": "s", "turns": [], "moon": 1}', "moon"),

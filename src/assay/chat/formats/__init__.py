@@ -5,6 +5,7 @@ Here the format of a file is recognised; each format has a module of its own tha
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +13,13 @@ from typing import Any
 
 from assay.chat.formats.openai import from_messages, is_message_list
 from assay.chat.formats.otel import from_spans
-from assay.chat.transcript import Transcript, json_lines, load_json, parse
+from assay.chat.transcript import Transcript, Transcripts, json_lines, load_json, parse
 from assay.errors import SourceError, unknown_name
 
 FORMATS = ("assay", "openai", "otel")
 
 
-def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = None) -> list[Transcript]:
+def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = None) -> Transcripts:
     """Read the transcripts of a file; `agent` is the agent's name if the file does not give one.
 
     Example:
@@ -31,7 +32,14 @@ def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = No
     """
     if format not in ("auto", *FORMATS):
         raise unknown_name("format of transcripts", format, ("auto", *FORMATS))
-    records = _records(path)
+    try:
+        content = path.read_bytes()
+        text = content.decode("utf-8")
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise SourceError("is not UTF-8 text", where=str(path), hint="Save it as UTF-8") from error
+    records = _records(text, path)
     found: list[Transcript] = []
     spans: list[tuple[str, Any]] = []
     for where, record in records:
@@ -46,21 +54,15 @@ def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = No
         found += from_spans(spans, agent=agent)
     if not found:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
-    return found
+    return Transcripts(found, source=str(path), sha256=hashlib.sha256(content).hexdigest())
 
 
-def _records(path: Path) -> list[tuple[str, Any]]:
+def _records(text: str, path: Path) -> list[tuple[str, Any]]:
     """The file's JSON objects: one per line, one for the whole file, or the elements of one list."""
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise SourceError("is not UTF-8 text", where=str(path), hint="Save it as UTF-8") from error
     try:
         whole = load_json(text)
     except (json.JSONDecodeError, RecursionError):
-        return list(json_lines(path))
+        return list(json_lines(text, path))
     if isinstance(whole, list) and not is_message_list(whole):
         return [(f"{path}[{at}]", record) for at, record in enumerate(whole)]
     return [(str(path), whole)]

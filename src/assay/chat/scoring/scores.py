@@ -5,7 +5,7 @@ The unit of resampling is the scenario: repetitions of one scenario and turns of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import METRICS, PROTOCOL, Entry, Metric
-from assay.chat.transcript import ToolCall, Transcript, Turn
+from assay.chat.transcript import ToolCall, Transcript, Transcripts, Turn
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
 from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
@@ -45,6 +45,8 @@ class Scores(Result):
     answers: tuple[Answer, ...]
     metrics: tuple[Metric, ...]
     seed: int = 42
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """The file that the transcripts came from, with its digest; empty if they came from elsewhere."""
     _lines: list[Line] = field(default_factory=list, repr=False)
 
     @property
@@ -62,8 +64,14 @@ class Scores(Result):
 
         by_name = {metric.name: {"group": metric.group, "version": metric.version} for metric in self.metrics}
         settings = {"seed": self.seed, "interval": "scenario", "metrics": by_name}
-        tallies = tallies_of(self.answers)
-        return Run.unstored("chat", settings=settings, seed=self.seed, versions=self.versions, tallies=tallies)
+        return Run.unstored(
+            "chat",
+            settings=settings,
+            seed=self.seed,
+            versions=self.versions,
+            tallies=tallies_of(self.answers),
+            inputs=self.inputs,
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each agent and metric: the mean over measured answers with its interval."""
@@ -191,7 +199,10 @@ def score(
         ]
         if progress is not None:
             progress(number)
-    return Scores(tuple(answers), used, seed)
+    inputs = {}
+    if isinstance(transcripts, Transcripts):
+        inputs = {"transcripts": {"source": transcripts.source, "sha256": transcripts.sha256}}
+    return Scores(tuple(answers), used, seed, inputs)
 
 
 def _without_keys(transcript: Transcript) -> Transcript:
@@ -221,7 +232,7 @@ def rebuilt_scores(run: Run, answers: Iterable[Answer]) -> Scores:
         # A metric that is not installed here, such as a model's judgement, still has its scores and its place.
         blank = Metric(name, stated["group"], 0.0, (), "")
         metrics.append(replace(METRICS.get(name) if name in known else blank, version=stated["version"]))
-    return Scores(tuple(answers), tuple(metrics), run.seed)
+    return Scores(tuple(answers), tuple(metrics), run.seed, run.inputs)
 
 
 def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, record: Record | None = None) -> Answer:
