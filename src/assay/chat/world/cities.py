@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import functools
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 from importlib.resources import files
+from zoneinfo import ZoneInfo
 
 from assay.chat.reading.places import fold
 
@@ -25,10 +25,8 @@ class CityClimate:
     population: int
     latitude: float
     longitude: float
-    offset: int
-    """Standard time minus UTC, in minutes."""
-    summer_time: str
-    """The name of its daylight-saving rule, or '' if it has none."""
+    time_zone: str
+    """The IANA name: 'Europe/Paris'."""
     temperatures: tuple[float, float, float, float]
     """Mean temperatures of January, April, July and October in °C."""
     daily_range: float
@@ -38,42 +36,9 @@ class CityClimate:
 
     def utc_offset(self, moment: datetime) -> timedelta:
         """Local time minus UTC."""
-        standard = timedelta(minutes=self.offset)
-        rule = _SUMMER_TIMES.get(self.summer_time)
-        local = moment.astimezone(UTC).replace(tzinfo=None) + standard
-        return standard + timedelta(hours=1) if rule is not None and rule.is_active(local) else standard
-
-
-@dataclass(frozen=True, slots=True)
-class _SummerTime:
-    """A daylight-saving rule: starts and ends on the first Sunday on or after a day of a month, at 2:00 standard time.
-
-    Real rules differ by up to a few hours.
-    """
-
-    start: tuple[int, int]
-    end: tuple[int, int]
-
-    def is_active(self, standard: datetime) -> bool:
-        """Whether daylight-saving time applies at a moment, given in standard time."""
-        start, end = (_first_sunday(date(standard.year, *day)) for day in (self.start, self.end))
-        # The clocks change at 2:00.
-        today = (standard - timedelta(hours=2)).date()
-        return start <= today < end if start < end else not end <= today < start
-
-
-def _first_sunday(day: date) -> date:
-    return day + timedelta(days=6 - day.weekday())
-
-
-_SUMMER_TIMES: Mapping[str, _SummerTime] = {
-    "eu": _SummerTime((3, 25), (10, 25)),
-    "us": _SummerTime((3, 8), (11, 1)),
-    "eg": _SummerTime((4, 24), (10, 25)),
-    "cl": _SummerTime((9, 2), (4, 2)),
-    "au": _SummerTime((10, 1), (4, 1)),
-    "nz": _SummerTime((9, 24), (4, 1)),
-}
+        offset = moment.astimezone(ZoneInfo(self.time_zone)).utcoffset()
+        assert offset is not None  # the moment has a zone
+        return offset
 
 
 @functools.cache
@@ -94,8 +59,7 @@ def _rows() -> tuple[tuple[CityClimate, dict[str, str]], ...]:
                 population=int(row["population"]),
                 latitude=float(row["latitude"]),
                 longitude=float(row["longitude"]),
-                offset=int(row["offset"]),
-                summer_time=row["summer_time"],
+                time_zone=row["time_zone"],
                 temperatures=(float(row["january"]), float(row["april"]), float(row["july"]), float(row["october"])),
                 daily_range=float(row["daily_range"]),
                 wet_day_shares=(float(row["wet_january"]), float(row["wet_july"])),
