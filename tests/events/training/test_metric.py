@@ -125,6 +125,20 @@ def test_it_works_in_a_collection() -> None:
     assert {key.removeprefix("events_"): value.item() for key, value in found.items()} == expected()
 
 
+def test_log_probabilities_travel_with_the_events() -> None:
+    rng = np.random.default_rng(0)
+    logits = torch.tensor(rng.normal(size=(*BATCH.labels.shape, max(TABLE) + 1)).astype(np.float32))
+    evaluation = TokenEvaluation(TABLE, NAMES, reps=20, log_probabilities=True)
+    evaluation.update(logits, BATCH.labels, episodes=EPISODES, strata=STRATA)
+    metric = made(log_probabilities=True)
+    for part in (slice(0, 4), slice(4, 6)):
+        labels = torch.tensor(BATCH.labels[part])
+        metric.update(logits[part], labels, episodes=EPISODES[part], strata=STRATA[part])
+    found = floats(metric.compute())
+    assert found == figures(evaluation.compute(), full=True)
+    assert found["assay_nll"] > 0
+
+
 def test_the_report_is_there_too() -> None:
     report = feed(made(), slice(0, 6)).report()
     assert figures(report, full=True) == expected()

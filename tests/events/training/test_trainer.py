@@ -170,6 +170,20 @@ def test_what_is_gathered_is_ids_only() -> None:
     assert torch.equal(kept, logits.argmax(-1))
 
 
+def test_log_probabilities_are_taken_before_anything_is_gathered(tmp_path: Path) -> None:
+    """Batch by batch, at once, and without a framework: the same bits; a model with these logits is not very sure."""
+    data, evaluation = Data(), TokenEvaluation(TABLE, NAMES, reps=20, log_probabilities=True)
+    logits = Model()(data.inputs, data.labels)["logits"]
+    kept = made(log_probabilities=True).preprocess_logits_for_metrics(logits, data.labels)
+    assert [part.shape for part in kept] == [data.labels.shape] * 3
+    evaluation.update(logits.numpy(), data.labels.numpy(), episodes=EPISODES)
+    wanted = figures(evaluation.compute(), full=True)
+    assert wanted["assay_nll"] > 0
+    for more in ({}, {"batch_eval_metrics": False}, {"batch_eval_metrics": False, "eval_do_concat_batches": False}):
+        metrics = made(episodes=EPISODES, log_probabilities=True, full=True)
+        assert scores(trainer(tmp_path, metrics, **more).evaluate()) == wanted
+
+
 def test_figures_are_plain_floats_with_intervals_and_without_what_is_undefined(tmp_path: Path) -> None:
     found = scores(trainer(tmp_path, made(episodes=EPISODES, full=True)).evaluate())
     assert all(type(value) is float for value in found.values())

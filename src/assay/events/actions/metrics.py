@@ -105,6 +105,6 @@ def _errors() -> list[Metric]:
 def _calibration() -> list[Metric]:
     none = "no log-probabilities were given"
     return [
-        Metric("nll", "Log loss of the predictions' own confidence", "Calibration", "", "lower", none),
+        Metric("nll", "Negative log-likelihood of true events", "Calibration", "", "lower", none),
         Metric("calibration_error", "Expected calibration error", "Calibration", "", "lower", none),
     ]

@@ -31,6 +31,11 @@ def first_of(batch: Any) -> Any:
     return batch
 
 
+def scored_ids(batch: Any) -> bool:
+    """Whether a batch is ids with two log-probabilities each, and not logits."""
+    return isinstance(batch, tuple) and len(batch) == 3 and [getattr(part, "ndim", 0) for part in batch] == [2, 2, 2]
+
+
 def labels_of(batch: Any) -> Ints:
     """Labels, shape (rows, positions)."""
     ids = array_of(first_of(batch))
@@ -75,8 +80,8 @@ def inputs_of(batch: Any, labels: Ints) -> Ints | None:
 
 def batches_of(batch: Any) -> list[Any]:
     """The batches of an evaluation whose arrays were not put together: a list of arrays, else one batch."""
-    whole = first_of(batch)
-    several = isinstance(whole, list) and len(whole) > 0 and getattr(whole[0], "ndim", 0) >= 2
+    whole = batch if isinstance(batch, list) else first_of(batch)
+    several = isinstance(whole, list) and len(whole) > 0 and getattr(first_of(whole[0]), "ndim", 0) >= 2
     return list(whole) if several else [batch]
 
 

@@ -22,6 +22,7 @@ from assay.events.protocols import EventProtocol
 from assay.events.sources import AnySource, Reading, read
 from assay.events.stream import EventStream
 from assay.events.tally import Tally
+from assay.types import State
 
 
 class Evaluation:
@@ -89,10 +90,18 @@ class Evaluation:
             return
         self._score(_whole(pairs), "episode")
 
-    def update_rows(self, predicted: EventStream, truth: EventStream, lengths: Sequence[int] | Any) -> None:
+    def update_rows(
+        self,
+        predicted: EventStream,
+        truth: EventStream,
+        lengths: Sequence[int] | Any,
+        *,
+        beside: Mapping[str, Sequence[Mapping[str, State]]] | None = None,
+    ) -> None:
         """Score rows that are complete in themselves, each on its own: the next `lengths[i]` events are row i.
 
-        Rows of one episode add up to it. Positions count from the beginning of a row.
+        Rows of one episode add up to it. Positions count from the beginning of a row. `beside` has further states of
+        each row, by protocol: what cannot be seen in the events.
         """
         ends = np.cumsum(np.asarray(lengths, np.int64))
         total = int(ends[-1]) if len(ends) else 0
@@ -110,6 +119,10 @@ class Evaluation:
         ]
         self._score(pairs, "position")
         self._score(pairs, "episode")
+        filled = [at for at, n in enumerate(np.asarray(lengths).tolist()) if n]
+        for name, states in (beside or {}).items():
+            for at, pair in zip(filled, pairs, strict=True):
+                self._tallies[name].add(pair.episode, states[at])
 
     def merge(self, other: Evaluation) -> None:
         """Take in what another evaluation has scored; episodes of the same name go on where this one's end."""

@@ -2,7 +2,8 @@
 
     packet  = length of the rest (8 bytes), length of the heading (8 bytes), heading, columns
     heading = JSON: events, events in each row, names and strata, counts of alignment, notes
-    columns = of the predictions, then of the truths: kind, time, …, as little-endian numbers
+    columns = of the predictions, then of the truths: kind, time, …, as little-endian numbers;
+              then log-probabilities, if they are known
 
 Nothing in a packet is ever executed, and lengths are checked against what is there.
 """
@@ -35,12 +36,14 @@ def packed(rows: Rows) -> bytes:
         "lengths": rows.lengths.tolist(),
         "episodes": [[episode.name, episode.stratum] for episode in rows.truth.episodes],
         "alignment": list(astuple(rows.alignment)),
+        "scores": rows.scores is not None,
         "notes": [dict(side.notes) for side in (rows.predicted, rows.truth)],
     }
     text = json.dumps(heading, separators=(",", ":")).encode()
     body = [text]
     for side in (rows.predicted, rows.truth):
         body += [np.ascontiguousarray(getattr(side, name), kind).tobytes() for name, kind in _COLUMNS.items()]
+    body += [np.ascontiguousarray(scores, "<f8").tobytes() for scores in rows.scores or ()]
     whole = b"".join(body)
     return len(whole).to_bytes(8, "little") + len(text).to_bytes(8, "little") + whole
 
@@ -60,7 +63,8 @@ def unpacked(raw: bytes, quantised: Any) -> Iterator[Rows]:
 def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> Rows:
     lengths = np.array(heading["lengths"], np.int64)
     n = int(lengths.sum())
-    if len(columns) != 2 * n * _EVENT:
+    size_of_scores = 8 * n if heading["scores"] else 0
+    if len(columns) != 2 * (n * _EVENT + size_of_scores):
         raise SourceError(f"{len(columns)} bytes do not hold {n} events", hint="Do all processes run one assay?")
     known = tuple(Episode(name, stratum) for name, stratum in heading["episodes"])
     number = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
@@ -74,4 +78,6 @@ def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> Rows:
             getattr(stream, name)[:] = np.frombuffer(columns[at : at + size], kind)
             at += size
         sides.append(stream)
-    return Rows(sides[0], sides[1], lengths, Alignment(*heading["alignment"]))
+    scores = np.frombuffer(columns[at:], "<f8").reshape(2, n) if heading["scores"] else None
+    known_scores = None if scores is None else (scores[0], scores[1])
+    return Rows(sides[0], sides[1], lengths, Alignment(*heading["alignment"]), known_scores)

@@ -17,7 +17,7 @@ from assay.events.codecs import kernels
 from assay.events.codecs.tokens import IGNORED_TOKENS, TokenCodec
 from assay.events.stream import EventStream, Problem
 from assay.events.training.alignment import Alignment
-from assay.types import Ints
+from assay.types import Floats, Ints
 
 MASKED = -100
 """The label of a position that the model is not asked about, as PyTorch's losses have it."""
@@ -35,6 +35,8 @@ class Rows:
     """Events in each row, shape (rows,)."""
     alignment: Alignment
     """How well the predictions fit the labels at, before and after their place."""
+    scores: tuple[Floats, Floats] | None = None
+    """Log-probabilities of the true and of the predicted events, shape (events,) each; None if they are not known."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,17 @@ class SpanReader:
     shift: bool = True
     """The prediction for position p stands at p − 1, as a causal language model's does; else at p itself."""
 
-    def read(self, predictions: Ints, labels: Ints, inputs: Ints | None = None) -> Rows:
+    def read(
+        self,
+        predictions: Ints,
+        labels: Ints,
+        inputs: Ints | None = None,
+        scores: tuple[Floats, Floats] | None = None,
+    ) -> Rows:
         """The events of a batch; arrays of ids, shape (rows, positions) each.
 
-        Predictions may lack the last position, which predicts nothing that has a label.
+        Predictions may lack the last position, which predicts nothing that has a label. `scores` are log-probabilities
+        of the true and of the predicted tokens, and stand where the predictions stand.
         """
         predictions = self._checked(predictions, labels, inputs)
         width = labels.shape[1]
@@ -72,7 +81,25 @@ class SpanReader:
             replace(sides[1], notes=+notes),
             np.bincount(spans.rows, minlength=len(labels)).astype(np.int64),
             alignment,
+            None if scores is None else self._summed(scores, labels, spans, asked),
         )
+
+    def _summed(
+        self, scores: tuple[Floats, Floats], labels: Ints, spans: _Spans, asked: NDArray[np.bool_]
+    ) -> tuple[Floats, Floats]:
+        """Log-probabilities by event, from those of tokens; what the model is not asked for is certain."""
+        sums = []
+        for by_token in scores:
+            if by_token.shape != labels.shape:
+                raise UsageError(
+                    f"log-probabilities have shape {by_token.shape} and labels {labels.shape}",
+                    hint="Give one for each label",
+                )
+            values = np.zeros(len(spans.positions))
+            values[asked] = by_token.ravel()[spans.positions[asked] - self.shift]
+            kept = values[spans.kept]
+            sums.append(np.add.reduceat(kept, spans.offsets[:-1]) if len(spans.rows) else kept)
+        return sums[0], sums[1]
 
     def _checked(self, predictions: Ints, labels: Ints, inputs: Ints | None) -> Ints:
         """The predictions, as wide as the labels."""

@@ -16,8 +16,19 @@ from assay.events.codecs.vocabulary import AnyTokenizer
 from assay.events.evaluation import EventReport
 from assay.events.stream import Episode, EventStream
 from assay.events.training.alignment import Alignment
-from assay.events.training.arrays import Names, inputs_of, labels_of, names_of, predictions_of
+from assay.events.training.arrays import (
+    Names,
+    array_of,
+    first_of,
+    inputs_of,
+    labels_of,
+    most_probable,
+    names_of,
+    predictions_of,
+    scored_ids,
+)
 from assay.events.training.incremental import Evaluation
+from assay.events.training.likelihood import calibration_states, token_log_probabilities
 from assay.events.training.spans import Rows, SpanReader
 from assay.types import Ints
 
@@ -37,6 +48,7 @@ class TokenEvaluation:
         encoding: str | Codec = "hierarchical",
         strict: bool = False,
         shift: bool = True,
+        log_probabilities: bool = False,
         interval: str | None = None,
         reps: int = 1000,
         level: float = 0.95,
@@ -46,7 +58,9 @@ class TokenEvaluation:
         """`tokenizer`: transformers', `tokenizers.Tokenizer`, or a dictionary {id: token}.
 
         `shift`: the prediction for label p stands at p − 1, as in a causal language model, and is put beside it here;
-        give False if predictions and labels stand side by side already. The rest is as in `assay.events.evaluate`.
+        give False if predictions and labels stand side by side already. With `log_probabilities`, logits are scored for
+        what they say about themselves too (`nll` and `calibration_error` of assay@1). The rest is as in
+        `assay.events.evaluate`.
         """
         self.evaluation = Evaluation(
             protocols,
@@ -64,6 +78,9 @@ class TokenEvaluation:
                 f"the {codec.name} encoding has no tokens of its own, so token ids cannot be scored in it",
                 hint="Use hierarchical or factorized, or decode to text and use Evaluation",
             )
+        if log_probabilities and "assay" not in {protocol.name for protocol in self.evaluation.scoring.protocols}:
+            raise UsageError("log-probabilities are scored by assay@1", hint="Add 'assay' to the protocols")
+        self.log_probabilities = log_probabilities
         self.reader = SpanReader(codec, codec.codes_of(tokenizer), shift)
         self.alignment = Alignment()
         """How well predictions fit the labels at, before and after their place, so far."""
@@ -92,7 +109,18 @@ class TokenEvaluation:
     def read(self, predictions: Any, labels: Any, inputs: Any = None) -> Rows:
         """The events of a batch, read and not yet scored."""
         truth = labels_of(labels)
-        return self.reader.read(predictions_of(predictions), truth, inputs_of(inputs, truth))
+        scores = None
+        if self.log_probabilities:
+            predictions, *given = predictions if scored_ids(predictions) else self.scored(predictions, truth)
+            scores = (array_of(given[0]).astype(np.float64), array_of(given[1]).astype(np.float64))
+        return self.reader.read(predictions_of(predictions), truth, inputs_of(inputs, truth), scores)
+
+    def scored(self, logits: Any, labels: Any) -> tuple[Any, Any, Any]:
+        """The most probable ids, and log-probabilities of the true and of the most probable tokens."""
+        whole, truth = first_of(logits), labels_of(labels)
+        if getattr(whole, "ndim", 0) != 3:
+            raise UsageError("log-probabilities need logits", hint="Give logits (rows, positions, tokens)")
+        return most_probable(whole), *token_log_probabilities(whole, truth, shift=self.reader.shift)
 
     def update_rows(self, rows: Rows, *, episodes: Names | None = None, strata: Names | None = None) -> None:
         """Score a batch that has been read."""
@@ -100,7 +128,10 @@ class TokenEvaluation:
 
     def score(self, rows: Rows) -> None:
         """Score a batch whose rows have their names already."""
-        self.evaluation.update_rows(rows.predicted, rows.truth, rows.lengths)
+        beside = {}
+        if rows.scores is not None:
+            beside["assay"] = calibration_states(rows.predicted, rows.truth, rows.lengths, rows.scores)
+        self.evaluation.update_rows(rows.predicted, rows.truth, rows.lengths, beside=beside)
         self.alignment += rows.alignment
 
     def merge(self, other: TokenEvaluation) -> None:

@@ -54,6 +54,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
         encoding: str | Codec = "hierarchical",
         strict: bool = False,
         shift: bool = True,
+        log_probabilities: bool = False,
         episodes: Episodes | None = None,
         full: bool = False,
         interval: str | None = None,
@@ -69,6 +70,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
             encoding=encoding,
             strict=strict,
             shift=shift,
+            log_probabilities=log_probabilities,
             interval=interval,
             reps=reps,
             level=level,
@@ -84,7 +86,12 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
         self._loader: Any = None
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
-        """The most probable token of each position: what is gathered and kept is that much smaller."""
+        """The most probable token of each position: what is gathered and kept is that much smaller.
+
+        If log-probabilities are asked for, those of the true and of the most probable token stand beside it.
+        """
+        if self.evaluation.log_probabilities:
+            return tuple(torch.as_tensor(part) for part in self.evaluation.scored(logits, labels))
         return torch.as_tensor(most_probable(first_of(logits)))
 
     def __call__(self, prediction: EvalPrediction, compute_result: bool | None = None) -> dict[str, float]:
