@@ -1,4 +1,4 @@
-"""Decoding token text, and the whole way from two texts to every figure of owa@1."""
+"""Decoding token text, and the whole way from two texts to every figure of owa@1 and assay@1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from assay.events import evaluate, synthetic
+from assay.events import EventStream, evaluate, synthetic
 from assay.events.codecs import codec
 from benchmarks import reference
 from benchmarks.measuring import Result, at_least, best, show
@@ -27,7 +27,7 @@ def main() -> None:
     texts = ["".join(synthetic.token_text(side)) for side in (predicted, truth)]
     print(f"{len(truth):,} pairs, {sum(map(len, texts)) / 1e6:,.0f} MB of token text")
     _compilation()
-    show("Events", [*_decoding(texts[1]), _owa(*texts)])
+    show("Events", [*_decoding(texts[1]), _owa(*texts), _assay(predicted, truth)])
 
 
 def _decoding(text: str) -> list[Result]:
@@ -60,6 +60,15 @@ def _owa(predicted: str, truth: str) -> Result:
     plain = _plain_owa(_first_events(predicted, SAMPLE), _first_events(truth, SAMPLE), n)
     what = f"owa@1, {n / 1e6:.1f} M pairs of token text to all figures and intervals"
     return at_least(what, f"{ours:.2f} s", f"{plain:,.0f} s", plain / ours, 500)
+
+
+def _assay(predicted: EventStream, truth: EventStream) -> Result:
+    """The whole of assay@1, baselines and intervals by episode included, beside owa@1 on the same events."""
+    ours, beside = (
+        best(lambda name=name: evaluate(predicted, truth, protocols=(name,)), repeats=3) for name in ("assay", "owa")
+    )
+    what = f"assay@1, {len(truth) / 1e6:.1f} M events to all figures, against owa@1"
+    return at_least(what, f"{ours:.2f} s", f"{beside:.2f} s", beside / ours, 1 / 3)
 
 
 def _plain_owa(predicted: str, truth: str, n: int) -> float:

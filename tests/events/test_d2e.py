@@ -41,8 +41,8 @@ def figures(
 
 def test_every_golden_figure_is_met_to_a_billionth() -> None:
     found = figures(GOLDEN["predicted"], GOLDEN["truth"], bin_ms=GOLDEN["bin_ns"] / 1e6)
-    assert found == pytest.approx(GOLDEN["metrics"], abs=1e-9, rel=0)
-    assert set(GOLDEN["metrics"]) == set(found)
+    assert {name: found[name] for name in GOLDEN["metrics"]} == pytest.approx(GOLDEN["metrics"], abs=1e-9, rel=0)
+    assert set(found) - set(GOLDEN["metrics"]) == {"coverage", "scale_x", "scale_y"}
 
 
 def test_movement_by_hand() -> None:
@@ -61,6 +61,19 @@ def test_the_scale_ratio_is_at_least_one_either_way() -> None:
     sides = [[screen(0), move(10, size), screen(100)] for size in (3, 12)]
     assert figures(sides[0], sides[1])["scale_ratio_x"] == pytest.approx(4)
     assert figures(sides[1], sides[0])["scale_ratio_x"] == pytest.approx(4)
+
+
+def test_the_scale_shows_its_direction() -> None:
+    sides = [[screen(0), move(10, size), screen(100)] for size in (3, 12)]
+    assert figures(sides[0], sides[1])["scale_x"] == pytest.approx(0.25)  # too little
+    assert figures(sides[1], sides[0])["scale_x"] == pytest.approx(4)  # too much
+
+
+def test_coverage_is_the_share_of_the_truths_span() -> None:
+    truth = [key(at) for at in range(0, 1001, 100)]
+    assert figures(truth[:2], truth)["coverage"] == pytest.approx(0.1)
+    assert figures(truth[:2], truth)["key_accuracy"] == 1.0  # which is why coverage stands beside it
+    assert figures(truth, truth[:2])["coverage"] == 1.0
 
 
 def test_scale_is_of_sums_not_of_events() -> None:
@@ -126,7 +139,9 @@ def test_a_range_that_is_no_whole_number_of_bins_ends_in_a_short_one() -> None:
 def test_streams_that_share_no_time_measure_nothing() -> None:
     found = figures([key(0), key(10)], [key(500), key(600)])
     assert found["bins"] == 0
-    assert {value for name, value in found.items() if name not in ("bins", "key_samples", "button_samples")} == {None}
+    assert found["coverage"] == 0.0
+    counted = ("bins", "coverage", "key_samples", "button_samples")
+    assert {value for name, value in found.items() if name not in counted} == {None}
 
 
 def test_a_stray_time_far_away_costs_no_memory() -> None:

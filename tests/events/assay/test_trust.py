@@ -35,6 +35,7 @@ from assay.events import codec, encode, evaluate, synthetic
 from assay.events.stream import Problem, concatenate
 
 TRUTH = typed()
+INDICES = (0, 1, 3, 9, 20, 21, 22, 23, len(TRUTH) - 1)
 COUNTS = ("substitutions", "deletions", "insertions")
 ACTIONS = ("f1", "precision", "recall", "keyboard_f1", "button_f1", "macro_f1", "hold_f1", "hold_onset_f1", "hold_iou")
 
@@ -95,10 +96,9 @@ def test_2_k_extra_events_are_k_false_positives() -> None:
 
 
 def test_3_one_deletion_is_one_miss_and_one_wrong_key_one_substitution() -> None:
-    for index in (0, 9, len(TRUTH) - 1):
+    assert {TRUTH[index].get("press") for index in INDICES} == {True, False, None}
+    for index in INDICES:
         kept = [event for at, event in enumerate(TRUTH) if at != index]
-        if TRUTH[index]["kind"] == "keyboard" and not TRUTH[index]["press"]:
-            continue  # without its release a key stays down, and its next press would be a repeat
         assert counts(flat(kept, TRUTH)) == (0, 1, 0)
     pair = hold(10_000, 10_100, C)
     wrong = [key(10_000, 0x5A), *pair[1:]]
@@ -220,6 +220,14 @@ def test_8_a_release_that_never_comes_ends_with_the_episode() -> None:
     found = flat([truth[0], *truth[2:]], truth)
     assert found["unreleased_holds"] == 1
     assert found["hold_iou"] == pytest.approx(2 / 6)  # held from 1 s to the end at 6 s instead of to 2 s
+
+
+def test_8_a_release_lost_long_before_the_next_press_costs_one_event() -> None:
+    truth = [*hold(1000, 2000), *hold(5000, 6000)]
+    found = flat([truth[0], *truth[2:]], truth)
+    assert counts(found) == (0, 1, 0)
+    assert (found["unreleased_holds"], found["auto_repeats"]) == (1, 0)
+    assert found["hold_iou"] == pytest.approx(2 / 5)  # held from 1 s on, without a gap
 
 
 def test_8_a_key_never_predicted_has_recall_0() -> None:

@@ -34,7 +34,7 @@ def predictions(truth: Actions, tolerance_ns: int, seed: int, episode: str) -> d
         "idle": _none(),
         "repeat_last": Actions.listed(label[1:], time[1:] + np.maximum(np.diff(time), tolerance_ns + 1)),
         "majority": Actions.listed(*_majority(label, time)),
-        "random": Actions.listed(*_random(label, time, _seed(seed, episode))),
+        "random": Actions.listed(*_random(label, time, tolerance_ns, _seed(seed, episode))),
     }
 
 
@@ -85,29 +85,34 @@ def _majority(label: Ints, time: Ints):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _random(label: Ints, time: Ints, state):  # type: ignore[no-untyped-def]
+def _random(label: Ints, time: Ints, tolerance: int, state):  # type: ignore[no-untyped-def]
+    """A Poisson process whose rate is at every moment that of the actions so far: so many since the first one."""
     n = len(time)
-    size = 2 * n + 16
+    size = 4 * n + 16
     out_label, out_time = np.empty(size, np.int64), np.empty(size, np.int64)
-    seen = found = 0
-    now = time[1] if n > 1 else np.int64(0)
-    while n > 1 and found < size and now <= time[-1]:
-        while seen < n and time[seen] < now:
-            seen += 1
-        elapsed = now - time[0]
-        if elapsed <= 0 or seen == 0:
-            now += 1 if seen + 1 >= n else max(np.int64(1), time[seen + 1] - now)
-            continue
-        state, share = _uniform(state)
-        now += max(np.int64(1), np.int64(-np.log(1.0 - share) * elapsed / seen))
-        if now > time[-1]:
-            break
-        while seen < n and time[seen] < now:
-            seen += 1
-        state, share = _uniform(state)
-        out_label[found] = label[int(share * seen)]
-        out_time[found] = now
-        found += 1
+    old = found = 0
+    state, share = _uniform(state)
+    wait = -np.log(1.0 - share)  # what the rate has to add up to until the next one
+    for seen in range(1, n - 1):  # actions seen after the first, between time[seen] and the next
+        now = max(np.float64(time[seen] - time[0]), 1.0)
+        end = np.float64(time[seen + 1] - time[0])
+        while now < end and found < size:
+            until_end = seen * np.log(end / now)
+            if wait > until_end:
+                wait -= until_end
+                break
+            now *= np.exp(wait / seen)
+            state, share = _uniform(state)
+            wait = -np.log(1.0 - share)
+            moment = time[0] + np.int64(now)
+            # Drawn from actions that are further back than the tolerance: an echo would match what it repeats.
+            while old < n and time[old] < moment - tolerance:
+                old += 1
+            state, share = _uniform(state)
+            if old > 0:
+                out_label[found] = label[int(share * old)]
+                out_time[found] = moment
+                found += 1
     return out_label[:found], out_time[:found]
 
 

@@ -16,6 +16,9 @@ from assay.types import Ints
 
 # A silence in tokens of at least this long is told: nothing in it says how often the clock went round.
 SILENCE_NS = 1_000_000_000
+# No system waits longer before a held key repeats, or between repeats. By default they repeat 25 to 33 times a second.
+REPEAT_NS = 1_000_000_000
+QUICK_NS = 60_000_000
 # Neighbours further apart than this split a stream for the search for stray times.
 _FAR_NS = 600 * 1_000_000_000
 
@@ -32,25 +35,37 @@ class Side:
     """Time of the last."""
     stray: int = 0
     """Actions and movements whose times lie far from all others. They count as events and stretch nothing."""
+    auto_repeats: int = 0
+    """Repeated presses of keys that were already held, left out of `events`."""
     silences: int = 0
     """Silences in a token stream that could hide a whole turn of its clock."""
 
 
 def side_of(stream: EventStream, shift_ns: int) -> Side:
-    """The valid events of `stream`, `shift_ns` taken from their times."""
+    """The valid events of `stream`, auto-repeat left out, with `shift_ns` taken from their times.
+
+    A press is auto-repeat where the key is held, its last press is at most a second back, and it comes in a rhythm:
+    soon after the last one or soon before what follows, or with about the same pause as its neighbour. Otherwise a
+    release was lost, and it is a press of its own. The order of the events decides what is held, so that one wrong time
+    makes no press a repeat.
+    """
     valid = stream.valid
     events = stream if valid.all() else stream[valid]
     times, silences = _running(events)
-    if shift_ns:
-        times = times - shift_ns
-    events = replace(events, time_ns=times)
+    repeats = _repeats(events.kind, times, events.vk, events.press)
+    auto_repeats = int(repeats.sum())
+    events = replace(events, time_ns=times - shift_ns if shift_ns else times)
+    if auto_repeats:
+        events = events[~repeats]
+    times = events.time_ns
     if len(times) > 1 and (times[1:] < times[:-1]).any():
         events = events[np.argsort(times, kind="stable")]
     action = events.time_ns[(events.kind == Kind.KEYBOARD) | (events.kind == Kind.MOUSE)]
     first, last = _core(action)
     if first == last == len(action):
-        return Side(events, None, None, 0, silences)
-    return Side(events, int(action[first]), int(action[last - 1]), len(action) - (last - first), silences)
+        return Side(events, None, None, 0, auto_repeats, silences)
+    stray = len(action) - (last - first)
+    return Side(events, int(action[first]), int(action[last - 1]), stray, auto_repeats, silences)
 
 
 def _core(times: Ints) -> tuple[int, int]:
@@ -65,6 +80,47 @@ def _core(times: Ints) -> tuple[int, int]:
     sizes = np.diff(edges)
     kept = np.flatnonzero((sizes > max(1, len(times) // 1000)) | (sizes == sizes.max()))
     return int(edges[kept[0]]), int(edges[kept[-1] + 1])
+
+
+@njit(nogil=True, cache=True)
+def _repeats(kind, time, vk, press):  # type: ignore[no-untyped-def]
+    """True where a press is auto-repeat, shape (n,): see `side_of`."""
+    n = len(kind)
+    out = np.zeros(n, np.bool_)
+    later = np.full(n, -1, np.int64)  # the next event of the same key
+    upcoming = np.full(256, -1, np.int64)
+    for i in range(n - 1, -1, -1):
+        if kind[i] == 0:  # Kind.KEYBOARD
+            later[i] = upcoming[vk[i] & 255]
+            upcoming[vk[i] & 255] = i
+    held = np.zeros(256, np.bool_)
+    last = np.zeros(256, np.int64)
+    rhythm = np.zeros(256, np.int64)  # the pause before the last repeat of a key
+    for i in range(n):
+        if kind[i] != 0:
+            continue
+        key = vk[i] & 255
+        if press[i]:
+            pause = abs(time[i] - last[key])
+            if held[key] and pause <= REPEAT_NS:
+                j = later[i]
+                following = abs(time[j] - time[i]) if j >= 0 else REPEAT_NS
+                out[i] = (
+                    pause <= QUICK_NS
+                    or following <= QUICK_NS
+                    or _alike(pause, rhythm[key])
+                    or (j >= 0 and press[j] and _alike(pause, following))
+                )
+            rhythm[key] = pause if out[i] else 0
+            last[key] = time[i]
+        held[key] = press[i]
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _alike(pause, other):  # type: ignore[no-untyped-def]
+    """Whether two pauses may belong to one rhythm: a quarter apart at most."""
+    return 4 * abs(pause - other) <= pause
 
 
 def _running(events: EventStream) -> tuple[Ints, int]:

@@ -43,9 +43,9 @@ class Figures:
             **self.holding(),
             **self.pointing(),
             **self.timing(),
-            "coverage": self.ratio(self.tally.parts(states.COVERAGE, Ratio)),
+            "coverage": self.sums(self._ratios(states.COVERAGE), _quotient),
             **self.skill(),
-            "victor_purpura": self.sums(self._distances, _distance),
+            "victor_purpura": self.sums(self._ratios(states.DISTANCE), _distance),
             **self.calibration(),
         }
 
@@ -106,9 +106,9 @@ class Figures:
         parts = self.tally.parts(name, Joint)
         return np.array([states.table(part, shape) for part in parts]).reshape(-1, *shape)
 
-    @cached_property
-    def _distances(self) -> Floats:
-        parts = self.tally.parts(states.DISTANCE, Ratio)
+    def _ratios(self, name: str) -> Floats:
+        """Hits and totals, shape (episodes, 2)."""
+        parts = self.tally.parts(name, Ratio)
         return np.array([(part.hits, part.total) for part in parts], np.float64).reshape(-1, 2)
 
     @property
@@ -248,18 +248,19 @@ class Figures:
             f"{name}_f1": self.share(2 * trivial[:, at, 0], true + trivial[:, at, 1]) for at, name in enumerate(names)
         }
         best = self.best_baseline
-        if best is None:
-            out["skill"] = Estimate(None, level=self.plan.level)
-        else:
-            at = names.index(best)
-            table = np.column_stack([outcomes, trivial[:, at, 0], true + trivial[:, at, 1]])
-            out["skill"] = self.sums(table, _skill)
+        out["skill"] = Estimate(None, level=self.plan.level) if best is None else self.skill_over(best)
         total = self.pointer_sums.sum(axis=0)
         options = [pointer.idle_r2, pointer.repeat_last_r2]
         stronger = max(options, key=lambda function: np.nan_to_num(float(function(total)), nan=-np.inf))
         n = int(total[pointer.SUMS.index("n")])
         out["pointer_skill"] = self.sums(self.pointer_sums, lambda s: _over(pointer.r2(s), stronger(s)), n)
         return out
+
+    def skill_over(self, name: str) -> Estimate:
+        """Skill of F1 over one baseline."""
+        at, true = (*BASELINES, COPIED).index(name), self.headline[:, :2].sum(axis=1)
+        trivial = self.baselines[:, at]
+        return self.sums(np.column_stack([self.headline, trivial[:, 0], true + trivial[:, 1]]), _skill)
 
     @cached_property
     def copies(self) -> bool:

@@ -27,11 +27,13 @@ class Holds:
     edges: Ints
     """Holds of h are edges[h] … edges[h+1]-1; shape (HELD + 1,)."""
     unreleased: int
-    """How many were still held at the end of the episode."""
+    """How many were never released."""
 
     @classmethod
     def of(cls, actions: Actions, end_ns: int) -> Holds:
-        """The holds that presses and releases make; one that is never released ends at `end_ns`."""
+        """The holds that presses and releases make; one that is never released ends at the next press, or else at
+        `end_ns`.
+        """
         return cls(*_holds(actions.time_ns, actions.edges, end_ns))
 
 
@@ -87,16 +89,14 @@ def _holds(time_ns, edges, end_ns):  # type: ignore[no-untyped-def]
             while j < edges[release + 1] and time_ns[j] < time_ns[i]:
                 j += 1
             start[count] = time_ns[i]
-            if j < edges[release + 1]:
+            pressed_again = i + 1 < edges[press + 1]
+            if j < edges[release + 1] and (not pressed_again or time_ns[j] <= time_ns[i + 1]):
                 end[count] = time_ns[j]
                 j += 1
             else:
-                end[count] = max(end_ns, time_ns[i])
+                end[count] = time_ns[i + 1] if pressed_again else max(end_ns, time_ns[i])
                 unreleased += 1
-            # A button that goes down again while it is down is held on.
             i += 1
-            while i < edges[press + 1] and time_ns[i] < end[count]:
-                i += 1
             count += 1
         hold_edges[h + 1] = count
     return start[:count], end[:count], hold_edges, unreleased

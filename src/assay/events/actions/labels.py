@@ -1,7 +1,7 @@
 """Actions: key presses and releases, button transitions and scrolls, each a label at a time.
 
-One mouse event may hold several actions (two buttons, a button and the wheel). A press of a key that is already held is
-auto-repeat and no action of its own; it is counted. Movement and frames are not actions.
+One mouse event may hold several actions (two buttons, a button and the wheel). Auto-repeat is no
+action; `clock` has left it out and counted it. Movement and frames are not actions.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ class Actions:
     """Shape (n,); ascending within a label."""
     edges: Ints
     """Actions of label k are edges[k] … edges[k+1]-1; shape (LABELS + 1,)."""
-    auto_repeats: int = 0
-    """Presses of a key that was already held."""
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -62,11 +60,11 @@ class Actions:
 
     def shifted(self, by_ns: int) -> Actions:
         """The same actions, later by so much."""
-        return Actions(self.time_ns + by_ns, self.edges, self.auto_repeats) if by_ns else self
+        return Actions(self.time_ns + by_ns, self.edges) if by_ns else self
 
     @classmethod
     def of(cls, stream: EventStream) -> Actions:
-        """The actions of events that are all valid and in the order of time."""
+        """The actions of events that are all valid, in the order of time and without auto-repeat."""
         return cls(*_extract(stream.kind, stream.time_ns, stream.vk, stream.press, stream.flags, stream.data))
 
     @classmethod
@@ -88,16 +86,10 @@ def _extract(kind, time_ns, vk, press, flags, data):  # type: ignore[no-untyped-
             size += 12
     label = np.empty(size, np.int16)
     when = np.empty(size, np.int64)
-    held = np.zeros(256, np.bool_)
-    count = repeats = 0
+    count = 0
     for i in range(n):
         if kind[i] == _KEYBOARD:
-            key = vk[i] & 255
-            if press[i] and held[key]:
-                repeats += 1
-                continue
-            held[key] = press[i]
-            label[count] = 2 * key + press[i]
+            label[count] = 2 * (vk[i] & 255) + press[i]
             when[count] = time_ns[i]
             count += 1
         elif kind[i] == _MOUSE and flags[i] != 0:
@@ -121,7 +113,7 @@ def _extract(kind, time_ns, vk, press, flags, data):  # type: ignore[no-untyped-
     for i in range(count):
         ordered[at[label[i]]] = when[i]
         at[label[i]] += 1
-    return ordered, edges, repeats
+    return ordered, edges
 
 
 def kind_of(label: int) -> str:

@@ -30,9 +30,10 @@ def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     """The states of one episode; all empty where the two sides share no time."""
     predicted, truth = (unwrapped(side[side.valid]) for side in (pair.predicted, pair.truth))
     shifts, bins = _common_range(predicted, truth, bin_ns, clock)
+    covered = Ratio(max(0, bins.end_ns - bins.start_ns), _span(predicted, truth, clock))
     sides = [(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)]
     (predicted, at), (truth, true_at) = ((side[where >= 0], where[where >= 0]) for side, where in sides)
-    states: dict[str, State] = {"bins": Ratio(bins.count, 1)}
+    states: dict[str, State] = {"bins": Ratio(bins.count, 1), "coverage": covered}
     # Only bins in which something moves are ever laid out: a stray time far away makes many more, all of them empty.
     moved = np.unique(np.concatenate([at[_plain_moves(predicted)], true_at[_plain_moves(truth)]]))
     for axis in "xy":
@@ -56,6 +57,14 @@ def _common_range(
     start = max(first - shift for first, shift in zip(firsts, shifts, strict=True))
     end = min(_end(side) - shift for side, shift in zip(sides, shifts, strict=True))
     return shifts, Bins(start, end, bin_ns)
+
+
+def _span(predicted: EventStream, truth: EventStream, clock: Clock) -> int:
+    """The truth's own span: from its first frame or event to its end."""
+    if not len(truth):
+        return 0
+    frames = frame_clocks(predicted, truth, clock)
+    return max(0, _end(truth) - (int(truth.time_ns.min()) if frames is None else frames[1][0]))
 
 
 def _end(stream: EventStream) -> int:
@@ -100,13 +109,18 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
     """Every figure of the protocol."""
     strata = [episode.stratum for episode in tally.episodes]
     bins = tally.total("bins", Ratio).hits
-    out = {"bins": Estimate(float(bins), n=bins)}
+    spans = [np.array([part.hits, part.total], np.float64) for part in tally.parts("coverage", Ratio)]
+    out = {
+        "bins": Estimate(float(bins), n=bins),
+        "coverage": sum_interval(spans, _share, plan, n=bins, strata=strata),
+    }
     for axis in "xy":
         parts = [_sums(part) for part in tally.parts(f"moved_{axis}", Joint)]
         n = tally.total(f"moved_{axis}", Joint).n
         out[f"pearson_{axis}"] = sum_interval(parts, _pearson, plan, n=n, strata=strata)
         scale = [np.array([part.hits, part.total], np.float64) for part in tally.parts(f"scale_{axis}", Ratio)]
         out[f"scale_ratio_{axis}"] = sum_interval(scale, _scale_ratio, plan, n=bins, strata=strata)
+        out[f"scale_{axis}"] = sum_interval(scale, _scale, plan, n=bins, strata=strata)
     for name, key in (("keys", "key"), ("buttons", "button")):
         accuracy = ratio_interval(tally.parts(name, Ratio), plan, strata=strata)
         out |= {f"{key}_accuracy": accuracy, f"{key}_samples": Estimate(float(accuracy.n), n=accuracy.n)}
@@ -125,6 +139,19 @@ def _pearson(sums: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = (n * tt - t * t) * (n * pp - p * p)
         return np.where(spread > 0, (n * tp - t * p) / np.sqrt(np.maximum(spread, 0)), np.nan)
+
+
+def _share(sums: Floats) -> Floats:
+    part, whole = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)
+
+
+def _scale(sums: Floats) -> Floats:
+    """Predicted ÷ true mean absolute movement, shape (…, 2); above 1 the prediction moves too much."""
+    truth, predicted = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where((truth > 0) & (predicted > 0), predicted / truth, np.nan)
 
 
 def _scale_ratio(sums: Floats) -> Floats:
@@ -146,6 +173,19 @@ _METRICS = (
         for axis in "xy"
         for undefined in ["one side does not move in the common range"]
     ),
+    *(
+        Metric(
+            f"scale_{axis}",
+            f"Movement against the truth, {axis} (above 1: too much)",
+            "Movement",
+            "×",
+            "none",
+            undefined,
+        )
+        for axis in "xy"
+        for undefined in ["one side does not move in the common range"]
+    ),
+    Metric("coverage", "Share of the truth's span", "Data", undefined="the truth has no span", headline=True),
     Metric("key_accuracy", "Keys right by bin", "Actions", undefined="no key event in the common range", headline=True),
     Metric(
         "button_accuracy",

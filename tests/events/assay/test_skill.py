@@ -1,0 +1,245 @@
+"""Baselines, skill, training and merging: experiments 10, 15 and 17 of SPEC 1.9."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.events.assay.streams import MS, A, episodes, flat, hold, key, late, number, report, result, stream, typed
+
+from assay.events import EventStream, codec, evaluate, synthetic
+from assay.events.actions.baselines import BASELINES, copied, predictions
+from assay.events.actions.comparing import matches_at
+from assay.events.actions.estimates import _skill
+from assay.events.actions.labels import HEADLINE, Actions
+from assay.events.align import Pair
+from assay.events.protocols.assay import PROTOCOL
+from assay.events.stream import Episode, concatenate
+from assay.events.tally import Tally
+from assay.events.training.incremental import Evaluation
+from assay.stats import Resampling, sum_interval
+
+TRUTH = episodes([typed(at, 30) for at in range(8)])
+
+
+def as_stream(actions: Actions, name: str) -> EventStream:
+    """Baseline actions as events, keys and buttons alike."""
+    labels, times = actions.labels[: actions.edges[HEADLINE]], actions.time_ns[: actions.edges[HEADLINE]]
+    rows = [
+        {"kind": "keyboard", "ts": max(0, int(ts)), "vk": int(label) // 2, "press": bool(label & 1)}
+        if label < 512
+        else {"kind": "mouse", "ts": max(0, int(ts)), "dx": 0, "dy": 0, "flags": 1 << (int(label) - 512), "data": 0}
+        for label, ts in zip(labels, times, strict=True)
+    ]
+    return stream(rows, name)
+
+
+def parts(side: EventStream) -> list[tuple[Episode, EventStream]]:
+    return [(episode, side[part]) for episode, part in side.segments()]
+
+
+# --- 10: baselines ---------------------------------------------------------------------------------------------------
+
+
+def test_10_every_baseline_sees_only_what_came_before() -> None:
+    whole = Actions.of(stream(typed(1, 60)))
+    for cut_ms in (20_000, 41_000):
+        early = Actions.of(stream([event for event in typed(1, 60) if event["ts"] < cut_ms * MS]))
+        last = int(early.time_ns.max())
+        for name in BASELINES:
+            long, short = (predictions(side, 50 * MS, 42, "e")[name] for side in (whole, early))
+            one, other = (
+                sorted((int(t), int(label)) for t, label in zip(side.time_ns, side.labels, strict=True) if t <= last)
+                for side in (long, short)
+            )
+            assert one == other, name
+
+
+def test_10_the_truth_has_skill_1_and_idle_at_most_0() -> None:
+    assert flat(TRUTH, TRUTH)["skill"] == 1.0
+    nothing = TRUTH[TRUTH.kind == 7]
+    assert number(flat(nothing, TRUTH)["skill"]) <= 0.0
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_10_a_baseline_scores_what_is_said_of_it(name: str) -> None:
+    sides = [
+        as_stream(predictions(Actions.of(part), 50 * MS, 43, episode.name)[name], episode.name)
+        for episode, part in parts(TRUTH)
+    ]
+    found = result(concatenate(sides), TRUTH, reps=200)
+    expected = number(found.flat()[f"{name}_f1"])
+    if name in ("idle", "random"):  # repeated presses of the others are auto-repeat, collapsed
+        assert found.flat()["f1"] == pytest.approx(expected, abs=0.02)
+    assert number(found.flat()["skill"]) <= number(found.estimates["skill"].high) + 1e-9
+    assert number(found.estimates["skill"].low) <= 0.0
+
+
+def test_10_rate_matched_random_is_seeded_by_run_and_episode() -> None:
+    actions = Actions.of(stream(typed(2, 60)))
+    one, same, other_run, other_episode = (
+        predictions(actions, 50 * MS, seed, name)["random"].time_ns
+        for seed, name in ((1, "a"), (1, "a"), (2, "a"), (1, "b"))
+    )
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other_run)
+    assert not np.array_equal(one, other_episode)
+    # About as many as the truth has, of about the same labels.
+    assert len(one) == pytest.approx(len(actions), rel=0.25)
+
+
+def test_10_the_copied_input_has_no_skill() -> None:
+    # Teacher-forced, the prediction at position i is the event at i − 1, times and all: as a stream nearly the truth.
+    copies = []
+    for episode, part in parts(TRUTH):
+        copies.append(concatenate([part[:1], part[:-1]]).of_episode(episode))
+    found = result(concatenate(copies), TRUTH)
+    assert number(found.flat()["f1"]) > 0.95
+    assert number(found.flat()["skill"]) <= 0.0
+    assert "copies" in {finding["kind"] for finding in found.details["verdict"]}
+    told = flat(concatenate(copies), TRUTH, settings={"teacher_forced": True})
+    assert told["copied_f1"] == pytest.approx(number(told["f1"]), abs=0.02)
+    assert number(told["skill"]) <= 0.0
+    actions = Actions.of(parts(TRUTH)[0][1])
+    assert len(copied(actions)) == int(actions.edges[HEADLINE]) - 1
+
+
+def test_10_predictions_permuted_over_episodes_have_no_skill() -> None:
+    # Clicks that come at random, each episode predicted by another one: there is nothing to be learned, and
+    # rate-matched random is the best baseline there is. The interval of the skill covers 0 in 95 ± 2 % of 500 trials.
+    rng = np.random.default_rng(12)
+    tolerance, n, covered = np.array([50 * MS]), 60, 0
+    for trial in range(500):
+        streams = [
+            Actions.listed(512 + rng.integers(0, 4, n), np.sort(rng.integers(0, 20_000, n)) * MS) for _ in range(61)
+        ]
+        rows = []
+        for at, (truth, guess) in enumerate(pairwise(streams)):
+            trivial = predictions(truth, 50 * MS, trial, f"e{at}")["random"]
+            matched = int(matches_at(truth, guess, tolerance)[0])
+            rows.append([matched, n - matched, n - matched, matches_at(truth, trivial, tolerance)[0], n + len(trivial)])
+        skill = sum_interval(list(np.array(rows, float)), _skill, Resampling("episode", reps=400, seed=trial), n=n)
+        covered += number(skill.low) <= 0 <= number(skill.high)
+    assert 0.93 <= covered / 500 <= 0.97
+
+
+# --- 15: teacher-forced ----------------------------------------------------------------------------------------------
+
+
+def test_15_one_wrong_token_costs_at_most_one_event() -> None:
+    frames = [{"kind": "screen", "ts": at * 50 * MS} for at in range(400)]
+    truth = codec("hierarchical").quantise(stream([*typed(3, 20), *frames]))
+    texts = codec("hierarchical").encode_each(truth)
+    assert _teacher_forced(texts, texts)["f1"] == 1.0
+    for at in [at for at in range(len(truth)) if truth.kind[at] == 0 and _next_press_is_far(truth, at)][::4]:
+        tokens = texts[at].removeprefix("<").removesuffix(">").split("><")
+        for position in range(1, len(tokens) - 1):
+            changed = [*tokens]
+            changed[position] = {"press": "release", "release": "press"}.get(tokens[position], "9")
+            spoiled = [*texts]
+            spoiled[at] = "<" + "><".join(changed) + ">"
+            found = _teacher_forced(spoiled, texts)
+            assert number(found["substitutions"]) + number(found["deletions"]) <= 1, (at, position, changed)
+
+
+def _teacher_forced(predicted: list[str], truth: list[str]) -> dict[str, float | None]:
+    return evaluate(predicted, truth, protocols=["assay"], reps=1).flat("assay")
+
+
+def _next_press_is_far(truth: EventStream, at: int) -> bool:
+    """Whether the key rests for a good second: a release that is lost in the middle of fast typing hides a press."""
+    own = (truth.kind == 0) & (truth.vk == truth.vk[at]) & truth.press
+    gaps = (truth.time_ns[own] - truth.time_ns[at]) % (16 * 1000 * MS)
+    return bool((gaps[gaps > 0] > 1500 * MS).all())
+
+
+def test_15_a_batch_equals_its_rows() -> None:
+    guess = replace(TRUTH, time_ns=TRUTH.time_ns + 20 * MS)
+    rows = [part for _, part in parts(TRUTH)]
+    guesses = [part for _, part in parts(guess)]
+    whole, single = Evaluation(("assay",), reps=20), Evaluation(("assay",), reps=20)
+    whole.update(guess, TRUTH, complete=True)
+    for ours, theirs in zip(guesses, rows, strict=True):
+        single.update(ours, theirs, complete=True)
+    expected = report(guess, TRUTH).protocols["assay"].estimates
+    assert whole.compute().protocols["assay"].estimates == expected
+    assert single.compute().protocols["assay"].estimates == expected
+
+
+# --- 17: merging -----------------------------------------------------------------------------------------------------
+
+
+def test_17_shards_in_any_order_give_the_same_bits() -> None:
+    guess = replace(TRUTH, time_ns=TRUTH.time_ns + 30 * MS)
+    pairs = [
+        Pair(episode, ours, theirs) for (episode, theirs), (_, ours) in zip(parts(TRUTH), parts(guess), strict=True)
+    ]
+    expected = result(guess, TRUTH)
+    for order in (range(8), (3, 1, 7, 0, 2, 6, 5, 4)):
+        shards = [Tally(), Tally(), Tally()]
+        for at in order:
+            shards[at % 3].add(pairs[at].episode, PROTOCOL.score(pairs[at]))
+        whole = shards[2] + (shards[0] + shards[1])
+        assert PROTOCOL.finish(whole, Resampling("episode", reps=20)) == expected.estimates
+        assert PROTOCOL.details(whole, expected.estimates) == expected.details
+
+
+# --- the verdict -----------------------------------------------------------------------------------------------------
+
+
+def kinds(found: Any) -> set[str]:
+    return {finding["kind"] for finding in found.details["verdict"]}
+
+
+def test_the_verdict_quotes_the_figures() -> None:
+    shifted = concatenate([stream(late(typed(at, 30), 80), f"e{at:03d}") for at in range(8)])
+    found = result(shifted, TRUTH, reps=100)
+    texts = {finding["kind"]: finding["text"] for finding in found.details["verdict"]}
+    assert texts["lag"].startswith("Constantly 80 ms late [80, 80]: without that lag F1 would be 1.000, not ")
+    assert f"F1 {found.flat()['f1']:.3f}" in texts["skill"]
+    perfect = result(TRUTH, TRUTH, reps=100)
+    assert kinds(perfect) == {"skill"}
+    assert perfect.details["verdict"][0]["tone"] == "good"
+
+
+def test_the_verdict_names_confused_and_unused_keys() -> None:
+    truth = [event for at in range(12) for event in hold(at * 1000, at * 1000 + 100, A + at % 3)]
+    guess = [{**event, "vk": A if event["vk"] == A + 2 else event["vk"]} for event in truth if event["vk"] != A + 1]
+    found = result(guess, truth)
+    texts = {finding["kind"]: finding["text"] for finding in found.details["verdict"]}
+    assert "C for A (8 of 8)" in texts["confused"]
+    assert "B (8)" in texts["never"]
+    assert {"true": "C", "predicted": "A", "times": 8} in found.details["confusion"]["keys"]
+
+
+def test_the_verdict_sees_early_stops_frames_repeats_and_the_pointer() -> None:
+    truth = [event for at in range(40) for event in hold(at * 1000, at * 1000 + 100)]
+    assert "coverage" in kinds(result(truth[:20], truth))
+    frames = [{"kind": "screen", "ts": at * 50 * MS} for at in range(800)]
+    assert "frames" in kinds(result([*truth[:2], *frames], truth + frames))
+    spam = [*truth, *(key(at, 0x5A) for at in range(0, 39_000, 30))]
+    assert {"auto_repeat", "unreleased"} <= kinds(result(spam, truth))
+    moves = [{"kind": "mouse", "ts": at * 10 * MS, "dx": 2, "dy": 1, "flags": 0, "data": 0} for at in range(4000)]
+    far = [{**event, "dx": 6} for event in moves]
+    assert "pointer_scale" in kinds(result(truth + far, truth + moves))
+
+
+def test_worst_moments_hold_what_happened() -> None:
+    truth = [event for at in range(10) for event in hold(at * 1000, at * 1000 + 100)]
+    guess = [event for event in truth if not 4000 * MS <= event["ts"] < 6000 * MS]
+    (worst, *_) = result(guess, truth).details["moments"]
+    assert (worst["start_ms"], worst["errors"]) == (4000, 4)
+    assert [action["outcome"] for action in worst["true"]] == ["missed"] * 4
+    assert worst["predicted"] == []
+
+
+def test_details_are_ready_for_json() -> None:
+    import json
+
+    truth = synthetic.recording(episodes=4, seconds=10, seed=3)
+    found = report(synthetic.prediction(truth, synthetic.POOR), truth)
+    text = json.dumps(found.to_json(), allow_nan=False)
+    assert json.loads(text)["details"]["assay@1"]["curve"][2]["baselines"]["idle"] == 0.0
