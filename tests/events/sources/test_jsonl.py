@@ -238,7 +238,7 @@ def test_a_column_that_was_named_must_be_there(whole: ReadWhole, write_rows: Wri
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (gzip.compress(b"{}"), r"a gzip file.*\.jsonl\.gz"),
+        (gzip.compress(b"{}", mtime=0), r"a gzip file.*\.jsonl\.gz"),
         (b"PAR1....", "a Parquet file"),
         (b"\x89MCAP0\r\n", "an MCAP recording"),
         ('{"text": ""}'.encode("utf-16"), "UTF-16"),
