@@ -32,6 +32,10 @@ Columns = Annotated[
     typer.Option("--column", help="OURS=THEIRS, e.g. text=generated; may be given again.", rich_help_panel=_READING),
 ]
 Rows = Annotated[str, typer.Option(help="What a row is: auto, event or episode.", rich_help_panel=_READING)]
+TokenizerFile = Annotated[
+    str | None,
+    typer.Option("--tokenizer", help="tokenizer.json to read columns of token ids with.", rich_help_panel=_READING),
+]
 TimeBases = Annotated[
     str | None, typer.Option(help="Bases of the time digits, e.g. 16,10,10.", rich_help_panel=_READING)
 ]
@@ -50,7 +54,7 @@ ImageToken = Annotated[
 @app.command("eval")
 def evaluate(
     predicted: Annotated[
-        str, typer.Argument(metavar="PRED", help="What the model said: file, folder, glob or address.")
+        str, typer.Argument(metavar="PRED", help="What the model said: file, folder, glob, address or '-'.")
     ],
     truth: Annotated[str, typer.Argument(metavar="TRUTH", help="What really happened.")],
     protocol: Annotated[
@@ -67,6 +71,11 @@ def evaluate(
         list[str] | None, typer.Option(help="As --column, for TRUTH only.", rich_help_panel=_READING)
     ] = None,
     rows: Rows = "auto",
+    tokenizer: TokenizerFile = None,
+    allow_duplicates: Annotated[
+        bool,
+        typer.Option("--allow-duplicates", help="Join rows of the same episode.", rich_help_panel=_READING),
+    ] = False,
     time_bases: TimeBases = None,
     delta_bases: DeltaBases = None,
     scroll_bases: ScrollBases = None,
@@ -128,6 +137,8 @@ def evaluate(
             predicted_columns=both | _mapping(pred_column),
             truth_columns=both | _mapping(truth_column),
             rows=rows,
+            tokenizer=tokenizer,
+            allow_duplicates=allow_duplicates,
             threads=threads,
             progress=progress,
         )
@@ -150,11 +161,12 @@ def evaluate(
 
 @app.command()
 def decode(
-    file: Annotated[str, typer.Argument(help="File, folder, glob or address.")],
+    file: Annotated[str, typer.Argument(help="File, folder, glob, address or '-'.")],
     encoding: Encoding = "hierarchical",
     strict: Strict = False,
     column: Columns = None,
     rows: Rows = "auto",
+    tokenizer: TokenizerFile = None,
     time_bases: TimeBases = None,
     delta_bases: DeltaBases = None,
     scroll_bases: ScrollBases = None,
@@ -180,7 +192,8 @@ def decode(
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
     with byte_progress() as progress:
         follow = (lambda done, total: progress("events", done, total)) if progress else None
-        found = describe(file, Reading(codec, _mapping(column), rows=rows, progress=follow), first=events)  # type: ignore[arg-type]
+        reading = Reading(codec, _mapping(column), rows=rows, tokenizer=tokenizer, progress=follow)  # type: ignore[arg-type]
+        found = describe(file, reading, first=events)
     if json is not None:
         write_json(found.to_json(), json)
     if json != "-":

@@ -6,12 +6,12 @@ One pass, a batch at a time; the result is plain data for a terminal, a page or 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from assay.events.sources import AnySource, Reading, format_of, read
+from assay.events.sources import AnySource, Decision, Reading, format_of, read
 from assay.events.stream import CATEGORIES, Episode, EventStream, Problem
 
 _FIRST = 5
@@ -47,6 +47,8 @@ class Description:
     notes: Counter[str] = field(default_factory=Counter)
     """What reading met that a reader should know, with how often."""
 
+    rows: str | None = None
+    """What a row of token text was taken for, 'event' or 'episode'; None if there was nothing to decide."""
     first_events: list[dict[str, Any] | None] = field(default_factory=list)
     """The first events themselves, as many as were asked for; None where invalid."""
 
@@ -70,6 +72,7 @@ class Description:
             "strata": self.n_strata,
             "first_ns": self.first_ns,
             "last_ns": self.last_ns,
+            "rows": self.rows,
             "notes": dict(self.notes),
             "first_events": self.first_events,
         }
@@ -78,6 +81,8 @@ class Description:
 def describe(source: AnySource, reading: Reading, *, first: int = 0) -> Description:
     """What `source` holds when it is read like this, with its `first` events."""
     description = Description(format_of(source))
+    decision = Decision()
+    reading = replace(reading, decision=decision)
     known: dict[tuple[str, str], Episode] = {}
     for batch in read(source, reading):
         description.first_events += batch[: max(0, first - len(description.first_events))].to_events()
@@ -85,6 +90,7 @@ def describe(source: AnySource, reading: Reading, *, first: int = 0) -> Descript
         for at in np.unique(batch.episode).tolist():
             episode = batch.episodes[at]
             known.setdefault((episode.name, episode.stratum), episode)
+    description.rows = decision.shape
     description.n_episodes = len(known)
     description.n_strata = len({stratum for _, stratum in known if stratum})
     description.episodes = list(known.values())[:_FIRST]

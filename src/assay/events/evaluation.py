@@ -6,19 +6,20 @@ Knows protocols by their contract only. Drawing is left to `assay.report`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from assay import __version__
-from assay.errors import SourceError, TruthError, UsageError
+from assay.errors import SourceError, UsageError
+from assay.events.checks import check, warnings_about
 from assay.events.codecs import Codec, codec
 from assay.events.digest import StreamDigest
 from assay.events.engines import local
 from assay.events.input import Input
 from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
-from assay.events.sources import AnySource, Reading, read
+from assay.events.sources import AnySource, Decision, Reading, read
 from assay.events.stored import encoding_of, settings_of
 from assay.events.stream import Episode, EventStream
 from assay.events.tally import Tally
@@ -27,9 +28,6 @@ from assay.stats import Resampling
 from assay.types import Estimate, Run
 
 Progress = Callable[[str, int, int | None], None]
-
-# Fewer spoiled events of a kind than this may be chance, even if no other of their kind is there.
-_A_WHOLE_KIND = 5
 
 _QUANTISED = "events as recorded, put through the other side's encoding so that like is compared with like"
 
@@ -162,6 +160,8 @@ class Scoring:
     reps: int = 1000
     level: float = 0.95
     seed: int = 42
+    allow_duplicates: bool = False
+    """Whether several rows may stand for one episode; they are joined."""
 
     @classmethod
     def of(
@@ -203,13 +203,13 @@ class Scoring:
 
     def report(self, tallies: Mapping[str, Tally], predicted: Input, truth: Input) -> EventReport:
         """The numbers of these tallies, by protocol; input that would give numbers about nothing is refused."""
-        _check(predicted, truth)
+        check(predicted, truth, allow_duplicates=self.allow_duplicates)
         # Episodes that were only on one side count too: they were scored as missing.
         known = max(len(side.episodes - {""}) for side in (predicted, truth))
         plan = Resampling(self.interval or ("episode" if known >= 2 else "event"), self.reps, self.level, self.seed)
         results = {protocol.name: _result(protocol, tallies[protocol.name], plan) for protocol in self.protocols}
         stated = self.stated | {"interval": plan.unit}
-        return EventReport(results, predicted, truth, stated, _warnings(predicted, truth, plan.unit, known), self)
+        return EventReport(results, predicted, truth, stated, warnings_about(predicted, truth, plan.unit, known), self)
 
 
 def evaluate(
@@ -227,6 +227,8 @@ def evaluate(
     predicted_columns: Mapping[str, str] | None = None,
     truth_columns: Mapping[str, str] | None = None,
     rows: str = "auto",
+    tokenizer: Any = None,
+    allow_duplicates: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> EventReport:
@@ -234,7 +236,8 @@ def evaluate(
 
     `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes where at least two are
     named, else events. `settings` go to the protocols that know them: `tolerance_ms` and `teacher_forced` of assay,
-    `bin_ms` of d2e, `clock` of both.
+    `bin_ms` of d2e, `clock` of both. `tokenizer`, an object or the path of its file, reads columns of token ids. Two
+    rows that stand for one episode are an error unless `allow_duplicates`.
 
     Example:
         >>> truth = ["<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>"]
@@ -254,11 +257,19 @@ def evaluate(
         seed=seed,
         settings=settings,
     )
+    scoring = replace(scoring, allow_duplicates=allow_duplicates)
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads cannot score anything", hint="Give 1 or more, or leave it out")
     inputs = Input(described(predicted)), Input(described(truth))
     readings = [
-        Reading(scoring.encoder, columns or {}, rows=rows, progress=_follow(progress, name))  # type: ignore[arg-type]
+        Reading(
+            scoring.encoder,
+            columns or {},
+            rows=rows,  # type: ignore[arg-type]
+            tokenizer=tokenizer,
+            decision=Decision(),
+            progress=_follow(progress, name),
+        )
         for name, columns in (("predictions", predicted_columns), ("truths", truth_columns))
     ]
     digests = StreamDigest(), StreamDigest()
@@ -267,6 +278,9 @@ def evaluate(
     tallies = local.score(watched[0], watched[1], scoring.protocols, in_order=scoring.in_order, threads=threads)
     for side, digest in zip(inputs, digests, strict=True):
         side.sha256 = digest.hexdigest()
+    for seen, reading in zip(inputs, readings, strict=True):
+        if reading.decision is not None:
+            seen.rows, seen.doubled = reading.decision.shape or "", set(reading.decision.doubled)
     return scoring.report(tallies, *inputs)
 
 
@@ -290,7 +304,7 @@ def rebuilt_report(run: Run) -> EventReport:
     )
     known = max(len(side.episodes - {""}) for side in (predicted, truth))
     scoring = Scoring(encoder, protocols, plan.unit, plan.reps, plan.level, plan.seed)
-    return EventReport(results, predicted, truth, stated, _warnings(predicted, truth, plan.unit, known), scoring)
+    return EventReport(results, predicted, truth, stated, warnings_about(predicted, truth, plan.unit, known), scoring)
 
 
 def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> ProtocolResult:
@@ -384,52 +398,6 @@ def _quantised(batch: EventStream, shared: Any) -> EventStream:
     whole: EventStream = shared.quantise(batch)
     whole.notes[_QUANTISED] += len(batch)
     return whole
-
-
-def _check(predicted: Input, truth: Input) -> None:
-    """Refuse what would give numbers about nothing."""
-    if not truth.events:
-        raise SourceError("no true events were found", where=truth.source, hint="Is it the right file and encoding?")
-    if spoiled := _hopeless(truth):
-        reason = truth.problems.most_common(1)[0][0]
-        raise TruthError(
-            f"{spoiled} do not decode, mostly because of: {reason}",
-            where=truth.source,
-            hint="Check --encoding; a truth that does not decode is an error in the data and cannot be scored",
-        )
-
-
-def _hopeless(truth: Input) -> str | None:
-    """What of the truth is so spoiled that it must have been read wrongly: most of it, or a kind as a whole."""
-    if 2 * truth.invalid > truth.events:
-        return f"{truth.invalid:,} of {truth.events:,} true events"
-    for kind, n in truth.spoiled_kinds.items():
-        if kind != "unknown" and not truth.kinds[kind] and n >= _A_WHOLE_KIND:
-            return f"all {n:,} true {kind} events"
-    return None
-
-
-def _warnings(predicted: Input, truth: Input, unit: str, episodes: int) -> list[str]:
-    found = []
-    if truth.invalid:
-        reasons = "; ".join(f"{n:,} {reason}" for reason, n in truth.problems.most_common())
-        found.append(f"{truth.invalid:,} of {truth.events:,} true events do not decode and were not scored: {reasons}.")
-    if not predicted.events:
-        found.append("Nothing was predicted: everything true counts as missed. Is it the right file and encoding?")
-    elif predicted.invalid == predicted.events:
-        found.append("No prediction decodes. Check that the encoding is the right one.")
-    if predicted.events != truth.events:
-        found.append(
-            f"{predicted.events:,} predictions for {truth.events:,} truths: pairing by position counts a truth "
-            "without a prediction as not comparable and leaves a prediction without a truth out."
-        )
-    for name, side in (("predictions", predicted), ("truths", truth)):
-        found += [f"In the {name}: {n:,} {note}." for note, n in side.notes.most_common()]
-    if unit != "episode" and episodes >= 2:
-        found.append(f"Intervals resample single events although {episodes} episodes are known: they are too narrow.")
-    if episodes == 1 and unit != "episode":
-        found.append("There is one episode: intervals resample its events and say nothing about other episodes.")
-    return found
 
 
 def _estimate_json(estimate: Estimate) -> dict[str, Any]:

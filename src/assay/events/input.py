@@ -29,6 +29,10 @@ class Input:
     notes: Counter[str] = field(default_factory=Counter)
     sha256: str | None = None
     """Digest of the events as they were read (see `StreamDigest`); None if it was not taken."""
+    rows: str = ""
+    """What a row of token text was taken for, 'event' or 'episode', if that had to be decided."""
+    doubled: set[str] = field(default_factory=set)
+    """Episodes that more than one row stands for."""
 
     def see(self, batch: EventStream) -> None:
         self.events += len(batch)
@@ -54,6 +58,8 @@ class Input:
             self.problems + other.problems,
             self.episodes | other.episodes,
             self.notes + other.notes,
+            rows=self.rows if self.rows == other.rows else "",
+            doubled=self.doubled | other.doubled,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -65,6 +71,8 @@ class Input:
             "episodes": len(self.episodes - {""}),
             "notes": dict(self.notes),
             "sha256": self.sha256,
+            "rows": self.rows or None,
+            "doubled": sorted(self.doubled),
         }
 
     @classmethod
@@ -79,4 +87,6 @@ class Input:
             episodes=episodes,
             notes=Counter(kept.get("notes", {})),
             sha256=kept.get("sha256"),
+            rows=str(kept.get("rows") or ""),
+            doubled=set(kept.get("doubled", ())),
         )

@@ -18,7 +18,8 @@ from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
 from assay.events.sources._files import File, find, open_binary, path_part, quoted
 from assay.events.sources._memory import arrow_table, read_array, read_arrow, read_list
-from assay.events.sources._rows import START, Decision, check_mapping, is_header
+from assay.events.sources._rows import START, check_mapping, is_header
+from assay.events.sources._rows import Decision as Decision
 from assay.events.sources._tokenizer import Tokens
 from assay.events.sources._unpacked import MAGIC, SUFFIX, Unpacked, read_standard_input
 from assay.events.stream import EventStream, check_columns

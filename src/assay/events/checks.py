@@ -1,0 +1,133 @@
+"""What is refused and what is said about the two sides of an evaluation, before anybody reads the numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from assay.errors import SourceError, TruthError
+from assay.events.input import Input
+
+# Fewer spoiled events of a kind than this may be chance, even if no other of their kind is there.
+_A_WHOLE_KIND = 5
+_NAMED = 10
+"""Episodes that a sentence names."""
+# One truth in so many that does not decode, while every prediction does, is more than a slip.
+_SUSPICIOUS = 100
+
+_LIKE_TRUTH = re.compile(r"truth|label|gold|reference|target", re.IGNORECASE)
+_LIKE_PREDICTION = re.compile(r"pred|generat|output|answer|hypothes", re.IGNORECASE)
+
+
+def check(predicted: Input, truth: Input, *, allow_duplicates: bool = False) -> None:
+    """Refuse what would give numbers about nothing, or about two episodes as one."""
+    if not truth.events:
+        raise SourceError("no true events were found", where=truth.source, hint="Is it the right file and encoding?")
+    for side in (predicted, truth):
+        if side.doubled and not allow_duplicates:
+            raise SourceError(
+                f"{_counted(side.doubled, 'episode')} in more than one row: {_some(side.doubled)}",
+                where=side.source,
+                hint="Name each episode once, or join their rows with --allow-duplicates",
+            )
+    if spoiled := _hopeless(truth):
+        reason = truth.problems.most_common(1)[0][0]
+        hint = "Check --encoding; a truth that does not decode is an error in the data and cannot be scored"
+        if predicted.events and not predicted.invalid:
+            hint = "All predictions decode: were PRED and TRUTH swapped? Else check --encoding"
+        raise TruthError(f"{spoiled} do not decode, mostly because of: {reason}", where=truth.source, hint=hint)
+
+
+def _hopeless(truth: Input) -> str | None:
+    """What of the truth is so spoiled that it must have been read wrongly: most of it, or a kind as a whole."""
+    if 2 * truth.invalid > truth.events:
+        return f"{truth.invalid:,} of {truth.events:,} true events"
+    for kind, n in truth.spoiled_kinds.items():
+        if kind != "unknown" and not truth.kinds[kind] and n >= _A_WHOLE_KIND:
+            return f"all {n:,} true {kind} events"
+    return None
+
+
+def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> list[str]:
+    """Sentences about the two sides that change how the numbers are to be read."""
+    found = suspected_swap(predicted, truth)
+    if truth.invalid:
+        reasons = "; ".join(f"{n:,} {reason}" for reason, n in truth.problems.most_common())
+        found.append(f"{truth.invalid:,} of {truth.events:,} true events do not decode and were not scored: {reasons}.")
+    if not predicted.events:
+        found.append("Nothing was predicted: everything true counts as missed. Is it the right file and encoding?")
+    elif predicted.invalid == predicted.events:
+        found.append("No prediction decodes. Check that the encoding is the right one.")
+    found += _episodes_of_one_side(predicted, truth)
+    found += [
+        f"A row of the {name} was read as one {side.rows}, judged by the first rows (--rows says otherwise)."
+        for name, side in (("predictions", predicted), ("truths", truth))
+        if side.rows
+    ]
+    if predicted.rows and truth.rows and predicted.rows != truth.rows:
+        found.append(
+            "A row means one thing in the predictions and another in the truths. If that is wrong, say what it is with "
+            "--rows event or --rows episode."
+        )
+    if predicted.events != truth.events:
+        found.append(
+            f"{predicted.events:,} predictions for {truth.events:,} truths: pairing by position counts a truth "
+            "without a prediction as not comparable and leaves a prediction without a truth out."
+        )
+    for name, side in (("predictions", predicted), ("truths", truth)):
+        found += [f"In the {name}: {n:,} {note}." for note, n in side.notes.most_common()]
+        if side.doubled:
+            found.append(f"In the {name}: {_counted(side.doubled, 'episode')} in more than one row, joined.")
+    if unit != "episode" and episodes >= 2:
+        found.append(f"Intervals resample single events although {episodes} episodes are known: they are too narrow.")
+    if episodes == 1 and unit != "episode":
+        found.append("There is one episode: intervals resample its events and say nothing about other episodes.")
+    return found
+
+
+def suspected_swap(predicted: Input, truth: Input) -> list[str]:
+    """A suspicion that each side is the other one."""
+    by_name = (_looks_like(predicted.source), _looks_like(truth.source)) == ("truth", "prediction")
+    if by_name:
+        return ["The predictions are called like truths, and the truths like predictions: were the two swapped?"]
+    if predicted.events and not predicted.invalid and truth.invalid * _SUSPICIOUS >= truth.events > 0:
+        return ["All predictions decode and some truths do not: were the two swapped?"]
+    return []
+
+
+def _looks_like(source: str) -> str | None:
+    """What the last part of a path says that it holds, if it says one thing only."""
+    name = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
+    is_truth, is_prediction = bool(_LIKE_TRUTH.search(name)), bool(_LIKE_PREDICTION.search(name))
+    if is_truth == is_prediction:
+        return None
+    return "truth" if is_truth else "prediction"
+
+
+def _episodes_of_one_side(predicted: Input, truth: Input) -> list[str]:
+    """Episodes that only one side has, by name. A single one is paired with a single one, whatever they are called."""
+    ours, theirs = predicted.episodes - {""}, truth.episodes - {""}
+    if not predicted.events or (len(predicted.episodes) == len(truth.episodes) == 1):
+        return []
+    found = []
+    if missing := theirs - ours:
+        found.append(
+            f"{len(missing):,} of {_counted(theirs, 'true episode')} without a prediction; everything in them counts "
+            f"as missed: {_some(missing)}."
+        )
+    if unknown := ours - theirs:
+        found.append(
+            f"{len(unknown):,} of {_counted(ours, 'predicted episode')} unknown to the truth; nothing in them can be "
+            f"right: {_some(unknown)}."
+        )
+    return found
+
+
+def _counted(names: Collection[str], what: str) -> str:
+    return f"{len(names):,} {what}{'' if len(names) == 1 else 's'}"
+
+
+def _some(names: Collection[str]) -> str:
+    """The first ten names in order, and how many more there are."""
+    shown = ", ".join(f"'{name}'" for name in sorted(names)[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else shown

@@ -1,0 +1,118 @@
+"""What is refused and said about the two sides: missing, unknown and doubled episodes, rows, swapped arguments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import events
+from assay.errors import SourceError, TruthError
+from assay.events import EventReport
+
+KEY = "<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>"
+
+
+@pytest.fixture
+def score(tmp_path: Path) -> Any:
+    """Scores rows against rows, written to files with these names."""
+
+    def run(
+        predicted: list[Any], truth: list[Any], names: tuple[str, str] = ("a", "b"), **settings: Any
+    ) -> EventReport:
+        paths = [tmp_path / f"{name}.jsonl" for name in names]
+        for path, rows in zip(paths, (predicted, truth), strict=True):
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return events.evaluate(*paths, protocols=("owa",), **settings)
+
+    return run
+
+
+def rows(*names: str, text: str = KEY) -> list[dict[str, str]]:
+    return [{"text": text, "episode": name} for name in names]
+
+
+def said(report: EventReport, words: str) -> list[str]:
+    return [sentence for sentence in report.warnings if words in sentence]
+
+
+def test_missing_and_unknown_episodes_are_named(score: Any) -> None:
+    report = score(rows("a", "x"), rows("a", "b", "c"))
+    assert said(report, "without a prediction;") == [
+        "2 of 3 true episodes without a prediction; everything in them counts as missed: 'b', 'c'."
+    ]
+    assert said(report, "unknown") == [
+        "1 of 2 predicted episodes unknown to the truth; nothing in them can be right: 'x'."
+    ]
+    assert report.flat("owa")["comparable"] == pytest.approx(1 / 3)
+
+
+def test_the_first_ten_are_named_and_the_rest_counted(score: Any) -> None:
+    report = score(rows("a"), rows("a", *(f"e{at:02}" for at in range(25))))
+    (sentence,) = said(report, "without a prediction;")
+    assert "25 of 26 true episodes" in sentence
+    assert sentence.endswith("'e08', 'e09' and 15 more.")
+
+
+def test_equal_episodes_and_single_ones_are_not_mentioned(score: Any) -> None:
+    for names in (("a", "b"), ("b", "a")):
+        assert not said(score(rows("a", "b"), rows(*names)), "episodes without")
+    assert not said(score(rows("a"), rows("b")), "without a prediction;")
+
+
+def test_a_doubled_episode_is_an_error_unless_allowed(score: Any) -> None:
+    doubled = rows("a", "b", "a", text=KEY * 3)
+    whole = rows("a", "b", text=KEY * 3)
+    with pytest.raises(SourceError, match=r"a\.jsonl: 1 episode in more than one row: 'a'.*--allow-duplicates"):
+        score(doubled, whole)
+    with pytest.raises(SourceError, match=r"b\.jsonl: 1 episode in more than one row: 'a'"):
+        score(whole, doubled)
+    report = score(doubled, doubled, allow_duplicates=True)
+    assert said(report, "in more than one row, joined")
+    assert report.flat("owa")["events"] == 9
+
+
+def test_rows_of_one_event_may_share_an_episode(score: Any) -> None:
+    assert score(rows("a", "b", "a"), rows("a", "b", "a")).flat("owa")["comparable"] == 1
+
+
+def test_what_a_row_was_taken_for_is_said_and_a_difference_warned_of(score: Any) -> None:
+    report = score(rows("a", "b", text=KEY * 3), [row for name in "ab" for row in rows(*name * 3)])
+    assert report.flat("owa")["comparable"] == 1
+    assert (report.predicted.rows, report.truth.rows) == ("episode", "event")
+    assert said(report, "A row of the predictions was read as one episode")
+    assert said(report, "A row of the truths was read as one event")
+    assert said(report, "A row means one thing in the predictions and another in the truths")
+    assert not said(score(rows("a", text=KEY * 3), rows("a", text=KEY * 3)), "A row means")
+    assert not said(score(rows("a"), rows("a"), rows="event"), "was read as")
+
+
+@pytest.mark.parametrize(
+    ("names", "suspected"),
+    [
+        (("truth", "predicted"), True),
+        (("labels-v2", "generated"), True),
+        (("predicted", "truth"), False),
+        (("predicted-vs-truth", "outputs"), False),
+        (("a", "b"), False),
+    ],
+)
+def test_swapped_arguments_are_suspected_by_their_names(score: Any, names: tuple[str, str], suspected: bool) -> None:
+    assert bool(said(score(rows("a"), rows("a"), names), "swapped")) == suspected
+
+
+def test_swapped_arguments_are_suspected_by_what_decodes(score: Any) -> None:
+    good = rows(*"aaaaaaaaaa")
+    spoiled = [*good[1:], {"text": "<EVENT_START>", "episode": "a"}]
+    assert said(score(good, spoiled), "All predictions decode and some truths do not: were the two swapped?")
+    assert not said(score(spoiled, good), "swapped")
+    with pytest.raises(TruthError, match="were PRED and TRUTH swapped"):
+        score(good, rows(*"aaaaaaaaaa", text="<EVENT_START>"))
+
+
+def test_what_was_read_survives_being_stored(score: Any) -> None:
+    report = score(rows("a", "a", text=KEY * 3), rows("a", text=KEY * 6), allow_duplicates=True)
+    kept = type(report.predicted).from_json(json.loads(json.dumps(report.predicted.to_json())), {"a"})
+    assert (kept.rows, kept.doubled) == ("episode", {"a"})
