@@ -53,8 +53,8 @@ the event before, of `positions` in all, where both sides have the same length."
 MOMENTS = "moments"
 """(start of a window in ms, side, ms into the window, label, outcome) of the windows with the most errors."""
 CONFIDENCE = "confidence"
-"""By tenth of the predicted event's probability, packed: events, Σ (probability − right), Σ −log p of the true event; the
-last two in billionths. A training loop that knows log-probabilities counts them."""
+"""By tenth of the predicted event's probability, packed: events, Σ (probability − right), Σ −log p of the true event;
+the last two in billionths. A training loop that knows log-probabilities counts them."""
 
 
 def pack(values: Sequence[int]) -> Joint:
