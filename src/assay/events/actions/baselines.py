@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from numba import njit
 
 from assay.events.actions.labels import HEADLINE, Actions
+from assay.events.compiled import njit
 from assay.types import Ints
 
 BASELINES = ("idle", "repeat_last", "majority", "random")

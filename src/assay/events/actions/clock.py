@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
+from assay.events.compiled import njit
 from assay.events.stream import EventStream, Kind
 from assay.types import Ints
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.matching import largest_count, match, saved_by_shifting
+from assay.events.compiled import njit
 from assay.types import Ints
 
 

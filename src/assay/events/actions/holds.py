@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from assay.events.actions.labels import BUTTONS, KEYS, Actions
 from assay.events.actions.matching import match, match_intervals
+from assay.events.compiled import njit
 from assay.types import Ints
 
 OFFSET_SHARE = 0.2

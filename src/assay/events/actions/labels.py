@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from assay.events.compiled import njit
 from assay.events.stream import EventStream
 from assay.types import Ints
 

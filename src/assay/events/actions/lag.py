@@ -7,10 +7,10 @@ taken at four tolerances together, half a unit, one, two and five units; their s
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from assay.events.actions.labels import HEADLINE, Actions
 from assay.events.actions.matching import largest_count
+from assay.events.compiled import njit
 from assay.types import Floats, Ints
 
 RANGE_NS = 500_000_000

@@ -13,7 +13,8 @@ candidates within the tolerance. All times are integers of nanoseconds, ascendin
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.events.compiled import njit
 
 # Cells of a table kept for one group of times (one byte each). Beyond this, which takes tens of thousands of presses of
 # one key within the tolerance, the number of matches stays the largest possible but their total distance may not.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from assay.events.actions.clock import Side
+from assay.events.compiled import njit
 from assay.events.stream import Kind
 from assay.types import Floats, Ints
 

@@ -20,8 +20,10 @@ import math
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from assay.events.compiled import njit
 
 # Codes of tokens that are not plain numbers. A number token is its own code, 0 … 999 999 999.
 OTHER = -1

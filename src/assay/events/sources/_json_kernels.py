@@ -10,7 +10,8 @@ a general parser to tell.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from assay.events.compiled import njit
 
 # More digits than this make a number that is not plain, so that sums and products of plain ones stay below 2**63.
 _MAX_DIGITS = 15

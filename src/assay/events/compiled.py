@@ -1,0 +1,59 @@
+"""Numba's `njit` as this package uses it, with a place for compiled code wherever something can be written.
+
+Compiled code is kept beside the module it belongs to, or else in the user's cache. If neither can be written (a
+read-only installation without a home), Numba refuses to compile at all; then a temporary folder serves.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from numba import config
+from numba import njit as njit
+
+_VARIABLE = "NUMBA_CACHE_DIR"
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether a file can be made in the folder, or in the first one above it that exists."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _user_cache() -> Path:
+    """Where Numba keeps compiled code if it cannot do so beside the module."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "numba"
+
+
+def _temporary_cache() -> str:
+    """A folder of our own: nobody else may write there, since what lies in it is run."""
+    name = Path(tempfile.gettempdir()) / f"assay-compiled-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    try:
+        name.mkdir(mode=0o700, exist_ok=True)
+        found = name.lstat()
+        is_ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+        if stat.S_ISDIR(found.st_mode) and is_ours and _is_writable(name):
+            return str(name)
+    except OSError:
+        pass
+    return tempfile.mkdtemp(prefix="assay-compiled-")
+
+
+def _find_a_place() -> None:
+    """Tell Numba where to keep compiled code, if it would find no place itself."""
+    if os.environ.get(_VARIABLE) or _is_writable(Path(__file__).parent / "__pycache__") or _is_writable(_user_cache()):
+        return
+    os.environ[_VARIABLE] = _temporary_cache()
+    config.reload_config()  # type: ignore[no-untyped-call]
+
+
+_find_a_place()

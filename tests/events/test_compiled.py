@@ -1,0 +1,68 @@
+"""Compiled code in a read-only installation with no writable home: a temporary folder of the user's own serves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.events import compiled
+
+CODE = """
+import os
+from assay.events import decode
+assert decode("<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>").vk.tolist() == [13]
+print(os.environ.get("NUMBA_CACHE_DIR", ""))
+"""
+READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && exec "$2" -c "$3"'
+
+
+def in_read_only_installation(tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    installed, temporary = tmp_path / "installed", tmp_path / "temporary"
+    temporary.mkdir(exist_ok=True)
+    if not installed.exists():
+        shutil.copytree(Path(assay.__file__).parent, installed / "assay", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {"PATH": os.environ["PATH"], "HOME": "/proc/none", "TMPDIR": str(temporary)}
+    environment |= {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = ["unshare", "-m", "sh", "-c", READ_ONLY, "sh", str(installed), sys.executable, CODE]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0,
+    reason="a read-only mount needs the right to make one",
+)
+def test_tokens_are_decoded_where_nothing_can_be_written(tmp_path: Path) -> None:
+    for _ in range(2):  # the second time from what the first kept
+        done = in_read_only_installation(tmp_path)
+        assert done.returncode == 0, done.stderr
+        kept = Path(done.stdout.strip())
+        assert kept.parent == tmp_path / "temporary"
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+        assert list(kept.rglob("*.nbi"))
+    assert len(list((tmp_path / "temporary").iterdir())) == 1
+
+
+def test_a_temporary_folder_that_others_may_write_to_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ours = Path(compiled._temporary_cache())
+    assert Path(compiled._temporary_cache()) == ours
+    ours.chmod(0o777)
+    other = Path(compiled._temporary_cache())
+    assert other != ours
+    assert stat.S_IMODE(other.stat().st_mode) == 0o700
+
+
+def test_a_place_that_the_user_named_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/none")
+    compiled._find_a_place()
+    assert os.environ["NUMBA_CACHE_DIR"] == "/proc/none"
