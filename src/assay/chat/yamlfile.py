@@ -108,15 +108,20 @@ def loads(text: str, name: str) -> Document:
             where=f"{name}:{line}",
             hint="Delete it, or save the file as UTF-8",
         )
-    # The parser in C does the same ten times as fast where it is installed.
+    # The parser in C, if it is installed, is ten times as fast.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    reader = _Reader(name, {})
     try:
-        return _Composer(name).document(yaml.parse(text, loader))
+        _refuse_surprises(yaml.parse(text, loader), name)
+        return Document(name, reader.value(yaml.compose(text, loader), ()), reader.lines)
+    except yaml.composer.ComposerError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise _error(name, line, "begins a second document", "Keep one to a file, without '---' between") from None
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, name) from None
     # The parser in Python lets escapes beyond Unicode ("\\UFFFFFFFF") through to the interpreter.
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise SourceError(f"is no YAML: {_one_line(str(error))}", where=name) from None
+        raise SourceError(f"is not valid YAML: {_one_line(str(error))}", where=name) from None
 
 
 def validated(document: Document, model: type[Model]) -> Model:
@@ -159,101 +164,72 @@ def dotted(path: Steps) -> str:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Open:
-    """A list or a table that is not closed yet."""
+def _refuse_surprises(events: Iterator[yaml.Event], name: str) -> None:
+    """Raise SourceError for aliases, tags, half characters and deep nesting.
 
-    path: Steps
-    value: list[Any] | dict[str, Any]
-    key: str | None = None
-    """The key whose value comes next."""
+    It looks at the parser's events before nodes are composed: composing is recursive, and an alias can stand for
+    billions of nodes.
+    """
+    import yaml
 
-
-class _Composer:
-    """Makes data of the parser's events, without recursion: nesting cannot exhaust the stack."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.lines: dict[Steps, int] = {}
-        self.stack: list[_Open] = []
-        self.data: Any = None
-        self.documents = 0
-
-    def document(self, events: Iterator[yaml.Event]) -> Document:
-        import yaml
-
-        for event in events:
-            line = event.start_mark.line + 1 if event.start_mark else 1
-            if isinstance(event, yaml.DocumentStartEvent):
-                self.documents += 1
-                if self.documents > 1:
-                    raise self.error(line, "begins a second document", "Keep one to a file, without '---' between")
-            elif isinstance(event, yaml.NodeEvent):
-                self.node(event, line)
-            elif isinstance(event, yaml.CollectionEndEvent):
-                self.stack.pop()
-        return Document(self.name, self.data, self.lines)
-
-    def node(self, event: yaml.NodeEvent, line: int) -> None:
-        import yaml
-
+    depth = 0
+    for event in events:
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if not isinstance(event, yaml.NodeEvent):
+            continue
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise self.error(line, "uses an alias (& or *)", "Write it out, or put text that begins so in quotes")
+            raise _error(name, line, "uses an alias (& or *)", "Write it out, or put text that begins so in quotes")
         tag: str | None = getattr(event, "tag", None)
         if tag is not None:
-            raise self.error(line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
+            raise _error(name, line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
         if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
-            raise self.error(line, "has an escape for half a character", "Write the character itself")
-        above = self.stack[-1] if self.stack else None
-        if isinstance(above, _Open) and isinstance(above.value, dict) and above.key is None:
-            self.key(above, event, line)
-            return
-        path = self.place(above, line)
-        value: Any
-        if isinstance(event, yaml.ScalarEvent):
-            value = _plain(event.value) if event.implicit[0] else event.value
-        else:
-            value = [] if isinstance(event, yaml.SequenceStartEvent) else {}
-        if above is None:
-            self.data = value
-        elif isinstance(above.value, dict):
-            above.value[str(above.key)] = value
-            above.key = None
-        else:
-            above.value.append(value)
-        if isinstance(value, list | dict):
-            if len(self.stack) >= _DEEPEST:
-                raise self.error(line, f"is nested more than {_DEEPEST} deep", None)
-            self.stack.append(_Open(path, value))
+            raise _error(name, line, "has an escape for half a character", "Write the character itself")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                raise _error(name, line, f"is nested more than {_DEEPEST} deep", None)
 
-    def key(self, above: _Open, event: yaml.NodeEvent, line: int) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Turns composed nodes into plain data, and notes the line of each."""
+
+    name: str
+    lines: dict[Steps, int]
+
+    def value(self, node: yaml.Node | None, path: Steps) -> Any:
         import yaml
 
-        if not isinstance(event, yaml.ScalarEvent):
-            raise self.error(line, "has a list or a table for a key", "Keys are text")
-        key, path = event.value, (*above.path, event.value)
-        if key in above.value:
-            raise self.error(
-                line, f"the key '{key:.60}' stands here for the second time", f"The first is in line {self.lines[path]}"
-            )
-        if key == "<<" and event.implicit[0]:
-            raise self.error(line, "uses a merge key (<<)", "Write it out")
-        above.key = key
-        self.lines[path] = line
+        if node is None:
+            return None
+        # A value with a key has the key's line already.
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return dict(self.pair(key, value, path) for key, value in node.value)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*path, at)) for at, item in enumerate(node.value)]
+        return node.value if getattr(node, "style", None) else _plain(node.value)
 
-    def place(self, above: _Open | None, line: int) -> Steps:
-        """Where a value stands; what has a key was given its line with it."""
-        if above is None:
-            path: Steps = ()
-        elif isinstance(above.value, dict):
-            return (*above.path, str(above.key))
-        else:
-            path = (*above.path, len(above.value))
-        self.lines[path] = line
-        return path
+    def pair(self, key: yaml.Node, value: yaml.Node, path: Steps) -> tuple[str, Any]:
+        import yaml
 
-    def error(self, line: int, what: str, hint: str | None) -> SourceError:
-        return SourceError(what, where=f"{self.name}:{line}", hint=hint)
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise _error(self.name, line, "has a list or a table for a key", "Keys are text")
+        steps = (*path, key.value)
+        if steps in self.lines:
+            first = f"The first is in line {self.lines[steps]}"
+            raise _error(self.name, line, f"the key '{key.value:.60}' stands here for the second time", first)
+        if key.value == "<<" and not key.style:
+            raise _error(self.name, line, "uses a merge key (<<)", "Write it out")
+        self.lines[steps] = line
+        return key.value, self.value(value, steps)
+
+
+def _error(name: str, line: int, what: str, hint: str | None) -> SourceError:
+    return SourceError(what, where=f"{name}:{line}", hint=hint)
 
 
 def _plain(text: str) -> Any:
@@ -285,7 +261,7 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, name: str) -> SourceEr
         line = error.context_mark.line + 1 if error.context_mark else line
     elif error.context_mark is not None and error.context:
         hint = f"It began {error.context} in line {error.context_mark.line + 1}"
-    return SourceError(f"is no YAML: {problem}", where=f"{name}:{line}", hint=hint)
+    return SourceError(f"is not valid YAML: {problem}", where=f"{name}:{line}", hint=hint)
 
 
 def _one_line(text: str) -> str:

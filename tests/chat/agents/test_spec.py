@@ -127,7 +127,7 @@ def test_invalid_item_gets_a_clear_error(text: str, words: str) -> None:
         ("agents: []\n", 1, "agents: the list is empty"),
         ("agents: langgraph\n", 1, "agents: must be a list, and is 'langgraph'"),
         ("agnets: []\n", 1, "there is no such key. Did you mean 'agents'?"),
-        ("agents: [\n", 1, "is no YAML"),
+        ("agents: [\n", 1, "is not valid YAML"),
         ("- a\n", 1, "the file: must be a table of keys and values"),
     ],
 )

@@ -101,7 +101,7 @@ def test_keys_are_text() -> None:
         ("a: 1\nb:\n\tc: 2\n", 3, "a tab stands where spaces are needed"),
         ("a: 1\nb: c: d\n", 2, "in quotes"),
         ("a: 1\nb: 'open\n", 2, "quotation mark is not closed"),
-        ("a: 1\nb: [1, 2\nc: 3\n", 3, "no YAML"),
+        ("a: 1\nb: [1, 2\nc: 3\n", 3, "not valid YAML"),
         ("a: 1\nb: @x\n", 2, "in quotes"),
         ("a: 1\n? [b]\n: c\n", 2, "Keys are text"),
         ("a: 1\nb: \x07\n", 2, "U+0007"),
