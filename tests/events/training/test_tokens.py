@@ -200,8 +200,8 @@ def test_copying_the_input_has_no_skill() -> None:
     assert flat["skill"] <= 0
 
 
-def test_repeating_the_event_before_is_named() -> None:
-    """Whole events copied, each with its own time, match themselves in a stream: the verdict of assay@1 says so."""
+def test_repeating_the_event_before_has_no_skill_and_is_named() -> None:
+    """Whole events copied, each with its own time, match themselves in a stream: assay@1 sees through it."""
     truth = evaluation(protocols=["assay"]).read(PERFECT.predictions, PERFECT.labels)
     ends = np.cumsum(truth.lengths)
     before = np.concatenate([np.r_[end - n, end - n : end - 1] for n, end in zip(truth.lengths, ends, strict=True)])
@@ -209,6 +209,10 @@ def test_repeating_the_event_before_is_named() -> None:
     scored.update_rows(replace(truth, predicted=truth.truth[before]), episodes=EPISODES)
     report = scored.compute()
     assert "copies" in {finding["kind"] for finding in report.protocols["assay"].details["verdict"]}
+    flat = report.flat("assay")
+    assert flat["f1"] is not None
+    assert flat["f1"] > 0.9
+    assert flat["skill"] == 0
     assert report.flat("owa")["keyboard_accuracy"] != 1
 
 
