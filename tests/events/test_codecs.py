@@ -502,6 +502,24 @@ def test_masked_positions_are_left_out() -> None:
     assert IGNORED_TOKENS not in found.notes
 
 
+@pytest.mark.parametrize("name", TOKEN_ENCODINGS)
+@pytest.mark.parametrize("masked", [1, 5])
+def test_an_image_that_is_masked_as_a_whole_is_an_image(name: str, masked: int) -> None:
+    decoder, tokenizer = token_codec(name), Tokenizer()
+    head, image, end = "<EVENT_START><SCREEN><0><0><5>", "<fake_image_placeholder>", "<EVENT_END>"
+    if decoder.time_first:
+        head = "<EVENT_START><0><0><5><SCREEN>"
+    begin, stop = tokenizer.ids(head), tokenizer.ids(end)
+    frame = [*begin, *[-100] * masked, *stop]
+    whole = decoder.decode(head + image + end).to_events()
+    assert whole != [None]
+    assert decoder.decode_ids([-100, *frame, *frame, -100], tokenizer).to_events() == whole * 2
+    # Where nothing is masked there is no image, and other masked tokens are not made up.
+    assert decoder.decode_ids([*begin, *stop], tokenizer).to_events() == [None]
+    assert decoder.decode_ids([*begin[:-1], -100, -100, *stop], tokenizer).to_events() == [None]
+    assert decoder.decode_ids([*begin, -100, *begin, -100], tokenizer).to_events() == [None, None]
+
+
 def test_each_row_of_ids_is_a_sequence_of_its_own() -> None:
     tokenizer, decoder = Tokenizer(), token_codec("hierarchical")
     event = tokenizer.ids(PRESS_A)

@@ -145,10 +145,11 @@ def test_streams_that_share_no_time_measure_nothing() -> None:
 
 
 def test_a_stray_time_far_away_costs_no_memory() -> None:
-    # 10¹⁸ ns is 31 years, or twenty billion bins.
-    sides = [[move(0, 1), move(10, 1), key(20), screen(10**12)] for _ in range(2)]
-    found = figures(*sides)
-    assert found["bins"] == 10**12 / 50
+    # Twenty days in bins of a microsecond: 1.7 trillion of them. What is much farther away is absurd and left out.
+    far = 20 * 24 * 3600 * 1000
+    sides = [[move(0, 1), move(10, 1), key(20), screen(far)] for _ in range(2)]
+    found = figures(*sides, bin_ms=0.001)
+    assert found["bins"] == far * 1000
     assert found["key_accuracy"] == 1.0
 
 
@@ -201,6 +202,20 @@ def test_the_clock_start_lets_each_side_begin_at_zero() -> None:
     assert figures(predicted, truth, clock="shared")["bins"] == 0
     found = figures(predicted, truth, clock="start")
     assert (found["bins"], found["key_accuracy"]) == (2, 1.0)
+
+
+@pytest.mark.parametrize("clock", ["shared", "start"])
+@pytest.mark.parametrize("absurd_ms", [0, 2**62 / MS])
+@pytest.mark.parametrize("of_truth", [False, True])
+def test_one_absurd_time_costs_one_event_not_an_episode(clock: str, absurd_ms: float, of_truth: bool) -> None:
+    # Times since 1970, as recordings have them.
+    now = 1_750_000_000_000.0
+    rows = [key(now + at * 40, 65 + at % 3) for at in range(100)]
+    other = [*rows, key(absurd_ms)] if absurd_ms else [key(absurd_ms), *rows]
+    right = figures(rows, rows, clock=clock)
+    found = figures(rows, other, clock=clock) if of_truth else figures(other, rows, clock=clock)
+    assert right["key_accuracy"] == 1
+    assert found == right
 
 
 def test_the_clock_frames_needs_frames() -> None:

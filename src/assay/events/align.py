@@ -170,6 +170,23 @@ class Bins:
         return np.where(inside, (time_ns - self.start_ns) // self.width_ns, -1)
 
 
+# An episode's times lie closer together than this; one that does not is a slip of whoever wrote it.
+_REACH_NS = 30 * 24 * 3600 * 10**9
+
+
+def within_reach(stream: EventStream) -> EventStream:
+    """The events without those whose time is absurd: more than 30 days from the episode's median.
+
+    One such time would move the beginning, the end or the span of its whole episode.
+    """
+    if not len(stream):
+        return stream
+    # The upper median is a time that occurs, so nothing is rounded; the difference of two times of 63 bits fits.
+    middle = np.partition(stream.time_ns, len(stream) // 2)[len(stream) // 2]
+    near = np.abs(stream.time_ns - middle) <= _REACH_NS
+    return stream if near.all() else stream[near]
+
+
 def unwrapped(stream: EventStream) -> EventStream:
     """The events with a clock that runs on where the encoding's starts anew.
 

@@ -202,8 +202,35 @@ class TokenCodec:
         codes = np.full(array.shape, kernels.OTHER, np.int64)
         known = (array >= 0) & (array < len(table))
         codes[known] = table[array[known]]
+        images = self._masked_images(codes, kept)
+        codes[images], kept[images] = kernels.IMAGE, True
         rows = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         return self.decode_codes(codes[kept], rows)
+
+    def _masked_images(self, codes: NDArray[np.int64], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Where an image stands that is masked as a whole, shape (sequences, tokens): one position for each.
+
+        Masked positions between a frame's time and its <EVENT_END> can be nothing else.
+        """
+        before = len(self.time_bases) + 1  # the type and the time's digits
+        width = codes.shape[1]
+        found = np.zeros(codes.shape, bool)
+        if width <= before + 1:
+            return found
+        begins = ~kept[:, before:] & kept[:, before - 1 : -1]
+        type_at = before - 1 if self.time_first else 0
+        begins &= codes[:, type_at : width - before + type_at] == kernels.SCREEN
+        for at in range(before):
+            begins &= kept[:, at : width - before + at]
+        # The next position that is kept, counted from the right; a run of masked ones shares it.
+        places = np.where(kept, np.arange(width), width)
+        following = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
+        row, place = np.nonzero(begins)
+        place = place + before
+        after = following[row, place]
+        ends = (after < width) & (codes[row, np.minimum(after, width - 1)] == kernels.END)
+        found[row[ends], place[ends]] = True
+        return found
 
     def decode_codes(self, codes: NDArray[np.int64], rows: NDArray[np.int64]) -> EventStream:
         """All events of codes that stand for tokens (see `codes_of`); codes[rows[i]:rows[i+1]] is one sequence."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import UsageError
-from assay.events.align import CLOCKS, Bins, Clock, Pair, clock_shifts, frame_clocks, unwrapped
+from assay.events.align import CLOCKS, Bins, Clock, Pair, clock_shifts, frame_clocks, unwrapped, within_reach
 from assay.events.codecs import Codec
 from assay.events.protocols import Metric, Pairing
 from assay.events.stream import EventStream, Kind
@@ -28,7 +28,7 @@ _TRANSITIONS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20)
 
 def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     """The states of one episode; all empty where the two sides share no time."""
-    predicted, truth = (unwrapped(side[side.valid]) for side in (pair.predicted, pair.truth))
+    predicted, truth = (within_reach(unwrapped(side[side.valid])) for side in (pair.predicted, pair.truth))
     shifts, bins = _common_range(predicted, truth, bin_ns, clock)
     covered = Ratio(max(0, bins.end_ns - bins.start_ns), _span(predicted, truth, clock))
     sides = [(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)]
