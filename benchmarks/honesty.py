@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from assay.compare import Margin, side_of
-from assay.compare.scores import measure
+from assay.compare.scores import measure_scores as measure
 from assay.compare.verdicts import judge
 from assay.stats import Resampling, difference, iqm, ratio_interval, value_intervals
 from assay.types import Case, Distribution, Estimate, Floats, Ratio, Run, Verdict

@@ -14,7 +14,7 @@ from mcap.reader import make_reader
 from mcap.writer import Writer
 
 from assay.events.codecs import codec
-from assay.events.sources import Reading, read
+from assay.events.sources import ReadOptions, read
 from benchmarks.measuring import Result, at_least, best, show
 
 MESSAGES = 1_000_000
@@ -81,7 +81,7 @@ def _cpu(function: Callable[[], object]) -> float:
 
 
 def _ours(path: Path) -> int:
-    return sum(len(batch) for batch in read(path, Reading(codec("hierarchical"))))
+    return sum(len(batch) for batch in read(path, ReadOptions(codec("hierarchical"))))
 
 
 def _owa(path: Path) -> int:

@@ -55,7 +55,7 @@ def _figures() -> str:
 def _answers() -> str:
     """Every metric of an answer that ships with the package, with its rules."""
     from assay.chat.evaluator import METRIC_NAMES
-    from assay.chat.scoring.metric import METRICS, signed
+    from assay.chat.scoring.metric import METRICS, signed_points
 
     parts = ["# Metrics of an answer\n\nGenerated from the metrics' own declarations.\n"]
     for name in METRIC_NAMES:
@@ -63,7 +63,7 @@ def _answers() -> str:
         facts = f"{metric.group}; base {metric.base:g}; {metric.neutral:g} where not measured; `{metric.version}`"
         head = "| rule | points | fires where the answer or its circumstances say |\n|---|---|---|"
         rows = [
-            f"| `{rule.id}`{', alone' if rule.alone else ''} | {signed(rule.points)} | {rule.says} |"
+            f"| `{rule.id}`{', alone' if rule.alone else ''} | {signed_points(rule.points)} | {rule.says} |"
             for rule in metric.rules
         ]
         parts.append(f"## {metric.name}\n\n{metric.asks} ({facts})\n\n{head}\n" + "\n".join(rows) + "\n")

@@ -11,7 +11,7 @@ from assay.chat import samples
 from assay.chat.transcript import write_jsonl
 from assay.events import synthetic
 from assay.events.protocols import every_protocol
-from assay.pytest_plugin import Assay
+from assay.pytest_plugin import AssayFixture
 from assay.types import Case, Distribution, Run
 
 pytest_plugins = ["pytester"]
@@ -29,7 +29,7 @@ GOOD = synthetic.prediction(TRUTH, synthetic.GOOD, seed=1)
 def _loaded(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Load what the inner tests use: a module that is first imported by one of them is forgotten after it."""
     truth = synthetic.recording(episodes=2, seconds=1)
-    fixture = Assay()
+    fixture = AssayFixture()
     fixture.events(truth, truth, protocols=every_protocol())
     write_jsonl(samples.transcripts(), path := tmp_path_factory.mktemp("loaded") / "said.jsonl")
     fixture.transcripts(path, agent="careful")

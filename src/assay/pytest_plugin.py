@@ -24,12 +24,12 @@ Bound = Literal["interval", "value"]
 
 
 @pytest.fixture(scope="session")
-def assay() -> Assay:
+def assay() -> AssayFixture:
     """Evaluate events or transcripts, compare runs, and assert on the estimates."""
-    return Assay()
+    return AssayFixture()
 
 
-class Assay:
+class AssayFixture:
     """What the fixture gives."""
 
     def events(self, predicted: Any, truth: Any, **settings: Any) -> Evaluated:

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from assay.errors import UsageError
 
 Call = Literal["better", "worse", "same", "inconclusive", "unmeasured", "descriptive"]
+Direction = Literal["higher", "lower", "zero", "none"]
+"""Which values of a metric are better; 'none' if it only describes the data."""
 
 _LIMB = 2**21 - 1
 _LIMB_CHUNK = 2**20

@@ -13,7 +13,7 @@ from assay.errors import UsageError
 from assay.report.export.junit import junit
 from assay.report.export.markdown import markdown
 from assay.report.html.compare import render
-from assay.report.terminal.compare import table
+from assay.report.terminal.compare import comparison_table
 from assay.types import Run
 
 from .conftest import chat_run, run
@@ -145,7 +145,7 @@ def test_the_table_fits_80_columns(noisy: Make) -> None:
 
     for others in ([noisy(0.3, name="candidate", seed=2)], [noisy(0.5, name="one"), noisy(0.9, name="two")]):
         console = Console(width=80, record=True, file=io.StringIO())
-        console.print(table([compare(noisy(name="baseline"), other) for other in others]))
+        console.print(comparison_table([compare(noisy(name="baseline"), other) for other in others]))
         text = console.export_text()
         assert max(map(len, text.splitlines())) <= 80
         assert "worse" in text

@@ -8,7 +8,7 @@ import pytest
 
 from assay.events.codecs import codec
 from assay.events.describe import describe
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.stream import Episode, EventStream, Problem
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "codec_hierarchical.jsonl"
@@ -16,11 +16,11 @@ KEY = "<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>"
 
 
 @pytest.fixture
-def reading() -> Reading:
-    return Reading(codec("hierarchical"), batch_rows=2)
+def reading() -> ReadOptions:
+    return ReadOptions(codec("hierarchical"), batch_rows=2)
 
 
-def test_it_counts_events_by_category_and_problems_by_reason_and_place(reading: Reading) -> None:
+def test_it_counts_events_by_category_and_problems_by_reason_and_place(reading: ReadOptions) -> None:
     found = describe([KEY, "x", KEY, "y", "<EVENT_START>"], reading)
     assert (found.format, found.encoding) == ("strings", "hierarchical")
     assert (found.events, found.valid) == (5, 2)
@@ -30,7 +30,7 @@ def test_it_counts_events_by_category_and_problems_by_reason_and_place(reading: 
     assert (found.first_ns, found.last_ns) == (30_000_000, 30_000_000)
 
 
-def test_it_names_formats_and_episodes(reading: Reading, tmp_path: Path) -> None:
+def test_it_names_formats_and_episodes(reading: ReadOptions, tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("".join(f'{{"text": "{KEY}", "episode": "{name}", "game": "g"}}\n' for name in "aab"))
     found = describe(path, reading)
@@ -42,12 +42,12 @@ def test_it_names_formats_and_episodes(reading: Reading, tmp_path: Path) -> None
     assert describe(EventStream.allocate(0), reading).format == "stream"
 
 
-def test_nothing_has_no_time_and_no_events(reading: Reading) -> None:
+def test_nothing_has_no_time_and_no_events(reading: ReadOptions) -> None:
     found = describe("", reading)
     assert (found.events, found.first_ns, found.last_ns) == (0, None, None)
 
 
-def test_a_golden_file_is_described(reading: Reading) -> None:
+def test_a_golden_file_is_described(reading: ReadOptions) -> None:
     found = describe(GOLDEN, reading)
     assert (found.events, found.valid, found.n_episodes) == (500, 259, 1)
     assert all(len(places) == 5 for places in found.first_invalid.values())

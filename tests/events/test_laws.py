@@ -231,15 +231,15 @@ def estimates_of(predicted: object, truth: object, protocol: EventProtocol, **re
 def test_batch_sizes_do_not_matter(protocol: EventProtocol, size: int) -> None:
     truth, predicted = TRUTH[:600], PREDICTED[:600]
     cuts = range(0, 600, size)
-    one = local.score([predicted], [truth], [protocol], threads=1)[protocol.name]
-    found = local.score(batches(predicted, cuts), batches(truth, range(0, 600, 50)), [protocol], threads=2)
+    one = local.score_streams([predicted], [truth], [protocol], threads=1)[protocol.name]
+    found = local.score_streams(batches(predicted, cuts), batches(truth, range(0, 600, 50)), [protocol], threads=2)
     assert found[protocol.name] == one
 
 
 def test_slices_of_a_long_episode_add_up(protocol: EventProtocol, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = local.score([PREDICTED], [TRUTH], [protocol])[protocol.name]
+    whole = local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name]
     monkeypatch.setattr(local, "_SLICE", 37)
-    assert local.score([PREDICTED], [TRUTH], [protocol])[protocol.name] == whole
+    assert local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name] == whole
 
 
 def test_the_number_of_threads_does_not_matter(protocol: EventProtocol) -> None:
@@ -327,7 +327,7 @@ def test_a_side_that_fails_while_reading_says_so() -> None:
         raise SourceError("the disk is gone")
 
     with pytest.raises(SourceError, match="the disk is gone"):
-        local.score(broken(), [TRUTH], [PROTOCOLS.get("owa")])
+        local.score_streams(broken(), [TRUTH], [PROTOCOLS.get("owa")])
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def test_other_intervals_leave_every_value_as_it_is() -> None:
 
 @pytest.mark.parametrize("model", [synthetic.GOOD, synthetic.POOR], ids=["good", "poor"])
 @pytest.mark.parametrize("tokens", [False, True], ids=["as recorded", "through tokens"])
-def test_made_up_data_scores_as_plain_lists_score_it(model: synthetic.Model, tokens: bool) -> None:
+def test_made_up_data_scores_as_plain_lists_score_it(model: synthetic.SyntheticModel, tokens: bool) -> None:
     truth = synthetic.recording(episodes=3, seconds=8, seed=3)
     predicted = synthetic.prediction(truth, model, seed=4)
     if tokens:

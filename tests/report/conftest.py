@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.report import browser as browsers
 
-from assay.report.charts import CATEGORIES
+from assay.report.charts import CATEGORY_ORDER
 
 MODELS = ("baseline-3b", "tuned-3b")
 Rows = list[dict[str, Any]]
@@ -64,7 +64,7 @@ def _spread(models: tuple[str, ...]) -> list[tuple[float, str]]:
 def time_error_distribution(models: tuple[str, ...]) -> Rows:
     rows: Rows = []
     for index, model in _spread(models):
-        for place, category in enumerate(CATEGORIES):
+        for place, category in enumerate(CATEGORY_ORDER):
             centre, width = (18 - 16 * index) + 8 * place, 35 + 20 * place - 12 * index
             edges = np.arange(-200, 201, 10)
             heights = np.exp(-(((edges[:-1] + 5 - centre) / width) ** 2)) + (0.5 if category == "screen" else 0) * (
@@ -86,7 +86,7 @@ def time_error_distribution(models: tuple[str, ...]) -> Rows:
 def signed_errors(models: tuple[str, ...]) -> Rows:
     rows: Rows = []
     for index, model in _spread(models):
-        for place, name in enumerate(("all", *CATEGORIES)):
+        for place, name in enumerate(("all", *CATEGORY_ORDER)):
             value = 14.0 - 12 * index + 3 * place
             rows.append(
                 {"model": model, "name": name, "value": value, "low": value - 5, "high": value + 4.2, "unit": "ms"}
@@ -148,7 +148,7 @@ def kinds_confusion(models: tuple[str, ...]) -> Rows:
 def comparability(models: tuple[str, ...]) -> Rows:
     rows: Rows = []
     for index, model in _spread(models):
-        for place, category in enumerate(("all", *CATEGORIES)):
+        for place, category in enumerate(("all", *CATEGORY_ORDER)):
             value = 0.86 + 0.05 * index + 0.015 * place
             rows.append(
                 {

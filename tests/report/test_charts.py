@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from assay.report import charts
-from assay.report.charts import CATEGORIES, CHARTS
+from assay.report.charts import CATEGORY_ORDER, CHARTS
 
 Arguments = Callable[..., dict[str, dict[str, Any]]]
 
@@ -85,7 +85,7 @@ def test_a_category_has_one_colour_in_every_chart_of_one_model(name: str, argume
     colours = [scale for spec in panels.values() for scale in scales(spec) if scale.get("range") == "category"]
     assert colours
     for scale in colours:
-        assert tuple(scale["domain"][:4]) == CATEGORIES
+        assert tuple(scale["domain"][:4]) == CATEGORY_ORDER
 
 
 @pytest.mark.parametrize("name", ["direction_errors", "displacement", "kinds_confusion"])

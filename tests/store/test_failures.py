@@ -18,7 +18,7 @@ from tests.store.conftest import some_run
 
 from assay.errors import StoreError, UsageError
 from assay.store import open_store
-from assay.store.contents import Tallies
+from assay.store.contents import StoredTallies
 from assay.types import Case, InOrder, Run
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-def big(megabytes: int) -> Tallies:
+def big(megabytes: int) -> StoredTallies:
     """States that no packing makes smaller."""
     chance = np.random.default_rng(1)
     return {"owa": {Case(f"big {n}"): {"x": InOrder(chance.random(1 << 17))} for n in range(megabytes)}}
@@ -94,7 +94,7 @@ def test_a_full_disk_of_postgresql_is_said_and_loses_nothing(small_disk: Path, s
         server.execute("DROP TABLESPACE IF EXISTS small")
 
 
-def _with(tallies: Tallies) -> Run:
+def _with(tallies: StoredTallies) -> Run:
     return replace(some_run("big"), tallies=tallies)
 
 

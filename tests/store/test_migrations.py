@@ -70,7 +70,7 @@ def test_the_first_version_opens_and_gives_the_numbers_it_gave(first: str) -> No
         with store._database.reading() as connection:
             files = connection.execute(select(schema.artefacts.c.name, schema.artefacts.c.content)).all()
         assert [(name, bytes(content)) for name, content in files] == [("note.txt", b"hello")]
-    assert version(first) == migrations.VERSION
+    assert version(first) == migrations.SCHEMA_VERSION
 
 
 def test_what_is_new_works_on_an_old_store(first: str) -> None:
@@ -87,13 +87,13 @@ def test_several_processes_that_open_an_old_store_migrate_it_once(first: str) ->
     code = "import sys; from assay.store import open_store; open_store(sys.argv[1]).load('first')"
     both = [subprocess.Popen([sys.executable, "-c", code, first], cwd=ROOT) for _ in range(3)]
     assert [process.wait(60) for process in both] == [0, 0, 0]
-    assert version(first) == migrations.VERSION
+    assert version(first) == migrations.SCHEMA_VERSION
 
 
 def test_a_migration_that_fails_leaves_the_old_store(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("CREATE TABLE more (x INTEGER)", "NONSENSE")))
-        newer = migrations.VERSION + 1
+        newer = migrations.SCHEMA_VERSION + 1
         patch.setattr(migrations, "VERSION", newer)
         patch.setattr(migrations.migrate, "__kwdefaults__", {"to": newer})
         patch.setattr("assay.store.database.VERSION", newer)
@@ -101,7 +101,7 @@ def test_a_migration_that_fails_leaves_the_old_store(first: str, monkeypatch: py
             open_store(first)
     with open_store(first) as store:
         assert store.load("first").name == "first"
-    assert version(first) == migrations.VERSION
+    assert version(first) == migrations.SCHEMA_VERSION
 
 
 def test_a_store_of_a_newer_assay_is_refused_and_untouched(address: str) -> None:

@@ -77,7 +77,7 @@ class Document:
         return f"{self.name}:{self.line(path)}"
 
 
-def load(path: Path | str) -> Document:
+def load_yaml(path: Path | str) -> Document:
     """Read a file."""
     try:
         with Path(path).open("rb") as file:
@@ -91,10 +91,10 @@ def load(path: Path | str) -> Document:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise SourceError("is not UTF-8 text", where=f"{path}:{line}", hint="Save it as UTF-8") from error
-    return loads(text, str(path))
+    return parse_yaml(text, str(path))
 
 
-def loads(text: str, name: str) -> Document:
+def parse_yaml(text: str, name: str) -> Document:
     """Read a text; `name` stands for the file in errors."""
     try:
         import yaml

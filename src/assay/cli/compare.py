@@ -89,9 +89,9 @@ def compare(
     if json != "-":
         from rich.console import Console
 
-        from assay.report.terminal.compare import table
+        from assay.report.terminal.compare import comparison_table
 
-        Console().print(table(comparisons))
+        Console().print(comparison_table(comparisons))
     for failed in failures:
         side = f"{failed.comparison.candidate.label}: " if len(comparisons) > 1 else ""
         announce(f"assay: gate: {side}{failed.failure}")

@@ -31,7 +31,7 @@ Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="OURS=THEIRS, e.g. text=generated; may be given again.", rich_help_panel=_READING),
 ]
-Rows = Annotated[str, typer.Option(help="What a row is: auto, event or episode.", rich_help_panel=_READING)]
+RowMeaning = Annotated[str, typer.Option(help="What a row is: auto, event or episode.", rich_help_panel=_READING)]
 TokenizerFile = Annotated[
     str | None,
     typer.Option("--tokenizer", help="tokenizer.json to read columns of token ids with.", rich_help_panel=_READING),
@@ -186,13 +186,13 @@ def decode(
     from rich.console import Console
 
     from assay.events.describe import describe
-    from assay.events.sources import Reading
+    from assay.events.sources import ReadOptions
     from assay.report.terminal import events as terminal
 
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
     with byte_progress() as progress:
         follow = (lambda done, total: progress("events", done, total)) if progress else None
-        reading = Reading(codec, _mapping(column), rows=rows, tokenizer=tokenizer, progress=follow)  # type: ignore[arg-type]
+        reading = ReadOptions(codec, _mapping(column), rows=rows, tokenizer=tokenizer, progress=follow)  # type: ignore[arg-type]
         found = describe(file, reading, first=events)
     if json is not None:
         write_json(found.to_json(), json)

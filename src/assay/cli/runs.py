@@ -84,7 +84,7 @@ def show(
     with _opened(store) as opened:
         described = opened.describe(run)
         console = Console()
-        console.print(pages.details(described))
+        console.print(pages.run_details(described))
         if described.complete:
             console.print()
             load(described.run.id, store=opened).print(full=full)

@@ -8,14 +8,14 @@ knows where runs are kept or how a comparison is shown.
 """
 
 from assay.compare.gates import Gates, Outcome, Requirement
-from assay.compare.model import Change, Comparison, Line, Margin, Measure, Side, side_of
+from assay.compare.model import Change, Comparison, ComparisonLine, Margin, Measure, Side, side_of
 from assay.compare.verdicts import compare
 
 __all__ = [
     "Change",
     "Comparison",
+    "ComparisonLine",
     "Gates",
-    "Line",
     "Margin",
     "Measure",
     "Outcome",

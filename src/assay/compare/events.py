@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.compare.model import Measure, Measured, Sample, Side, apart, matched, pooled_strata
 from assay.errors import UsageError
-from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
+from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric
 from assay.events.stored import protocol_of, settings_of
 from assay.events.stream import Episode
 from assay.events.tally import Tally
@@ -22,7 +22,7 @@ from assay.types import Case, Estimate, Floats, Run, State
 _ONE_BY_ONE = 1000
 
 
-def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
+def measure_events(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
     """Every metric of every protocol that both runs were scored with in the same version."""
     protocols, notes = _shared_protocols(a.run, b.run)
     common = _common_cases(a.run, b.run, [protocol.name for protocol in protocols])
@@ -116,7 +116,7 @@ def _tally(states: Mapping[Case, Mapping[str, State]], common: Sequence[Case], r
 
 
 def _case_scores(
-    protocol: EventProtocol, runs: tuple[Run, Run], cases: Sequence[Case], metrics: Sequence[Metric]
+    protocol: EventProtocol, runs: tuple[Run, Run], cases: Sequence[Case], metrics: Sequence[ProtocolMetric]
 ) -> dict[str, tuple[Floats, Floats]]:
     """Each metric of each episode by itself, on both sides; nothing where there are too many."""
     if len(cases) > _ONE_BY_ONE:
@@ -134,7 +134,7 @@ def _case_scores(
     return {metric.key: (column(sides[0], metric.key), column(sides[1], metric.key)) for metric in metrics}
 
 
-def _measure_of(protocol: EventProtocol, metric: Metric) -> Measure:
+def _measure_of(protocol: EventProtocol, metric: ProtocolMetric) -> Measure:
     return replace(
         Measure(metric.key, metric.title, f"{protocol.name}@{protocol.version}"),
         group=metric.group,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from assay.compare.model import Comparison, Line
+from assay.compare.model import Comparison, ComparisonLine
 from assay.errors import UsageError
 
 FAIL_ON: Final = ("worse", "inconclusive", "unmeasured")
@@ -73,7 +73,7 @@ class Outcome:
     """The metric, or the requirement as it was written."""
     failure: str
     """Why it failed; empty where it passed."""
-    line: Line | None = None
+    line: ComparisonLine | None = None
     """The line that was checked, for a call."""
 
 
@@ -98,7 +98,7 @@ class Gates:
             outcomes += [Outcome(comparison, str(must), must.failure(comparison)) for must in self.requirements]
         return outcomes
 
-    def _refused(self, line: Line) -> str:
+    def _refused(self, line: ComparisonLine) -> str:
         verdict = line.verdict
         if verdict.call not in self.fail_on:
             return ""

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from assay.errors import UsageError
 from assay.result import Result
 from assay.stats import Profile
-from assay.types import Case, Estimate, Floats, Run, Verdict
+from assay.types import Case, Direction, Estimate, Floats, Run, Verdict
 
 _SHORT = 40  # letters of a setting that is shown in a sentence
-
-Direction = Literal["higher", "lower", "zero", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ def side_of(run: Run | Side | Comparable, agent: str | None = None) -> Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparisonLine:
     """One metric of a comparison."""
 
     measure: Measure
@@ -176,7 +174,7 @@ class Comparison(Result):
     level: float
     reps: int
     seed: int
-    lines: Sequence[Line]
+    lines: Sequence[ComparisonLine]
     cases: Sequence[PerCase]
     notes: Sequence[str]
     """Sentences that change how the verdicts are to be read."""
@@ -190,7 +188,7 @@ class Comparison(Result):
         """How many metrics got each call."""
         return Counter(verdict.call for verdict in self.verdicts)
 
-    def line(self, metric: str) -> Line:
+    def line(self, metric: str) -> ComparisonLine:
         """The line of a metric, by its key, or by 'protocol:key' where several protocols share one."""
         part, _, key = metric.rpartition(":")
         found = [ln for ln in self.lines if ln.measure.key == key and (not part or ln.measure.part.startswith(part))]
@@ -289,7 +287,7 @@ def _side_json(side: Side) -> dict[str, Any]:
     return {"run": side.run.id, "name": side.run.name, "agent": side.agent or None, "label": side.label}
 
 
-def _line_json(line: Line) -> dict[str, Any]:
+def _line_json(line: ComparisonLine) -> dict[str, Any]:
     verdict = line.verdict
     return {
         "metric": verdict.metric,

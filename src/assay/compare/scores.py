@@ -30,7 +30,7 @@ _PASSED = "trials_passed"
 _ENDS = {"turns_failed": "failed", "turns_skipped": "skipped"}
 
 
-def measure(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
+def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
     """Every metric that either agent was scored with; with `full` times and tokens too."""
     sides = [side.run.tallies[side.agent] for side in (a, b)]
     common = matched(*sides)

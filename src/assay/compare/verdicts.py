@@ -12,7 +12,7 @@ from assay.compare.model import (
     Change,
     Comparable,
     Comparison,
-    Line,
+    ComparisonLine,
     Margin,
     Measured,
     PerCase,
@@ -92,9 +92,9 @@ def _labelled(side: Side, role: str) -> Side:
 
 def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -> Sample:
     if a.run.half == "events":
-        from assay.compare.events import measure
+        from assay.compare.events import measure_events as measure
     else:
-        from assay.compare.scores import measure
+        from assay.compare.scores import measure_scores as measure
     return measure(a, b, level=level, seed=seed, reps=reps, full=full)
 
 
@@ -147,7 +147,7 @@ def _settings(side: Side) -> dict[str, Any]:
 # --- verdicts ------------------------------------------------------------------------------------------------------
 
 
-def judge(sample: Sample, margins: Margin, level: float) -> list[Line]:
+def judge(sample: Sample, margins: Margin, level: float) -> list[ComparisonLine]:
     """A verdict for everything that was measured."""
     found = [_difference(entry, sample, level) for entry in sample.measured]
     tested = [at for at, result in enumerate(found) if isinstance(result, Difference)]
@@ -163,7 +163,7 @@ def judge(sample: Sample, margins: Margin, level: float) -> list[Line]:
         else:
             verdict = _without_test(entry, *result)
         lines.append(
-            Line(
+            ComparisonLine(
                 entry.measure,
                 replace(entry.baseline, replicates=None),
                 replace(entry.candidate, replicates=None),

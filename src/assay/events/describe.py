@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.events.sources import AnySource, Decision, Reading, format_of, read
+from assay.events.sources import AnySource, Decision, ReadOptions, format_of, read
 from assay.events.stream import CATEGORIES, Episode, EventStream, Problem
 
 _FIRST = 5
@@ -78,7 +78,7 @@ class Description:
         }
 
 
-def describe(source: AnySource, reading: Reading, *, first: int = 0) -> Description:
+def describe(source: AnySource, reading: ReadOptions, *, first: int = 0) -> Description:
     """What `source` holds when it is read like this, with its `first` events."""
     description = Description(format_of(source))
     decision = Decision()

@@ -18,8 +18,8 @@ from assay.events.codecs import Codec, codec
 from assay.events.digest import StreamDigest
 from assay.events.engines import local
 from assay.events.input import Input
-from assay.events.protocols import PROTOCOLS, EventProtocol, Metric
-from assay.events.sources import AnySource, Decision, Reading, read
+from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric
+from assay.events.sources import AnySource, Decision, ReadOptions, read
 from assay.events.stored import encoding_of, settings_of
 from assay.events.stream import Episode, EventStream
 from assay.events.tally import Tally
@@ -27,7 +27,7 @@ from assay.result import Result
 from assay.stats import Resampling
 from assay.types import Estimate, Run
 
-Progress = Callable[[str, int, int | None], None]
+ProgressCallback = Callable[[str, int, int | None], None]
 
 _QUANTISED = "events as recorded, put through the other side's encoding so that like is compared with like"
 
@@ -38,7 +38,7 @@ class ProtocolResult:
 
     name: str
     version: int
-    metrics: Sequence[Metric]
+    metrics: Sequence[ProtocolMetric]
     estimates: Mapping[str, Estimate]
     settings: Mapping[str, Any]
     tally: Tally
@@ -230,7 +230,7 @@ def evaluate(
     tokenizer: Any = None,
     allow_duplicates: bool = False,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> EventReport:
     """Score `predicted` against `truth`: paths, addresses, token text, lists of it, or EventStreams.
 
@@ -262,7 +262,7 @@ def evaluate(
         raise UsageError(f"{threads} threads cannot score anything", hint="Give 1 or more, or leave it out")
     inputs = Input(described(predicted)), Input(described(truth))
     readings = [
-        Reading(
+        ReadOptions(
             scoring.encoder,
             columns or {},
             rows=rows,  # type: ignore[arg-type]
@@ -275,7 +275,7 @@ def evaluate(
     digests = StreamDigest(), StreamDigest()
     sides = alike(digests[0].watch(read(predicted, readings[0])), digests[1].watch(read(truth, readings[1])))
     watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
-    tallies = local.score(watched[0], watched[1], scoring.protocols, in_order=scoring.in_order, threads=threads)
+    tallies = local.score_streams(watched[0], watched[1], scoring.protocols, in_order=scoring.in_order, threads=threads)
     for side, digest in zip(inputs, digests, strict=True):
         side.sha256 = digest.hexdigest()
     for seen, reading in zip(inputs, readings, strict=True):
@@ -334,7 +334,7 @@ def decode(
     from assay.events.stream import concatenate
 
     encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
-    return concatenate(list(read(source, Reading(encoder, **reading))))
+    return concatenate(list(read(source, ReadOptions(encoder, **reading))))
 
 
 def _configured(names: Sequence[str], encoder: Codec, settings: Mapping[str, Any]) -> list[EventProtocol]:
@@ -361,7 +361,7 @@ def described(source: object) -> str:
     return type(source).__name__
 
 
-def _follow(progress: Progress | None, name: str) -> Callable[[int, int | None], None] | None:
+def _follow(progress: ProgressCallback | None, name: str) -> Callable[[int, int | None], None] | None:
     return None if progress is None else lambda done, total: progress(name, done, total)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.events.stream import Episode, EventStream, Kind, concatenate
 
 SECOND = 1_000_000_000
-MILLISECOND = 1_000_000
+_MILLISECOND = 1_000_000
 
 _GAMES = ("platformer", "shooter", "desktop")
 _KEYS = {
@@ -23,7 +23,7 @@ _KEYS = {
     "desktop": (*range(0x41, 0x5B), 0x20, 0x0D, 0x08),
 }
 # Windows' defaults: half a second until a held key repeats, then about thirty times a second.
-_REPEAT_DELAY_NS, _REPEAT_EVERY_NS = 500 * MILLISECOND, 33 * MILLISECOND
+_REPEAT_DELAY_NS, _REPEAT_EVERY_NS = 500 * _MILLISECOND, 33 * _MILLISECOND
 _FRAME_NS = SECOND // 20
 _MOUSE_NS = SECOND // 125
 
@@ -64,7 +64,7 @@ def _keys(game: str, length_ns: int, rng: np.random.Generator) -> EventStream:
     """Presses, repeats while held, and releases."""
     n = max(1, int(length_ns / SECOND * 3))
     starts = np.sort(rng.integers(0, length_ns, n))
-    holds = np.clip(rng.lognormal(np.log(0.14), 0.9, n) * SECOND, 30 * MILLISECOND, 4 * SECOND).astype(np.int64)
+    holds = np.clip(rng.lognormal(np.log(0.14), 0.9, n) * SECOND, 30 * _MILLISECOND, 4 * SECOND).astype(np.int64)
     keys = rng.choice(_KEYS[game], n)
     times, codes, presses = [], [], []
     for start, hold, key in zip(starts.tolist(), holds.tolist(), keys.tolist(), strict=True):
@@ -84,7 +84,7 @@ def _bursts(length_ns: int, rng: np.random.Generator, *, per_second: float) -> l
         direction = rng.uniform(0, 2 * np.pi) + np.cumsum(rng.normal(0, 0.05, steps))
         dx, dy = np.rint(speed * np.cos(direction)), np.rint(speed * np.sin(direction))
         moved = (dx != 0) | (dy != 0)
-        times = start + np.arange(steps) * _MOUSE_NS + rng.integers(0, MILLISECOND, steps)
+        times = start + np.arange(steps) * _MOUSE_NS + rng.integers(0, _MILLISECOND, steps)
         parts.append(_events(Kind.MOUSE, times[moved], dx=dx[moved], dy=dy[moved]))
     return parts
 
@@ -92,7 +92,7 @@ def _bursts(length_ns: int, rng: np.random.Generator, *, per_second: float) -> l
 def _clicks(length_ns: int, rng: np.random.Generator) -> EventStream:
     n = max(1, int(length_ns / SECOND * 0.8))
     down = np.sort(rng.integers(0, length_ns, n))
-    up = down + rng.integers(50 * MILLISECOND, 180 * MILLISECOND, n)
+    up = down + rng.integers(50 * _MILLISECOND, 180 * _MILLISECOND, n)
     button = np.where(rng.random(n) < 0.8, 0x1, 0x4)
     return _events(Kind.MOUSE, np.concatenate([down, up]), flags=np.concatenate([button, button << 1]))
 
@@ -102,13 +102,13 @@ def _scrolls(length_ns: int, rng: np.random.Generator) -> EventStream:
     times, notches = [], []
     for start in starts.tolist():
         n = int(rng.integers(2, 7))
-        times += [start + step * 60 * MILLISECOND for step in range(n)]
+        times += [start + step * 60 * _MILLISECOND for step in range(n)]
         notches += [120 * int(rng.choice((-1, 1)))] * n
     return _events(Kind.MOUSE, np.array(times), flags=0x400, data=np.array(notches))
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class SyntheticModel:
     """How a made-up model errs: every number is a known fault that the scores must show."""
 
     late_ms: float
@@ -129,11 +129,11 @@ class Model:
     """Share of events whose tokens make no event."""
 
 
-GOOD = Model(2.0, 9.0, 0.97, 0.08, 0.04, 0.04, 0.02, 0.005)
-POOR = Model(35.0, 45.0, 0.65, 0.55, 0.35, 0.25, 0.12, 0.05)
+GOOD = SyntheticModel(2.0, 9.0, 0.97, 0.08, 0.04, 0.04, 0.02, 0.005)
+POOR = SyntheticModel(35.0, 45.0, 0.65, 0.55, 0.35, 0.25, 0.12, 0.05)
 
 
-def prediction(truth: EventStream, model: Model, *, seed: int = 11) -> EventStream:
+def prediction(truth: EventStream, model: SyntheticModel, *, seed: int = 11) -> EventStream:
     """What `model` says, event by event, given the truth before each: teacher-forced, the same length."""
     rng = np.random.default_rng(seed)
     n = len(truth)
@@ -141,7 +141,7 @@ def prediction(truth: EventStream, model: Model, *, seed: int = 11) -> EventStre
     def some(share: float) -> NDArray[np.bool_]:
         return rng.random(n) < share
 
-    time_ns = truth.time_ns + np.rint(rng.normal(model.late_ms, model.jitter_ms, n) * MILLISECOND).astype(np.int64)
+    time_ns = truth.time_ns + np.rint(rng.normal(model.late_ms, model.jitter_ms, n) * _MILLISECOND).astype(np.int64)
     length, turn = model.gain * np.exp(rng.normal(0, model.wobble, n)), rng.normal(0, model.wobble, n)
     dx, dy = truth.dx.astype(np.float64), truth.dy.astype(np.float64)
     vk = np.where(some(model.wrong_key), rng.integers(0x30, 0x5B, n), truth.vk)

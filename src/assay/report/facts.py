@@ -15,7 +15,7 @@ from assay.chat.scoring.scores import Scores
 from assay.stats import bootstrap, percentile
 from assay.types import Estimate
 
-State = Literal["all", "some", "none", "failed", "skipped", "absent"]
+CellState = Literal["all", "some", "none", "failed", "skipped", "absent"]
 
 PARTS: Final = ("model", "tools", "framework")
 """What a turn's time is spent on, in the order of the bars; the framework's part is the rest of the wall time."""
@@ -80,7 +80,7 @@ class MatrixCell:
     """Why turns failed or were skipped, each once: 'failed: …', 'skipped: …'."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> CellState:
         if not self.trials:
             return "skipped" if self.skipped else "absent"
         if self.passed == self.trials:

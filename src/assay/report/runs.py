@@ -40,7 +40,7 @@ def listing(found: Sequence[StoredRun]) -> RenderableType:
     return table
 
 
-def details(entry: StoredRun) -> RenderableType:
+def run_details(entry: StoredRun) -> RenderableType:
     """What a run was made of."""
     run = entry.run
     table = Table(box=None, pad_edge=False, show_header=False)

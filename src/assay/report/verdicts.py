@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.compare import Comparison, Line, Measure
+from assay.compare import Comparison, ComparisonLine, Measure
 from assay.report.numbers import number
 
 
@@ -28,7 +28,7 @@ def matching(comparison: Comparison) -> str:
     )
 
 
-def p_value(line: Line) -> str:
+def p_value(line: ComparisonLine) -> str:
     """The adjusted p-value, as far as it can be told."""
     p = line.verdict.p_adjusted
     return "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
@@ -50,7 +50,7 @@ def value_text(value: float | None, measure: Measure) -> str:
     return "–" if value is None else number(value, measure.unit)
 
 
-def difference(line: Line) -> str:
+def difference_text(line: ComparisonLine) -> str:
     """A difference and its interval on one line; a dash if there is none."""
     verdict, unit = line.verdict, line.measure.unit
     if verdict.difference is None:

@@ -92,7 +92,7 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         from assay.events.evaluation import rebuilt_report
 
         return rebuilt_report(run)
-    from assay.chat.scoring.answers import Answer, in_order
+    from assay.chat.scoring.answers import Answer, ordered_answers
     from assay.chat.scoring.scores import rebuilt_scores
 
     known = [Answer.from_json(row) for row in answers]
@@ -105,7 +105,9 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
     from assay.runs.experiments import experience_of
 
     suite = run.settings["suite"]
-    ordered = in_order(known, scenarios=suite["scenarios"], agents=[spec["name"] for spec in run.settings["agents"]])
+    ordered = ordered_answers(
+        known, scenarios=suite["scenarios"], agents=[spec["name"] for spec in run.settings["agents"]]
+    )
     return ExperimentResult(
         scores=rebuilt_scores(run, ordered),
         tallies=run.tallies,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.compare import Line, Margin, compare
+from assay.compare import ComparisonLine, Margin, compare
 from assay.errors import UsageError, missing_extra, unknown_name
 from assay.events.evaluation import EventReport
-from assay.events.protocols import Metric
+from assay.events.protocols import ProtocolMetric
 from assay.events.training.figures import figures
 from assay.runs.recording import recorded_run
 from assay.store import open_store
@@ -41,7 +41,7 @@ class KeptEvaluation:
     """The figure that evaluations are compared by."""
     best: KeptEvaluation | None
     """The best one before it, on the same set; None for the first."""
-    line: Line | None
+    line: ComparisonLine | None
     """This one against the best one before it, in that figure; None for the first."""
 
     @property
@@ -135,7 +135,7 @@ class KeepEvaluations(TrainerCallback):  # type: ignore[misc]
         with open_store(self.store) as store:
             store.save(run)
 
-    def _deciding(self, report: EventReport, args: TrainingArguments, subset: str) -> tuple[str, Metric]:
+    def _deciding(self, report: EventReport, args: TrainingArguments, subset: str) -> tuple[str, ProtocolMetric]:
         """The protocol and the metric by which evaluations are compared."""
         known = {
             f"{result.name}_{metric.key}": (result.name, metric)
@@ -166,7 +166,7 @@ def _subset(report: EventReport, logged: dict[str, float]) -> str:
     return ""
 
 
-def _is_better(value: Estimate, best: Estimate, metric: Metric) -> bool:
+def _is_better(value: Estimate, best: Estimate, metric: ProtocolMetric) -> bool:
     if value.value is None:
         return False
     if best.value is None:

@@ -15,23 +15,23 @@ from sqlalchemy import Connection, func, select, update
 
 from assay.store import schema
 from assay.store.database import insert_rows, select_rows
-from assay.store.encoding import Decoder, encode
+from assay.store.encoding import Decoder, encode_states
 from assay.store.references import AnyRow
 from assay.store.schema import json_text, kept_text, plain_text
 from assay.types import Case, State
 
-Tallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
+StoredTallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
 AnswerRow = Mapping[str, Any]
 """One scored answer as plain data: agent, scenario, repetition, turn, query, response, passed, metrics and, if the turn
 was played, record. What metrics and record hold is their owner's business."""
 
-Thing = TypeVar("Thing")
+_Thing = TypeVar("_Thing")
 
 LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, and long statements parse slowly
 _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 
 
-def add(connection: Connection, run: AnyRow, tallies: Tallies, answers: Iterable[AnswerRow]) -> int:
+def add(connection: Connection, run: AnyRow, tallies: StoredTallies, answers: Iterable[AnswerRow]) -> int:
     """Add whatever of these the run does not hold yet. Gives how many tallies were new."""
     rows = list(answers)
     groups = _grown(run.group_names, [*tallies, *(answer["agent"] for answer in rows)])
@@ -74,7 +74,7 @@ def _numbered(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -> tu
 
 
 def _add_tallies(
-    connection: Connection, run: AnyRow, tallies: Tallies, groups: Mapping[str, int], numbers: Mapping[Case, int]
+    connection: Connection, run: AnyRow, tallies: StoredTallies, groups: Mapping[str, int], numbers: Mapping[Case, int]
 ) -> int:
     table = schema.tallies
     held: set[tuple[int, int]] = set()
@@ -87,7 +87,7 @@ def _add_tallies(
                 held |= {(groups[group], case) for (case,) in rows}
     new = 0
     rows_to_add = (
-        (run.number, groups[group], numbers[case], encode(states))
+        (run.number, groups[group], numbers[case], encode_states(states))
         for group, by_case in tallies.items()
         for case, states in by_case.items()
         if (groups[group], numbers[case]) not in held
@@ -138,7 +138,7 @@ def _add_answers(
         insert_rows(connection, schema.scores, score_rows)
 
 
-def cases(connection: Connection, number: int) -> dict[int, Case]:
+def load_cases(connection: Connection, number: int) -> dict[int, Case]:
     """The cases of a run by their numbers."""
     columns = ("number", "name", "stratum")
     rows = select_rows(connection, schema.cases, columns, run=number)
@@ -147,7 +147,7 @@ def cases(connection: Connection, number: int) -> dict[int, Case]:
 
 def load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, dict[str, State]]]:
     """Every tally of a run, by group and case."""
-    known = cases(connection, run.number)
+    known = load_cases(connection, run.number)
     columns = ("group_number", "case_number", "states")
     loaded: dict[str, dict[Case, dict[str, State]]] = {}
     decoder = Decoder()
@@ -169,7 +169,7 @@ def _no_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def batches(things: Iterable[Thing], size: int) -> Iterator[list[Thing]]:
+def batches(things: Iterable[_Thing], size: int) -> Iterator[list[_Thing]]:
     """Things in lists of at most `size`."""
     remaining = iter(things)
     while batch := list(islice(remaining, size)):

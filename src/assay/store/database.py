@@ -21,7 +21,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from assay.errors import StoreError, UsageError, missing_extra
 from assay.redaction import redacted
-from assay.store.migrations import VERSION, found_version, migrate
+from assay.store.migrations import SCHEMA_VERSION, found_version, migrate
 
 BUSY_SECONDS = 30.0
 """How long a process waits for others that are writing."""
@@ -59,9 +59,9 @@ class Database:
         with self._in_words(), self._engine.connect() as connection:
             version = found_version(connection)
             connection.rollback()
-            if version < VERSION and self.path is not None:
+            if version < SCHEMA_VERSION and self.path is not None:
                 _write_ahead(connection)
-        if version < VERSION:
+        if version < SCHEMA_VERSION:
             with self.writing() as connection:
                 migrate(connection)
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from assay.errors import StoreError
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, State
 
-VERSION = 1
+FORMAT_VERSION = 1
 _MAGIC = b"A"
 _PLAIN, _ZLIB = 0, 1
 _SHORTEST_PACKED = 1000  # below this, setting zlib up takes longer than all the rest and saves little
@@ -44,7 +44,7 @@ _Shared = dict[bytes, State]
 _Heading = list[tuple[str, Callable[[bytes], State], _Shared, int, int]]
 
 
-def encode(states: Mapping[str, State]) -> bytes:
+def encode_states(states: Mapping[str, State]) -> bytes:
     """The states of one case, by name."""
     headings, payloads = [], []
     for name, state in states.items():
@@ -57,8 +57,8 @@ def encode(states: Mapping[str, State]) -> bytes:
     if len(body) >= _SHORTEST_PACKED:
         packed = zlib.compress(body, 1)
         if len(packed) < len(body):
-            return _MAGIC + bytes((VERSION, _ZLIB)) + packed
-    return _MAGIC + bytes((VERSION, _PLAIN)) + body
+            return _MAGIC + bytes((FORMAT_VERSION, _ZLIB)) + packed
+    return _MAGIC + bytes((FORMAT_VERSION, _PLAIN)) + body
 
 
 @lru_cache(maxsize=4096)
@@ -78,9 +78,9 @@ class Decoder:
         """What `encode` was given."""
         if len(blob) < 3 or blob[:1] != _MAGIC:
             raise _damaged("it is no tally")
-        if blob[1] != VERSION:
+        if blob[1] != FORMAT_VERSION:
             hint = "Use a newer assay"
-            raise StoreError(f"a tally is in form {blob[1]}, and this assay knows form {VERSION}", hint=hint)
+            raise StoreError(f"a tally is in form {blob[1]}, and this assay knows form {FORMAT_VERSION}", hint=hint)
         try:
             return self._read(_unpacked(blob))
         except (struct.error, UnicodeDecodeError, ValueError, IndexError, zlib.error) as error:
@@ -126,7 +126,7 @@ class Decoder:
         return heading
 
 
-def decode(blob: bytes) -> dict[str, State]:
+def decode_states(blob: bytes) -> dict[str, State]:
     """What `encode` was given, of a single blob."""
     return Decoder().decode(blob)
 

@@ -98,7 +98,7 @@ _FOURTH = (
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """Statements by version, the first one first."""
-VERSION = len(MIGRATIONS)
+SCHEMA_VERSION = len(MIGRATIONS)
 """The schema that this assay reads and writes."""
 
 _WORDS = {
@@ -116,9 +116,9 @@ def found_version(connection: Connection) -> int:
         version = connection.execute(text("SELECT max(version) FROM assay_schema")).scalar()
         if not isinstance(version, int):
             raise StoreError("its schema has no version", hint="Restore it from a copy, or name another store")
-        if version > VERSION:
+        if version > SCHEMA_VERSION:
             raise StoreError(
-                f"it was written by a newer assay: its schema is {version}, and this one knows {VERSION}",
+                f"it was written by a newer assay: its schema is {version}, and this one knows {SCHEMA_VERSION}",
                 hint="Use that assay, or name another store",
             )
         return version
@@ -131,7 +131,7 @@ def found_version(connection: Connection) -> int:
     return 0
 
 
-def migrate(connection: Connection, *, to: int = VERSION) -> None:
+def migrate(connection: Connection, *, to: int = SCHEMA_VERSION) -> None:
     """Bring the schema up to date within the transaction of `connection`, which may write."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})

@@ -44,7 +44,7 @@ def new_id() -> str:
     return "".join(reversed(letters)) + "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM_LETTERS))
 
 
-def find(connection: Connection, run_id: str, *, lock: bool = False) -> AnyRow | None:
+def find_run(connection: Connection, run_id: str, *, lock: bool = False) -> AnyRow | None:
     """The row of the run with this id; with `lock`, held until the transaction ends."""
     query = select(schema.runs).where(schema.runs.c.id == run_id)
     # In PostgreSQL whoever adds to a run holds its row, so that two who resume it take turns; SQLite has one writer.
@@ -59,7 +59,7 @@ def resolved(connection: Connection, ref: str) -> AnyRow:
     if ref.startswith("@") or not ref:
         raise UnknownRunError(f"'{ref}' means no run", hint="Use an id, the beginning of one, a name, @last or @last~1")
     runs = schema.runs.c
-    row = find(connection, ref)
+    row = find_run(connection, ref)
     if row is not None:
         return row
     named = _newest(runs.name == ref, runs.status == COMPLETE).limit(1)

@@ -16,9 +16,9 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import schema
-from assay.store.contents import LOOKED_UP_AT_ONCE, AnswerRow, Tallies, add, batches, cases, load_tallies
+from assay.store.contents import LOOKED_UP_AT_ONCE, AnswerRow, StoredTallies, add, batches, load_cases, load_tallies
 from assay.store.database import Database
-from assay.store.references import COMPLETE, OPEN, AnyRow, find, resolved
+from assay.store.references import COMPLETE, OPEN, AnyRow, find_run, resolved
 from assay.types import Case, Run
 
 
@@ -35,7 +35,7 @@ class StoredRun:
 
 
 Listing = list[StoredRun]
-Rows = list[dict[str, Any]]
+_Rows = list[dict[str, Any]]
 
 
 class Store:
@@ -63,7 +63,7 @@ class Store:
     def save(self, run: Run, *, answers: Iterable[AnswerRow] = ()) -> str:
         """Keep a whole run in one transaction: all of it or nothing. Gives its id."""
         with self._database.writing() as connection:
-            if find(connection, run.id) is not None:
+            if find_run(connection, run.id) is not None:
                 raise StoreError(f"there is already a run {run.id}")
             add(connection, _insert(connection, run, OPEN), run.tallies, answers)
             connection.execute(update(schema.runs).where(schema.runs.c.id == run.id).values(status=COMPLETE))
@@ -75,14 +75,14 @@ class Store:
         One that is open already under this id is resumed: what it holds stays, and `done` tells what that is.
         """
         with self._database.writing() as connection:
-            row = find(connection, run.id)
+            row = find_run(connection, run.id)
             if row is None:
                 _insert(connection, run, OPEN)
             elif row.status == COMPLETE:
                 raise StoreError(f"run {run.id} is finished", hint="Begin another one")
         return run.id
 
-    def add_cases(self, run_id: str, tallies: Tallies, *, answers: Iterable[AnswerRow] = ()) -> int:
+    def add_cases(self, run_id: str, tallies: StoredTallies, *, answers: Iterable[AnswerRow] = ()) -> int:
         """Add cases to an open run in one transaction. What it holds already stays as it is. Gives how many were new.
 
         A case counts once for each group, which is a protocol or an agent.
@@ -106,7 +106,7 @@ class Store:
             run = _open_run(connection, run_id)
             if agent not in run.group_names:
                 return 0
-            known = {case: number for number, case in cases(connection, run.number).items()}
+            known = {case: number for number, case in load_cases(connection, run.number).items()}
             turns, scores = schema.turns, schema.scores
             rows = connection.execute(
                 select(turns.c.number).where(
@@ -171,21 +171,21 @@ class Store:
     def done(self, run_id: str) -> set[tuple[str, Case]]:
         """What a run holds already, as groups and cases: a resumed run need not do these again."""
         with self._database.reading() as connection:
-            row = find(connection, run_id)
+            row = find_run(connection, run_id)
             if row is None:
                 raise UnknownRunError(f"there is no run '{run_id}'")
-            known = cases(connection, row.number)
+            known = load_cases(connection, row.number)
             columns = schema.tallies.c
             pairs = connection.execute(
                 select(columns.group_number, columns.case_number).where(columns.run == row.number)
             )
             return {(row.group_names[group], known[case]) for group, case in pairs}
 
-    def answers(self, ref: str) -> Rows:
+    def answers(self, ref: str) -> _Rows:
         """The scored answers of a run, in the order in which they were added."""
         with self._database.reading() as connection:
             row = resolved(connection, ref)
-            known = cases(connection, row.number)
+            known = load_cases(connection, row.number)
             turns = schema.turns
             return [
                 {
@@ -256,7 +256,7 @@ def _insert(connection: Connection, run: Run, status: str) -> AnyRow:
         "case_count": 0,
     }
     connection.execute(insert(schema.runs).values(values))
-    row = find(connection, run.id)
+    row = find_run(connection, run.id)
     assert row is not None
     if run.tags:
         connection.execute(insert(schema.tags), [{"run": row.number, "tag": tag} for tag in dict.fromkeys(run.tags)])
@@ -265,14 +265,14 @@ def _insert(connection: Connection, run: Run, status: str) -> AnyRow:
 
 def _held(connection: Connection, row: AnyRow) -> AnyRow:
     """The same row, locked: nobody adds to the run until the transaction ends."""
-    held = find(connection, row.id, lock=True)
+    held = find_run(connection, row.id, lock=True)
     if held is None:
         raise UnknownRunError(f"run {row.id} was deleted meanwhile")
     return held
 
 
 def _open_run(connection: Connection, run_id: str) -> AnyRow:
-    row = find(connection, run_id, lock=True)
+    row = find_run(connection, run_id, lock=True)
     if row is None:
         raise UnknownRunError(f"there is no run '{run_id}'")
     if row.status != OPEN:

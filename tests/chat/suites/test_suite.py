@@ -28,7 +28,7 @@ from assay.chat.world.cities import find_city
 from assay.chat.world.embedded import World
 from assay.chat.world.scripted import Skill
 from assay.chat.world.situation import FAULTS, Fault
-from assay.chat.yamlfile import load, loads, validated
+from assay.chat.yamlfile import load_yaml, parse_yaml, validated
 from assay.errors import SourceError, UsageError
 
 HEAD = "name: mine\nversion: 1\nscenarios:\n"
@@ -36,7 +36,7 @@ ONE = HEAD + "  - id: a\n    kind: current\n    turns:\n      - user: weather in
 
 
 def read(text: str) -> Suite:
-    return read_suite(loads(text, "mine.yaml"))
+    return read_suite(parse_yaml(text, "mine.yaml"))
 
 
 def turn(extra: str) -> ScenarioTurn:
@@ -66,7 +66,7 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 @pytest.mark.usefixtures("parser")
 @pytest.mark.parametrize("text", ["no", "yes", "on", "off", "y", "12:30", "2026-01-15", "007", "0x1F", "1_000", ".inf"])
 def test_words_are_words(text: str) -> None:
-    assert loads(f"a: {text}", "f").data == {"a": text}
+    assert parse_yaml(f"a: {text}", "f").data == {"a": text}
 
 
 @pytest.mark.usefixtures("parser")
@@ -75,14 +75,14 @@ def test_words_are_words(text: str) -> None:
     [("5", 5), ("-5", -5), ("0", 0), ("1.5", 1.5), ("1e3", 1000.0), ("true", True), ("False", False), ("~", None)],
 )
 def test_numbers_and_truth_values_are_what_they_are(text: str, value: object) -> None:
-    found = loads(f"a: {text}\nb: '{text}'\n", "f").data
+    found = parse_yaml(f"a: {text}\nb: '{text}'\n", "f").data
     assert found == {"a": value, "b": text}
     assert type(found["a"]) is type(value)
 
 
 @pytest.mark.usefixtures("parser")
 def test_keys_are_text() -> None:
-    assert loads("no: 1\n5: 2\n~: 3\n", "f").data == {"no": 1, "5": 2, "~": 3}
+    assert parse_yaml("no: 1\n5: 2\n~: 3\n", "f").data == {"no": 1, "5": 2, "~": 3}
 
 
 @pytest.mark.usefixtures("parser")
@@ -111,7 +111,7 @@ def test_keys_are_text() -> None:
 )
 def test_what_is_not_plain_data_is_refused_with_its_line(text: str, line: int, says: str) -> None:
     with pytest.raises(SourceError) as caught:
-        loads(text, "f.yaml")
+        parse_yaml(text, "f.yaml")
     assert caught.value.where == f"f.yaml:{line}"
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -121,7 +121,7 @@ def test_what_is_not_plain_data_is_refused_with_its_line(text: str, line: int, s
 @pytest.mark.parametrize("text", ['a: "\\ud800"', 'a: "\\UFFFFFFFF"', "%FOO\n\n", "a: 1\n b: 2\n", "- 1\nb: 2\n"])
 def test_any_other_fault_is_one_sentence_too(text: str) -> None:
     with pytest.raises(SourceError) as caught:
-        loads(text, "f.yaml")
+        parse_yaml(text, "f.yaml")
     assert "\n" not in str(caught.value)
 
 
@@ -129,13 +129,13 @@ def test_a_bomb_of_aliases_does_not_go_off() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x]"]
     lines += [f"{b}: &{b} [{', '.join([f'*{a}'] * 8)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
     with pytest.raises(SourceError, match="alias"):
-        loads("\n".join(lines), "f")
+        parse_yaml("\n".join(lines), "f")
 
 
 @given(st.text(alphabet=st.sampled_from(list("ab:- \n\t[]{},'\"#&*!|>%@`?~01.")), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        found = loads(text, "f")
+        found = parse_yaml(text, "f")
     except SourceError as error:
         where = error.where
     else:
@@ -156,11 +156,11 @@ def test_what_yaml_writes_comes_back(data: Any) -> None:
     text = yaml.safe_dump(data, allow_unicode=True, default_style='"')
     # In this style everything is quoted and tagged; the tags say nothing new.
     plain = re.sub(r"!!(int|bool|null|float) \"([^\"]*)\"", r"\2", text)
-    assert loads(plain, "f").data == data
+    assert parse_yaml(plain, "f").data == data
 
 
 def test_every_node_knows_its_line() -> None:
-    found = loads("a: 1\nb:\n  - c: 2\n    d: >-\n      e\n  - 3\n", "f")
+    found = parse_yaml("a: 1\nb:\n  - c: 2\n    d: >-\n      e\n  - 3\n", "f")
     paths = {("a",): 1, ("b",): 2, ("b", 0): 3, ("b", 0, "c"): 3, ("b", 0, "d"): 4, ("b", 1): 6}
     assert {path: found.line(path) for path in paths} == paths
     assert found.line(("b", 0, "x", 5)) == 3, "what is not there is where it would be"
@@ -170,14 +170,14 @@ def test_every_node_knows_its_line() -> None:
 def test_files_are_utf_8_of_a_sensible_size(tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
     file.write_bytes("\ufeffa: é\n".encode())
-    assert load(file).data == {"a": "é"}
+    assert load_yaml(file).data == {"a": "é"}
     for raw, says in ((b"a: 1\nb: \xe9\n", "is not UTF-8 text"), (b"a: " + b"x" * 5 * 2**20, "is larger than 4 MB")):
         file.write_bytes(raw)
         with pytest.raises(SourceError, match=says):
-            load(file)
+            load_yaml(file)
     for path in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises(SourceError, match="cannot be read"):
-            load(path)
+            load_yaml(path)
 
 
 class Inner(BaseModel):
@@ -210,7 +210,7 @@ class Outer(BaseModel):
 )
 def test_a_model_is_held_to_with_line_and_field(text: str, says: str) -> None:
     with pytest.raises(SourceError) as caught:
-        validated(loads(text, "f"), Outer)
+        validated(parse_yaml(text, "f"), Outer)
     assert str(caught.value).startswith(says)
 
 
@@ -421,7 +421,7 @@ def validator() -> Any:
 
 
 def test_the_schema_accepts_the_weather_suite(validator: Any) -> None:
-    data = load(Path(__file__).parents[3] / "src/assay/chat/suites/weather.yaml").data
+    data = load_yaml(Path(__file__).parents[3] / "src/assay/chat/suites/weather.yaml").data
     validator.validate(data)
 
 
@@ -438,7 +438,7 @@ def test_the_schema_accepts_the_weather_suite(validator: Any) -> None:
     ],
 )
 def test_the_schema_accepts_every_form(validator: Any, extra: str) -> None:
-    document = loads(f"{ONE}        {extra}\n", "f")
+    document = parse_yaml(f"{ONE}        {extra}\n", "f")
     read_suite(document)
     validator.validate(document.data)
 
@@ -449,7 +449,7 @@ _BEYOND = {"an unknown metric", "an unknown metric in a table", "two truths"}
 
 @pytest.mark.parametrize("name", [name for name in BROKEN if name not in _BEYOND])
 def test_the_schema_refuses_what_loading_refuses(validator: Any, name: str) -> None:
-    assert not validator.is_valid(loads(f"{ONE}        {BROKEN[name][0]}\n", "f").data)
+    assert not validator.is_valid(parse_yaml(f"{ONE}        {BROKEN[name][0]}\n", "f").data)
 
 
 @pytest.mark.parametrize(
@@ -465,7 +465,7 @@ def test_the_schema_refuses_what_loading_refuses(validator: Any, name: str) -> N
     ],
 )
 def test_the_schema_refuses_a_broken_suite(validator: Any, wrong: dict[str, Any]) -> None:
-    good = loads(ONE, "f").data
+    good = parse_yaml(ONE, "f").data
     assert validator.is_valid(good)
     broken = {**copy.deepcopy(good), **wrong}
     assert not validator.is_valid(broken)

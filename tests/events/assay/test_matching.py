@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.events.actions import matching
-from assay.events.actions.comparing import compare, matches_at, saved_ns
+from assay.events.actions.comparing import compare_actions, matches_at, saved_ns
 from assay.events.actions.holds import OFFSET_SHARE
 from assay.events.actions.labels import KEYS, Actions
 from assay.events.actions.lag import best_shift, matches_by_shift, shifts, tolerances
@@ -197,7 +197,7 @@ def test_the_error_rate_is_that_of_sed_eval() -> None:
     )
     metrics.evaluate(listed(times, labels), listed(predicted_times, predicted_labels))
     expected = metrics.overall
-    found = compare(
+    found = compare_actions(
         Actions.listed(2 * labels, times * MS), Actions.listed(2 * predicted_labels, predicted_times * MS), 50 * MS
     )
     substitutions = len(found.substitutions)

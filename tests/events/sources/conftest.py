@@ -11,7 +11,7 @@ import pytest
 from mcap.writer import CompressionType, Writer
 
 from assay.events.codecs import codec
-from assay.events.sources import AnySource, Reading, read
+from assay.events.sources import AnySource, ReadOptions, read
 from assay.events.stream import EventStream, concatenate
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "codec_hierarchical.jsonl"
@@ -27,17 +27,17 @@ def golden() -> list[Row]:
 
 
 @pytest.fixture(scope="session")
-def reading() -> Reading:
-    return Reading(codec("hierarchical"))
+def reading() -> ReadOptions:
+    return ReadOptions(codec("hierarchical"))
 
 
 @pytest.fixture(scope="session")
-def whole(reading: Reading) -> ReadWhole:
+def whole(reading: ReadOptions) -> ReadWhole:
     """Reads a source to its end, as one stream; keyword arguments are fields of `Reading`."""
 
     def read_whole(source: AnySource, **settings: Any) -> EventStream:
         fields = {"codec": reading.codec, **settings}
-        return concatenate(list(read(source, Reading(**fields))))
+        return concatenate(list(read(source, ReadOptions(**fields))))
 
     return read_whole
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from assay.errors import SourceError
 from assay.events.codecs import codec
-from assay.events.sources import Reading, read
+from assay.events.sources import ReadOptions, read
 
 KEY = "<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>"
 EVENT = {"kind": "mouse", "ts": 5, "dx": 1, "dy": 2, "flags": 0, "data": 0}
@@ -73,7 +73,7 @@ def main(folder: Path, seed: int, files: int) -> None:
         path = folder / f"damaged{suffix}"
         path.write_bytes(spoiled(content, chance))
         try:
-            for batch in read(path, Reading(codec("hierarchical"))):
+            for batch in read(path, ReadOptions(codec("hierarchical"))):
                 batch.to_events()
             found["read"] += 1
         except SourceError:

@@ -18,7 +18,7 @@ import zstandard
 
 from assay.errors import ColumnError, SourceError, UsageError
 from assay.events.codecs import codec
-from assay.events.sources import Reading, format_of, read
+from assay.events.sources import ReadOptions, format_of, read
 from assay.events.sources._rows import EPISODE_ROWS, Decision
 from assay.events.stream import EventStream, Problem
 
@@ -211,7 +211,7 @@ def test_a_pandas_frame_is_read(whole: ReadWhole, golden: list[Row]) -> None:
     assert whole(frame).to_events() == [row["event"] for row in golden]
 
 
-def test_a_table_in_memory_without_our_columns_names_those_it_has(reading: Reading) -> None:
+def test_a_table_in_memory_without_our_columns_names_those_it_has(reading: ReadOptions) -> None:
     with pytest.raises(ColumnError, match=r"the Table: .*it has 'output'"):
         list(read(pa.table({"output": [KEY]}), reading))
 

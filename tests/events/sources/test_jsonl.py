@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ColumnError, SourceError
 from assay.events.codecs import codec
-from assay.events.sources import Reading, jsonl, read
+from assay.events.sources import ReadOptions, jsonl, read
 from assay.events.sources._rows import EPISODE_ROWS, NO_VALUE, TOO_LONG, shape_of
 from assay.events.stream import Episode, EventStream, Problem, concatenate
 
@@ -110,7 +110,7 @@ def test_what_a_row_stands_for_can_be_said(whole: ReadWhole, write_rows: WriteRo
     ],
 )
 def test_the_majority_decides_and_an_even_split_goes_by_the_longest(
-    reading: Reading, starts: list[int], shape: str
+    reading: ReadOptions, starts: list[int], shape: str
 ) -> None:
     assert shape_of(starts, reading) == shape
 
@@ -276,7 +276,7 @@ def test_plain_text_named_as_gzip_is_an_error(whole: ReadWhole, write_rows: Writ
 
 def test_a_file_that_may_not_be_opened_is_an_error(whole: ReadWhole, write_rows: WriteRows) -> None:
     path = write_rows([{"text": KEY}])
-    batches = read(path, Reading(codec("hierarchical")))
+    batches = read(path, ReadOptions(codec("hierarchical")))
     path.unlink()
     with pytest.raises(SourceError, match="cannot be opened"):
         next(batches)
@@ -301,8 +301,8 @@ def test_how_a_file_is_cut_into_pieces_and_batches_makes_no_difference(
 ) -> None:
     path = tmp_path_factory.mktemp("pieces") / "x.jsonl"
     path.write_bytes(b"\n".join([json.dumps({"text": KEY}).encode(), *lines]))
-    plain = Reading(codec("hierarchical"), rows="event", max_event_bytes=limit)
-    cut = Reading(codec("hierarchical"), rows="event", max_event_bytes=limit, batch_rows=batch_rows)
+    plain = ReadOptions(codec("hierarchical"), rows="event", max_event_bytes=limit)
+    cut = ReadOptions(codec("hierarchical"), rows="event", max_event_bytes=limit, batch_rows=batch_rows)
     expected = concatenate(list(read(path, plain)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl, "_PIECE", piece)
@@ -318,5 +318,5 @@ def test_a_torn_row_and_two_rows_on_a_line_never_make_up_for_each_other(tmp_path
     text = "<EVENT_START><SCREEN><0><0><0><fake_image_placeholder><EVENT_END>"
     row = json.dumps({"text": text})
     path.write_text("\n".join([row, '{"text": ["a"', '"b"]}', f"{row},{row}", row]) + "\n")
-    (stream,) = read(path, Reading(codec("hierarchical")))
+    (stream,) = read(path, ReadOptions(codec("hierarchical")))
     assert stream.valid.tolist() == [True, False, False, False, True]

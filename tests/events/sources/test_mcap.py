@@ -17,7 +17,7 @@ from tests.events.sources.plain_mcap import plain_events, plain_statistics
 from assay.errors import MissingExtraError, SourceError
 from assay.events.codecs import codec
 from assay.events.messages import ABSOLUTE_FLAGGED
-from assay.events.sources import Reading, mcap, read
+from assay.events.sources import ReadOptions, mcap, read
 from assay.events.stream import Episode, EventStream, Kind, Problem, concatenate
 
 RECORDINGS = Path(__file__).parents[4] / "shared" / "data" / "recordings"
@@ -244,9 +244,9 @@ def agree_with_plain_reader(path: Path, batch_rows: int = 50_000) -> None:
         expected = plain_events(path)
     except Exception:
         with pytest.raises(SourceError):
-            list(read(path, Reading(codec("json"))))
+            list(read(path, ReadOptions(codec("json"))))
         return
-    found = concatenate(list(read(path, Reading(codec("json"), batch_rows=batch_rows))))
+    found = concatenate(list(read(path, ReadOptions(codec("json"), batch_rows=batch_rows))))
     assert found.notes == expected.notes
     for name in ("kind", "problem", "time_ns", "vk", "press", "dx", "dy", "flags", "data"):
         assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
@@ -270,7 +270,7 @@ def long_recording(write_recording: WriteRecording) -> Path:
 
 @pytest.mark.parametrize("part", [0.01, 0.1, 0.5, 0.9, 0.999])
 def test_a_recording_that_was_cut_short_gives_no_events_at_all(
-    reading: Reading, long_recording: Path, part: float
+    reading: ReadOptions, long_recording: Path, part: float
 ) -> None:
     content = long_recording.read_bytes()
     long_recording.write_bytes(content[: int(len(content) * part)])

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ColumnError, SourceError
 from assay.events.codecs import codec
-from assay.events.sources import Reading, _tables, read
+from assay.events.sources import ReadOptions, _tables, read
 from assay.events.sources._rows import EPISODE_ROWS, FIELDS, NO_VALUE, TOO_LONG
 from assay.events.stream import Episode, EventStream, Problem, concatenate
 
@@ -208,7 +208,7 @@ def test_a_table_of_values_means_what_its_rows_mean(
     schema = pa.struct([(name, kinds.get(name, pa.int64())) for name in FIELDS])
     path = tmp_path_factory.mktemp("values") / "x.arrow"
     write(pa.table({"event": pa.array(events, schema)}), path)
-    found = concatenate(list(read(path, Reading(codec("hierarchical")))))
+    found = concatenate(list(read(path, ReadOptions(codec("hierarchical")))))
     # Arrow knows no absent field, only a null one, and a movement that is null is none.
     there = dict.fromkeys(("dx", "dy"))
     expected = EventStream.from_events(
@@ -316,7 +316,9 @@ def test_the_content_counts_not_the_name(whole: ReadWhole, tmp_path: Path) -> No
     assert whole(path.rename(tmp_path / "x.parquet")).to_events() == [KEY_EVENT]
 
 
-def test_long_rows_are_read_a_few_at_a_time(reading: Reading, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_rows_are_read_a_few_at_a_time(
+    reading: ReadOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_tables, "BATCH_BYTES", 10 * len(KEY) * 100)
     texts = [f"{KEY * 100}{at}" for at in range(50)]
     path = tmp_path / "x.parquet"

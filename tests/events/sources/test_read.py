@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from assay import registry
 from assay.errors import MissingExtraError, SourceError, UsageError
 from assay.events.codecs import codec
-from assay.events.sources import LEFT_OUT, Reading, jsonl, read, tokens
+from assay.events.sources import LEFT_OUT, ReadOptions, jsonl, read, tokens
 from assay.events.stream import EventStream, Problem, concatenate
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "codec_hierarchical.jsonl"
@@ -33,12 +33,12 @@ KEY = "<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>"
 KEY_EVENT = {"kind": "keyboard", "ts": 30_000_000, "vk": 13, "press": True}
 
 
-def test_a_stream_passes_through(reading: Reading) -> None:
+def test_a_stream_passes_through(reading: ReadOptions) -> None:
     stream = EventStream.from_events([KEY_EVENT])
     assert list(read(stream, reading)) == [stream]
 
 
-def test_a_stream_with_columns_of_different_lengths_is_refused(reading: Reading) -> None:
+def test_a_stream_with_columns_of_different_lengths_is_refused(reading: ReadOptions) -> None:
     stream = replace(EventStream.from_events([KEY_EVENT]), vk=np.zeros(2, np.int16))
     with pytest.raises(UsageError, match="differ in length"):
         read(stream, reading)
@@ -61,23 +61,23 @@ def test_nothing_in_is_no_events(whole: ReadWhole, nothing: Any) -> None:
     assert len(whole(nothing)) == 0
 
 
-def test_an_element_that_is_no_string_is_named_by_its_index(reading: Reading) -> None:
+def test_an_element_that_is_no_string_is_named_by_its_index(reading: ReadOptions) -> None:
     with pytest.raises(UsageError, match="element 1 of the list is a int, not a string"):
         read([KEY, 7], reading)
 
 
-def test_bytes_without_an_event_are_refused(reading: Reading) -> None:
+def test_bytes_without_an_event_are_refused(reading: ReadOptions) -> None:
     with pytest.raises(UsageError, match="no <EVENT_START>"):
         read(b"\x00\x01", reading)
 
 
-def test_an_object_of_another_kind_is_refused(reading: Reading) -> None:
+def test_an_object_of_another_kind_is_refused(reading: ReadOptions) -> None:
     with pytest.raises(UsageError, match="cannot be read from a int"):
         read(3, reading)
 
 
 @pytest.mark.parametrize("text", ["no/such/file.jsonl", "<KEYBOARD><1>", "x" * 1_000_000, "a\0b", "[" * 5000])
-def test_a_string_that_is_neither_text_nor_path_is_called_that(reading: Reading, text: str) -> None:
+def test_a_string_that_is_neither_text_nor_path_is_called_that(reading: ReadOptions, text: str) -> None:
     with pytest.raises(SourceError, match=r"neither token text .* nor an existing file") as caught:
         read(text, reading)
     assert len(str(caught.value)) < 500
@@ -91,7 +91,7 @@ def test_a_string_that_is_neither_text_nor_path_is_called_that(reading: Reading,
         ({"batch_rows": 0}, "cannot have 0 rows"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(reading: Reading, settings: dict[str, Any], what: str) -> None:
+def test_settings_that_make_no_sense_are_refused(reading: ReadOptions, settings: dict[str, Any], what: str) -> None:
     with pytest.raises(UsageError, match=what):
         replace(reading, **settings)
 
@@ -150,12 +150,12 @@ def test_a_file_whose_name_looks_like_a_glob_is_a_file(whole: ReadWhole, tmp_pat
     assert len(whole(str(path))) == 500
 
 
-def test_a_glob_without_matches_is_an_error(reading: Reading, tmp_path: Path) -> None:
+def test_a_glob_without_matches_is_an_error(reading: ReadOptions, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no file matches"):
         read(f"{tmp_path}/*.jsonl", reading)
 
 
-def test_a_folder_without_data_says_what_would_be(reading: Reading, tmp_path: Path) -> None:
+def test_a_folder_without_data_says_what_would_be(reading: ReadOptions, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("about")
     with pytest.raises(SourceError, match=r"none of its 1 files .*\.jsonl"):
         read(tmp_path, reading)
@@ -189,12 +189,12 @@ def test_every_format_can_be_read_from_an_address(
     assert len(whole("memory://x.arrow")) == 500
 
 
-def test_an_address_with_nothing_behind_it_is_an_error(reading: Reading, memory_files: Any) -> None:
+def test_an_address_with_nothing_behind_it_is_an_error(reading: ReadOptions, memory_files: Any) -> None:
     with pytest.raises(SourceError, match="nothing at this address"):
         read("memory://nowhere.jsonl", reading)
 
 
-def test_an_unknown_scheme_is_an_error(reading: Reading) -> None:
+def test_an_unknown_scheme_is_an_error(reading: ReadOptions) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
         read("nosuchscheme://x.jsonl", reading)
 
@@ -235,7 +235,7 @@ def test_a_file_of_another_name_is_known_by_its_first_bytes(
 
 @pytest.mark.parametrize(("content", "what"), [(b"", "is empty"), (b"\x00\x01\x02", "no format that can be read")])
 def test_a_file_in_no_known_format_says_what_can_be_read(
-    reading: Reading, tmp_path: Path, content: bytes, what: str
+    reading: ReadOptions, tmp_path: Path, content: bytes, what: str
 ) -> None:
     path = tmp_path / "strange.bin"
     path.write_bytes(content)
@@ -251,7 +251,7 @@ class Shouts:
 
     suffixes = (".shout",)
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         lines = Path(address).read_text().splitlines()
         yield EventStream.from_events([{**KEY_EVENT, "vk": ord(line)} for line in lines])
 
@@ -289,7 +289,7 @@ def test_events_are_the_same_however_they_are_stored(
     folder = tmp_path_factory.mktemp("same")
     (folder / "x.jsonl").write_text("".join(f'{{"text":"{text}"}}\n' for text in texts))
     pq.write_table(pa.table({"text": pa.array(texts, pa.string())}), folder / "x.parquet")
-    reading = Reading(codec("hierarchical"), rows="event", batch_rows=batch_rows)
+    reading = ReadOptions(codec("hierarchical"), rows="event", batch_rows=batch_rows)
     expected = concatenate(list(read(texts, reading)))
     for suffix in ("jsonl", "parquet"):
         found = concatenate(list(read(folder / f"x.{suffix}", reading)))
@@ -305,7 +305,7 @@ def test_where_a_text_file_is_cut_makes_no_difference(
     text += KEY
     path = tmp_path_factory.mktemp("cut") / "x.txt"
     path.write_text(text)
-    reading = Reading(codec("hierarchical"))
+    reading = ReadOptions(codec("hierarchical"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tokens, "_PIECE", piece)
         found = concatenate(list(read(path, reading)))

@@ -14,7 +14,7 @@ from assay import events
 from assay.errors import UsageError
 from assay.events import EventStream, synthetic
 from assay.events.codecs.tokens import IGNORED_TOKENS, TokenCodec
-from assay.events.training.spans import CUT_OFF, Rows, SpanReader
+from assay.events.training.spans import CUT_OFF, RowEvents, SpanReader
 from assay.types import Ints
 
 ENCODINGS = ("hierarchical", "hierarchical-time-first", "factorized")
@@ -47,7 +47,7 @@ def equal(a: EventStream, b: EventStream) -> None:
         assert np.array_equal(ours, theirs)
 
 
-def check(codec: TokenCodec, found: Rows, texts: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]) -> None:
+def check(codec: TokenCodec, found: RowEvents, texts: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]) -> None:
     for side, plain in zip((found.predicted, found.truth), texts, strict=True):
         equal(side, codec.decode_each([text for row in plain for text in row]))
     assert found.lengths.tolist() == [len(row) for row in texts[1]]

@@ -25,7 +25,7 @@ from assay.chat.agents.http import (
     ToolCallsPath,
     http_agent_kind,
 )
-from assay.chat.yamlfile import load, refusal, refused, validated
+from assay.chat.yamlfile import load_yaml, refusal, refused, validated
 from assay.errors import UsageError, unknown_name
 
 _FILES = (".yaml", ".yml")
@@ -172,7 +172,7 @@ def parse_agents(text: str) -> list[AgentSpec]:
 
 def load_agents(path: Path | str) -> list[AgentSpec]:
     """The agents of a YAML file."""
-    return validated(load(path), _File).agents
+    return validated(load_yaml(path), _File).agents
 
 
 def _item(text: str) -> AgentSpec:

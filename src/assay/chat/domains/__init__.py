@@ -105,7 +105,7 @@ class Domain:
 DOMAINS: Registry[Domain] = Registry("domain", package="assay.chat.domains", attribute="DOMAIN", group="assay.domains")
 
 
-def number(value: object, field_name: str) -> float | None:
+def read_number(value: object, field_name: str) -> float | None:
     """A figure of a truth: None where it is absent or NaN; UsageError where it is no number at all."""
     if value is None:
         return None
@@ -120,7 +120,7 @@ def number(value: object, field_name: str) -> float | None:
     return parsed if math.isfinite(parsed) else None
 
 
-def text(value: object, field_name: str) -> str | None:
+def read_text(value: object, field_name: str) -> str | None:
     """A text of a truth: None where it is absent or blank; UsageError where it is no text."""
     if value is None:
         return None
@@ -129,7 +129,7 @@ def text(value: object, field_name: str) -> str | None:
     return value.strip() or None
 
 
-def mapping(value: object, field_name: str) -> Mapping[str, Any]:
+def read_mapping(value: object, field_name: str) -> Mapping[str, Any]:
     """A table of a truth: empty where it is absent; UsageError where it is something else."""
     if value is None:
         return {}
@@ -138,7 +138,7 @@ def mapping(value: object, field_name: str) -> Mapping[str, Any]:
     return value
 
 
-def first_of(table: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:
+def first_value(table: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:
     """The first of `names` that `table` has a value for, and the value."""
     for name in names:
         if table.get(name) is not None:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.chat.domains import Fact
+from assay.chat.reading.dates import WEEKDAYS
 from assay.chat.reading.places import words_of
 from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.days import WEEKDAYS, day_name
-from assay.chat.scoring.metric import Finding, Metric, Rule, Span
+from assay.chat.scoring.days import day_name
+from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 from assay.chat.scoring.truth import facts_for, states_in, states_named, true_states
 
 # Differences are of decimal fractions: 25.1 − 23.1 must not come out as more than 2.
@@ -112,7 +113,7 @@ def _wrong_date(context: ScoringContext) -> Finding | None:
     for what, true in context.truth.dates.items():
         about = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
         dates = [m for m in response.moments if m.month is not None and response.sentence(m.first) in about]
-        wrong: list[Span] = [moment for moment in dates if not moment.is_date(true)]
+        wrong: list[TextSpan] = [moment for moment in dates if not moment.is_date(true)]
         for mention in context.said("times"):
             day = day_name(mention)
             if day in WEEKDAYS and response.sentence(mention.first) in about and true.weekday() != WEEKDAYS.index(day):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.chat.reading.text import Mention, Reading
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.metric import Finding, Metric, Rule, Span
+from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
 # "Today" and "now" go without saying; repeating them remembers nothing.
 _TRIVIAL = frozenset({"now", "today"})
@@ -107,7 +107,7 @@ def _time_kept(context: ScoringContext) -> Finding | None:
     times = _times(context)
     kept = context.own([mention for mention in context.response.all("times") if mention.keys[0] in times])
     moments = [moment for moment in context.response.moments if moment.key in _moments(context)]
-    named: list[Span] = [*kept, *moments]
+    named: list[TextSpan] = [*kept, *moments]
     return Finding(named[:1]) if named else None
 
 

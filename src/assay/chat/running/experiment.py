@@ -18,7 +18,7 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.environment import Environment
 from assay.chat.running.host import Host, LocalHost, ProcessHost
 from assay.chat.running.runner import Pace, Progress, Runner, Sink
-from assay.chat.scoring.answers import Answer, AnswerKey, in_order
+from assay.chat.scoring.answers import Answer, AnswerKey, ordered_answers
 from assay.chat.scoring.metric import Metric
 from assay.chat.suites import Suite, load_suite
 from assay.errors import UsageError
@@ -185,7 +185,7 @@ class Experiment:
     def in_order(self, answers: Iterable[Answer]) -> list[Answer]:
         """Answers in the order of the suite and of the agents, whatever order they were played in."""
         scenarios = [scenario.id for scenario in self.suite.scenarios]
-        return in_order(answers, scenarios=scenarios, agents=self.agent_names)
+        return ordered_answers(answers, scenarios=scenarios, agents=self.agent_names)
 
 
 def agents_of(agents: AgentChoice) -> tuple[AgentSpec | FunctionAgent, ...]:

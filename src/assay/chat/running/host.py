@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.agents import AgentKind, Setup
-from assay.chat.running.conversation import Job, PlayedTurn, describe, play
+from assay.chat.running.conversation import Job, PlayedTurn, describe_error, play
 from assay.chat.running.worker import OpenAgent
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import redacted
@@ -92,7 +92,7 @@ class LocalHost:
                     self._opened = await OpenAgent(self._kind, self._setup).__aenter__()
                 except Exception as error:
                     raise RefusedError(
-                        redacted(str(error)) if isinstance(error, AssayError) else describe(error),
+                        redacted(str(error)) if isinstance(error, AssayError) else describe_error(error),
                         missing=isinstance(error, MissingExtraError),
                     ) from error
 
@@ -104,7 +104,7 @@ class LocalHost:
             async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.preferences):
                 yield played
         except Exception as error:
-            raise CrashedError(describe(error)) from error
+            raise CrashedError(describe_error(error)) from error
 
     async def close(self) -> None:
         if self._opened is not None:

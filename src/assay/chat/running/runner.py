@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.running.conversation import Job, PlayedTurn, describe
+from assay.chat.running.conversation import Job, PlayedTurn, describe_error
 from assay.chat.running.host import CrashedError, Host, RefusedError
 from assay.chat.scoring.answers import Answer, AnswerKey, Record
 from assay.chat.scoring.scores import answer_of
@@ -346,7 +346,7 @@ class _Conversation:
             self._turns.append(await self._turn(asked, played))
             answer = self._scored(played, record)
         except Exception as error:  # a truth that cannot be looked up, or a third-party metric that raises
-            cause = redacted(str(error)) if isinstance(error, AssayError) else describe(error)
+            cause = redacted(str(error)) if isinstance(error, AssayError) else describe_error(error)
             failed = record.model_copy(update={"status": "failed", "reason": f"could not be scored: {cause}"})
             self._keep(self._unscored(played.turn, failed, played.text))
             self.end("skipped", f"turn {played.turn + 1} could not be scored")
@@ -376,7 +376,7 @@ class _Conversation:
         except AssayError:
             raise  # the store itself fails, for every turn
         except Exception as error:
-            reason = f"could not be stored: {describe(error)}"
+            reason = f"could not be stored: {describe_error(error)}"
             given = answer.record or Record()
             record = Record(status="failed", reason=reason, kind=given.kind, fault=given.fault, attempts=given.attempts)
             failed = self._unscored(answer.turn, record)

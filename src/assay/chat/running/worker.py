@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from assay.chat.agents import AgentKind, Setup
-from assay.chat.running.conversation import Job, describe, play
+from assay.chat.running.conversation import Job, describe_error, play
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import hide, redacted
 
@@ -74,7 +74,7 @@ async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
             async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.preferences):
                 tell({"job": number, "played": played.to_json()})
         except Exception as error:
-            tell({"job": number, "broke": describe(error)})
+            tell({"job": number, "broke": describe_error(error)})
         else:
             tell({"job": number, "done": True})
 
@@ -92,7 +92,7 @@ async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
 
 
 def _words(error: Exception) -> str:
-    return redacted(str(error)) if isinstance(error, AssayError) else describe(error)
+    return redacted(str(error)) if isinstance(error, AssayError) else describe_error(error)
 
 
 def _end_with(parent: int) -> None:

@@ -138,7 +138,7 @@ class Answer:
         )
 
 
-def in_order(answers: Iterable[Answer], *, scenarios: Sequence[str], agents: Sequence[str]) -> list[Answer]:
+def ordered_answers(answers: Iterable[Answer], *, scenarios: Sequence[str], agents: Sequence[str]) -> list[Answer]:
     """Answers in the order in which the suite lists scenarios and the experiment its agents.
 
     They are played in random order, so this is the one order in which they are shown.

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from assay.chat.domains import Domain, Truth
-from assay.chat.reading.lexicon import Kind
+from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
@@ -202,7 +202,7 @@ class ScoringContext:
             return told.role != "other"
         return all(item.first != told.last + 1 for item in self.response.all("items"))
 
-    def kind(self, name: str) -> Kind:
+    def kind(self, name: str) -> QuantityKind:
         return self.reader.lexicon.kinds[name]
 
     # --- places and days --------------------------------------------------------------------------------------------

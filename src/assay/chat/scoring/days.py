@@ -11,14 +11,13 @@ from datetime import date, timedelta
 from functools import cached_property
 
 from assay.chat.domains import Truth
-from assay.chat.reading.dates import Moment
+from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.text import Mention, Reader, Reading
 
 # A day that the truth has no data for; a bare month ("the average for May") counts as one too.
 ANOTHER_DAY = "another day"
 PRESENT = frozenset({"now", "today"})
 PAST = frozenset({"yesterday", ANOTHER_DAY})
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LATER = frozenset({"tomorrow", "week", "weekend", "later", *WEEKDAYS})
 _PARTS_OF_DAY = frozenset({"morning", "afternoon", "evening", "night"})
 _MONTHS = frozenset(

@@ -17,14 +17,14 @@ from assay.registry import Registry
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
 
-PROTOCOL = "chat@1"
+CHAT_PROTOCOL = "chat@1"
 
 Group = Literal["functional", "developer experience", "behavioural", "own"]
 GROUPS: tuple[Group, ...] = ("functional", "developer experience", "behavioural", "own")
 BANDS = ((0.4, "poor"), (0.7, "acceptable"), (0.9, "good"))
 
 
-class Span(Protocol):
+class TextSpan(Protocol):
     """Anything with a place in the response: a mention, a figure, a city."""
 
     @property
@@ -37,7 +37,7 @@ class Span(Protocol):
 class Finding:
     """Why a rule fires."""
 
-    spans: Sequence[Span] = ()
+    spans: Sequence[TextSpan] = ()
     """The words of the response that make it fire; none where it is about something absent."""
     points: float | None = None
     """The points, where they depend on how much; None takes the rule's."""
@@ -79,7 +79,7 @@ class Metric:
     neutral: float = 0.5
     """The score where nothing was measured."""
     direction: Literal["higher", "lower"] = "higher"
-    version: str = PROTOCOL
+    version: str = CHAT_PROTOCOL
     remark: Callable[[ScoringContext], str] | None = None
     """A remark added to the details, whatever the score."""
 
@@ -235,13 +235,13 @@ def band(score: float) -> str:
     return next((name for limit, name in BANDS if score < limit), "excellent")
 
 
-def signed(points: float) -> str:
+def signed_points(points: float) -> str:
     """Points as they are shown: +0.2, −0.3."""
     return f"{'−' if points < 0 else '+'}{abs(points):.2f}".rstrip("0").rstrip(".")
 
 
 def _sentence(evidence: Sequence[Evidence]) -> str:
-    shown = [f"{line['says']} ({signed(line['points'])})" for line in evidence[:6]]
+    shown = [f"{line['says']} ({signed_points(line['points'])})" for line in evidence[:6]]
     if len(evidence) > len(shown):
         shown.append(f"and {len(evidence) - len(shown)} more")
     text = "; ".join(shown)

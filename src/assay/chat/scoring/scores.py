@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.metric import METRICS, PROTOCOL, Entry, Metric
+from assay.chat.scoring.metric import CHAT_PROTOCOL, METRICS, Entry, Metric
 from assay.chat.transcript import ToolCall, Transcript, Transcripts, Turn
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
@@ -132,7 +132,7 @@ class Scores(Result):
         """Everything, ready for JSON."""
         return {
             "assay": __version__,
-            "protocol": PROTOCOL,
+            "protocol": CHAT_PROTOCOL,
             "settings": {"seed": self.seed, "interval": "scenario"},
             "metrics": {metric.name: {"group": metric.group, "version": metric.version} for metric in self.metrics},
             "summary": [{"agent": ln.agent, "metric": ln.metric, **asdict(ln.estimate)} for ln in self.lines()],

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from assay.chat.domains import leaves
-from assay.chat.reading.lexicon import Kind
+from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Reader
 
@@ -101,7 +101,7 @@ class Sources:
         return None
 
 
-def _disguises(kind: Kind, figure: Quantity, tolerance: float) -> Iterator[tuple[float, float]]:
+def _disguises(kind: QuantityKind, figure: Quantity, tolerance: float) -> Iterator[tuple[float, float]]:
     """Ranges of bare numbers that mean the same in another guise: kelvin, or a share of 1."""
     if kind.kelvin_above is not None:
         yield figure.low + _KELVIN - tolerance, figure.high + _KELVIN + tolerance

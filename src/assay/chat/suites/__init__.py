@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.chat.suites.scenario import Scenario, ScenarioTurn, Suite
-from assay.chat.yamlfile import Document, load, loads, validated
+from assay.chat.yamlfile import Document, load_yaml, parse_yaml, validated
 from assay.errors import UsageError, unknown_name
 
 __all__ = ["SUITES", "Scenario", "ScenarioTurn", "Suite", "load_suite", "read_suite", "schema"]
@@ -36,12 +36,12 @@ def load_suite(name_or_path: str | Path) -> Suite:
         if not looks_like_path and not Path(name_or_path).is_file():
             error = unknown_name("suite", name_or_path, SUITES)
             raise UsageError(error.what, hint=f"{error.hint}, or give the path of a YAML file")
-    return read_suite(load(name_or_path))
+    return read_suite(load_yaml(name_or_path))
 
 
 @functools.cache
 def _built_in(name: str) -> Suite:
-    return read_suite(loads((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"), f"{name}.yaml"))
+    return read_suite(parse_yaml((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"), f"{name}.yaml"))
 
 
 def read_suite(document: Document) -> Suite:

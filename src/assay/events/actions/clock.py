@@ -24,7 +24,7 @@ _FAR_NS = 600 * 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ClockSide:
     """One side's valid events in the order of time."""
 
     events: EventStream
@@ -41,7 +41,7 @@ class Side:
     """Silences in a token stream that could hide a whole turn of its clock."""
 
 
-def side_of(stream: EventStream, shift_ns: int) -> Side:
+def clock_side(stream: EventStream, shift_ns: int) -> ClockSide:
     """The valid events of `stream`, auto-repeat left out, with `shift_ns` taken from their times.
 
     A press is auto-repeat where the key is held, its last press is at most a second back, and it comes in a rhythm:
@@ -63,9 +63,9 @@ def side_of(stream: EventStream, shift_ns: int) -> Side:
     action = events.time_ns[(events.kind == Kind.KEYBOARD) | (events.kind == Kind.MOUSE)]
     first, last = _core(action)
     if first == last == len(action):
-        return Side(events, None, None, 0, auto_repeats, silences)
+        return ClockSide(events, None, None, 0, auto_repeats, silences)
     stray = len(action) - (last - first)
-    return Side(events, int(action[first]), int(action[last - 1]), stray, auto_repeats, silences)
+    return ClockSide(events, int(action[first]), int(action[last - 1]), stray, auto_repeats, silences)
 
 
 def _core(times: Ints) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from assay.types import Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ActionMatches:
     """Which true action belongs to which predicted one."""
 
     truth: Actions
@@ -41,7 +41,7 @@ class Comparison:
         return self.predicted.time_ns[self.partner[found]] - self.truth.time_ns[found]
 
 
-def compare(truth: Actions, predicted: Actions, tolerance_ns: int) -> Comparison:
+def compare_actions(truth: Actions, predicted: Actions, tolerance_ns: int) -> ActionMatches:
     """The best matching by label, then of what is left over the best matching by kind."""
     partner = _match_labels(truth.time_ns, truth.edges, predicted.time_ns, predicted.edges, tolerance_ns)
     free = np.ones(len(predicted), np.bool_)
@@ -56,7 +56,7 @@ def compare(truth: Actions, predicted: Actions, tolerance_ns: int) -> Comparison
                     tolerance_ns,
                 )
             )  # fmt: skip
-    return Comparison(truth, predicted, partner, extra, np.concatenate(pairs))
+    return ActionMatches(truth, predicted, partner, extra, np.concatenate(pairs))
 
 
 def _between(chosen: Ints, actions: Actions, first: int, stop: int) -> Ints:

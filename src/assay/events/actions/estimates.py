@@ -12,7 +12,7 @@ import numpy as np
 from assay.events.actions import lag, pointer, states
 from assay.events.actions.baselines import BASELINES, COPIED
 from assay.events.actions.holds import HELD
-from assay.events.actions.labels import HEADLINE, KIND_EDGES, KINDS, LABELS
+from assay.events.actions.labels import ACTION_KINDS, HEADLINE, KIND_EDGES, LABELS
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, sum_interval, value_intervals
 from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
@@ -26,7 +26,7 @@ _AREA = np.convolve(np.diff(_LOG, prepend=_LOG[0], append=_LOG[-1]), [0.5, 0.5],
 
 
 @dataclass(frozen=True)
-class Figures:
+class ActionFigures:
     """A tally, and how to make figures of it."""
 
     tally: Tally
@@ -67,7 +67,7 @@ class Figures:
 
         The copied input comes last of the baselines.
         """
-        return self._tables(states.BASELINES, (len(BASELINES) + 1, 2 + len(TOLERANCES_MS)))
+        return self._tables(states.BASELINE_COUNTS, (len(BASELINES) + 1, 2 + len(TOLERANCES_MS)))
 
     def baseline_f1(self, name: str, which: int = 0) -> float | None:
         """F1 of a baseline over all episodes, from the matches in column `which`."""
@@ -96,7 +96,7 @@ class Figures:
     @cached_property
     def holds_by_key(self) -> Ints:
         """Shape (HELD, len(HOLD_SUMS))."""
-        return states.table(self.tally.total(states.HOLDS, Joint), (HELD, len(states.HOLD_SUMS)))
+        return states.counts_array(self.tally.total(states.HOLDS, Joint), (HELD, len(states.HOLD_SUMS)))
 
     @cached_property
     def facts(self) -> dict[str, int]:
@@ -104,7 +104,7 @@ class Figures:
 
     def _tables(self, name: str, shape: tuple[int, ...]) -> Ints:
         parts = self.tally.parts(name, Joint)
-        return np.array([states.table(part, shape) for part in parts]).reshape(-1, *shape)
+        return np.array([states.counts_array(part, shape) for part in parts]).reshape(-1, *shape)
 
     def _ratios(self, name: str) -> Floats:
         """Hits and totals, shape (episodes, 2)."""
@@ -150,7 +150,7 @@ class Figures:
 
     def matching(self) -> dict[str, Estimate]:
         groups = {"": slice(0, HEADLINE)}
-        groups |= {f"{kind}_": slice(*KIND_EDGES[at : at + 2]) for at, kind in enumerate(KINDS)}
+        groups |= {f"{kind}_": slice(*KIND_EDGES[at : at + 2]) for at, kind in enumerate(ACTION_KINDS)}
         out = {}
         for prefix, labels in groups.items():
             chosen = self.outcomes[:, labels].sum(axis=1)

@@ -55,7 +55,7 @@ class HoldMatches:
     """Predicted length − true length of each match by onset."""
 
 
-def compare(truth: Holds, predicted: Holds, tolerance_ns: int) -> HoldMatches:
+def compare_holds(truth: Holds, predicted: Holds, tolerance_ns: int) -> HoldMatches:
     """Matches and shared time of two sides."""
     counts, errors = _compare(
         truth.start_ns,

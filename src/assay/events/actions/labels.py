@@ -15,7 +15,7 @@ from assay.events.compiled import njit
 from assay.events.stream import EventStream
 from assay.types import Ints
 
-KINDS = ("keyboard", "button", "scroll")
+ACTION_KINDS = ("keyboard", "button", "scroll")
 """Kinds of actions. Movement is measured as a path, frames not at all."""
 
 KEYS = 512
@@ -118,7 +118,7 @@ def _extract(kind, time_ns, vk, press, flags, data):  # type: ignore[no-untyped-
 
 def kind_of(label: int) -> str:
     """The kind of action that a label is."""
-    return KINDS[int(np.searchsorted(KIND_EDGES, label, "right")) - 1]
+    return ACTION_KINDS[int(np.searchsorted(KIND_EDGES, label, "right")) - 1]
 
 
 def key_of(label: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.events.actions.comparing import Comparison
+from assay.events.actions.comparing import ActionMatches
 from assay.events.actions.states import EXTRA, MATCHED, MISSED
 from assay.types import Ints, Joint
 
@@ -17,7 +17,7 @@ _ACTIONS = 60
 TRUE, PREDICTED = 0, 1
 
 
-def worst_moments(comparison: Comparison, origin_ns: int) -> Joint:
+def worst_moments(comparison: ActionMatches, origin_ns: int) -> Joint:
     """Rows (start of the window in ms after `origin_ns`, side, ms into the window, label, outcome).
 
     Of equally bad windows the earliest. A substitution is one error, not two.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.events.actions.clock import Side
+from assay.events.actions.clock import ClockSide
 from assay.events.compiled import njit
 from assay.events.stream import Kind
 from assay.types import Floats, Ints
@@ -44,7 +44,7 @@ class PointerSums:
     """Points of both paths for drawing, shape (points, 5): bin, true x and y, predicted x and y in pixels."""
 
 
-def compare(truth: Side, predicted: Side) -> PointerSums:
+def compare_paths(truth: ClockSide, predicted: ClockSide) -> PointerSums:
     """Sums over the bins of one episode; all 0 where neither side has a mouse event."""
     sides = [_knots(side) for side in (truth, predicted)]
     known = [times for times, _, _ in sides if len(times)]
@@ -59,7 +59,7 @@ def compare(truth: Side, predicted: Side) -> PointerSums:
     return PointerSums({name: int(value) for name, value in zip(SUMS, sums, strict=True)}, directions, path)
 
 
-def _knots(side: Side) -> tuple[Ints, Ints, Ints]:
+def _knots(side: ClockSide) -> tuple[Ints, Ints, Ints]:
     """Times and cumulative positions (in 1/SCALE pixels) after each distinct time of a mouse event, stray ones out."""
     if side.first_ns is None or side.last_ns is None:
         return (np.empty(0, np.int64),) * 3

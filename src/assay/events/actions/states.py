@@ -37,7 +37,7 @@ DIRECTIONS = "pointer_directions"
 """(angle in 1/100°) of bins in which both sides move."""
 PATH = "pointer_path"
 """(bin, true x, y, predicted x, y): a few points of both paths, for drawing."""
-BASELINES = "baselines"
+BASELINE_COUNTS = "baselines"
 """(baseline, which): keys and buttons matched at the tolerance, predicted, and matched at each of the curve."""
 COVERAGE = "coverage"
 """Ratio: time of the truth's span that predictions cover, and that span."""
@@ -75,7 +75,7 @@ def named(state: Joint, names: Sequence[str]) -> Mapping[str, int]:
     return {name: int(value) for name, value in zip(names, unpack(state, len(names)), strict=True)}
 
 
-def table(state: Joint, shape: tuple[int, ...]) -> Ints:
+def counts_array(state: Joint, shape: tuple[int, ...]) -> Ints:
     """Occurrences by the row's columns, as an array of this shape."""
     out = np.zeros(shape, np.int64)
     if len(state):
@@ -83,7 +83,7 @@ def table(state: Joint, shape: tuple[int, ...]) -> Ints:
     return out
 
 
-def counted(array: Ints) -> Joint:
+def counts_state(array: Ints) -> Joint:
     """The way back from `table`: a row for each entry that is not 0."""
     where = np.nonzero(array)
     return Joint.of_distinct(where, array[where])

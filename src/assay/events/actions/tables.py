@@ -9,12 +9,21 @@ import numpy as np
 
 from assay.events.actions import lag, states
 from assay.events.actions.baselines import BASELINES, COPIED
-from assay.events.actions.estimates import TOLERANCES_MS, Figures
+from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
 from assay.events.actions.holds import HELD
-from assay.events.actions.labels import HEADLINE, KIND_EDGES, KINDS, LABELS, key_of, kind_of, name_of, name_of_key
+from assay.events.actions.labels import (
+    ACTION_KINDS,
+    HEADLINE,
+    KIND_EDGES,
+    LABELS,
+    key_of,
+    kind_of,
+    name_of,
+    name_of_key,
+)
 from assay.events.actions.moments import PREDICTED, TRUE, WINDOW_NS
 from assay.events.actions.pointer import BIN_NS, SCALE, SUMS
-from assay.events.actions.verdict import verdict
+from assay.events.actions.verdict import find_verdict
 from assay.types import Estimate, Ints, Joint
 
 TOP_CONFUSIONS = 30
@@ -23,15 +32,15 @@ _WORST_EPISODES = 20
 _WORST_MOMENTS = 12
 _OUTCOME_NAMES = {states.MATCHED: "matched", states.MISSED: "missed", states.EXTRA: "extra"}
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 
-def details(figures: Figures, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+def report_details(figures: ActionFigures, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
     """Everything beside the flat figures; `verdict` comes first because it is read first."""
     keys = key_table(figures)
     missing, unknown = (_with_fact(figures, name) for name in ("missing", "unknown"))
     best = figures.best_baseline
-    found = verdict(
+    found = find_verdict(
         estimates,
         figures.facts,
         keys,
@@ -56,19 +65,19 @@ def details(figures: Figures, estimates: Mapping[str, Estimate]) -> dict[str, An
         "n_unknown": len(unknown),
         "unknown_episodes": unknown[:_NAMED_EPISODES],
         "episodes": worst_episodes(figures),
-        "moments": worst_moments(figures),
+        "moments": worst_moment_rows(figures),
         "paths": paths(figures),
         "calibration": figures.calibration_table(),
     }
 
 
-def _with_fact(figures: Figures, name: str) -> list[str]:
+def _with_fact(figures: ActionFigures, name: str) -> list[str]:
     parts = figures.tally.parts(states.FACTS, Joint)
     pairs = zip(figures.tally.episodes, parts, strict=True)
     return [episode.name for episode, part in pairs if states.named(part, states.FACT_SUMS)[name]]
 
 
-def _rates(matched: int, missed: int, extra: int) -> Row:
+def _rates(matched: int, missed: int, extra: int) -> _Row:
     return {
         "n": matched + missed,
         "predicted": matched + extra,
@@ -81,7 +90,7 @@ def _rates(matched: int, missed: int, extra: int) -> Row:
     }
 
 
-def label_table(figures: Figures) -> list[Row]:
+def label_table(figures: ActionFigures) -> list[_Row]:
     """A row for each label that either side has: presses and releases apart."""
     total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
     return [
@@ -90,7 +99,7 @@ def label_table(figures: Figures) -> list[Row]:
     ]
 
 
-def key_table(figures: Figures) -> list[Row]:
+def key_table(figures: ActionFigures) -> list[_Row]:
     """A row for each key, button and scroll direction that either side has, the commonest first."""
     total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
     holds = figures.holds_by_key
@@ -115,7 +124,7 @@ def key_table(figures: Figures) -> list[Row]:
     return sorted(out, key=lambda row: (-row["n"], -row["predicted"], row["key"]))
 
 
-def _confusions(figures: Figures) -> dict[tuple[int, int], int]:
+def _confusions(figures: ActionFigures) -> dict[tuple[int, int], int]:
     """Substitutions by true and predicted key."""
     total = figures.tally.total(states.CONFUSION, Joint)
     found: dict[tuple[int, int], int] = {}
@@ -126,7 +135,7 @@ def _confusions(figures: Figures) -> dict[tuple[int, int], int]:
     return found
 
 
-def _most_confused(figures: Figures) -> dict[int, tuple[int, int]]:
+def _most_confused(figures: ActionFigures) -> dict[int, tuple[int, int]]:
     """For each true key the other one that most often stood in its place, and how often."""
     most: dict[int, tuple[int, int]] = {}
     for (true, predicted), times in sorted(_confusions(figures).items()):
@@ -135,7 +144,7 @@ def _most_confused(figures: Figures) -> dict[int, tuple[int, int]]:
     return most
 
 
-def key_confusion(figures: Figures) -> list[Row]:
+def key_confusion(figures: ActionFigures) -> list[_Row]:
     """The commonest substitutions; the same key twice is a press for a release."""
     pairs = sorted(_confusions(figures).items(), key=lambda item: (-item[1], item[0]))[:TOP_CONFUSIONS]
     return [
@@ -144,13 +153,13 @@ def key_confusion(figures: Figures) -> list[Row]:
     ]
 
 
-def kind_confusion(figures: Figures) -> list[Row]:
+def kind_confusion(figures: ActionFigures) -> list[_Row]:
     """By kind: matched, substituted within the kind, missed and extra."""
     total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
     confused = figures.tally.total(states.CONFUSION, Joint)
     of_kind = np.searchsorted(KIND_EDGES, confused.column(0), "right") - 1
     out = []
-    for at, kind in enumerate(KINDS):
+    for at, kind in enumerate(ACTION_KINDS):
         matched, missed, extra = total[KIND_EDGES[at] : KIND_EDGES[at + 1]].sum(axis=0).tolist()
         substituted = int(confused.counts[of_kind == at].sum())
         row = {"kind": kind, "matched": matched, "substituted": substituted}
@@ -158,7 +167,7 @@ def kind_confusion(figures: Figures) -> list[Row]:
     return out
 
 
-def curve(figures: Figures, estimates: Mapping[str, Estimate]) -> list[Row]:
+def curve(figures: ActionFigures, estimates: Mapping[str, Estimate]) -> list[_Row]:
     """F1 at each tolerance with its interval, and that of every baseline."""
     out = []
     for at, tolerance in enumerate(TOLERANCES_MS):
@@ -169,7 +178,7 @@ def curve(figures: Figures, estimates: Mapping[str, Estimate]) -> list[Row]:
     return out
 
 
-def lag_curve(figures: Figures) -> list[Row]:
+def lag_curve(figures: ActionFigures) -> list[_Row]:
     """F1 within the tolerance at every shift; empty where nothing matches at any."""
     matches = figures.lag_matches[:, 1].sum(axis=0) if len(figures.lag_matches) else np.zeros(0)
     outcomes = figures.headline.sum(axis=0)
@@ -180,7 +189,7 @@ def lag_curve(figures: Figures) -> list[Row]:
     return [{"shift_ms": float(s), "f1": float(2 * m / below)} for s, m in zip(shifts, matches, strict=True)]
 
 
-def worst_episodes(figures: Figures) -> list[Row]:
+def worst_episodes(figures: ActionFigures) -> list[_Row]:
     """The episodes with the most errors in keys and buttons."""
     rows = []
     for episode, (matched, missed, extra) in zip(figures.tally.episodes, figures.headline.tolist(), strict=True):
@@ -189,7 +198,7 @@ def worst_episodes(figures: Figures) -> list[Row]:
     return sorted(rows, key=lambda row: -(row["missed"] + row["extra"]))[:_WORST_EPISODES]
 
 
-def worst_moments(figures: Figures) -> list[Row]:
+def worst_moment_rows(figures: ActionFigures) -> list[_Row]:
     """The windows with the most errors of all episodes, with the actions in them, for a small timeline each."""
     found = []
     for episode, part in zip(figures.tally.episodes, figures.tally.parts(states.MOMENTS, Joint), strict=True):
@@ -213,7 +222,7 @@ def worst_moments(figures: Figures) -> list[Row]:
     ]
 
 
-def _actions(window: Joint, side: int) -> list[Row]:
+def _actions(window: Joint, side: int) -> list[_Row]:
     chosen = window.where(window.column(1) == side)
     columns = [chosen.column(at).tolist() for at in (2, 3, 4)]
     rows = zip(*columns, chosen.counts.tolist(), strict=True)
@@ -223,7 +232,7 @@ def _actions(window: Joint, side: int) -> list[Row]:
     ]
 
 
-def paths(figures: Figures) -> list[Row]:
+def paths(figures: ActionFigures) -> list[_Row]:
     """Both paths of a typical episode and of the worst ones, by their mean distance."""
     distance, edges = (figures.pointer_sums[:, SUMS.index(name)] for name in ("distance", "edges"))
     known = np.flatnonzero(edges)

@@ -23,7 +23,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class VerdictFinding:
     """One thing that the figures show."""
 
     kind: str
@@ -39,7 +39,7 @@ class Finding:
         return {"kind": self.kind, "tone": self.tone, "figures": dict(self.figures), "text": self.text}
 
 
-def verdict(
+def find_verdict(
     estimates: Mapping[str, Estimate],
     facts: Mapping[str, int],
     keys: Sequence[Mapping[str, Any]],
@@ -50,7 +50,7 @@ def verdict(
     n_missing: int,
     n_unknown: int,
     n_episodes: int,
-) -> list[Finding]:
+) -> list[VerdictFinding]:
     """All findings, the main one first. `keys` is the table by key."""
     return [
         _skill(estimates, best_baseline, best_f1),
@@ -68,51 +68,55 @@ def verdict(
     ]
 
 
-def _skill(estimates: Mapping[str, Estimate], best: str | None, best_f1: float | None) -> Finding:
+def _skill(estimates: Mapping[str, Estimate], best: str | None, best_f1: float | None) -> VerdictFinding:
     f1, skill = estimates["f1"], estimates["skill"]
     figures: dict[str, Any] = {"f1": f1.value, "skill": skill.value, "skill_low": skill.low, "skill_high": skill.high}
     if best is None or skill.value is None or best_f1 is None or f1.value is None:
-        return Finding("skill", "note", figures, "The truth has no keys or buttons, so there is no skill to speak of.")
+        return VerdictFinding(
+            "skill", "note", figures, "The truth has no keys or buttons, so there is no skill to speak of."
+        )
     figures |= {"baseline": best, "baseline_f1": best_f1}
     of = f"the best trivial baseline ({best.replace('_', '-')}, F1 {best_f1:.3f})"
     interval = "" if skill.low is None or skill.high is None else f" [{skill.low:.2f}, {skill.high:.2f}]"
     quoted = f"F1 {f1.value:.3f}, skill {skill.value:.2f}{interval}"
     if skill.value <= 0:
-        return Finding("skill", "bad", figures, f"Not better than {of}: {quoted}.")
+        return VerdictFinding("skill", "bad", figures, f"Not better than {of}: {quoted}.")
     if skill.low is None:
-        return Finding("skill", "good", figures, f"Better than {of}: {quoted}; with one episode there is no interval.")
+        return VerdictFinding(
+            "skill", "good", figures, f"Better than {of}: {quoted}; with one episode there is no interval."
+        )
     if skill.low <= 0:
-        return Finding("skill", "bad", figures, f"Not shown to be better than {of}: {quoted}.")
-    return Finding("skill", "good", figures, f"Better than {of}: {quoted}.")
+        return VerdictFinding("skill", "bad", figures, f"Not shown to be better than {of}: {quoted}.")
+    return VerdictFinding("skill", "good", figures, f"Better than {of}: {quoted}.")
 
 
-def _copies(facts: Mapping[str, int], copies: bool) -> Iterator[Finding]:
+def _copies(facts: Mapping[str, int], copies: bool) -> Iterator[VerdictFinding]:
     if copies:
         share = facts["copied"] / facts["positions"]
         figures = {"copied": facts["copied"], "positions": facts["positions"]}
         text = f"At {_percent(share)} of positions the prediction is the event before: the model gives its input back."
-        yield Finding("copies", "bad", figures, text)
+        yield VerdictFinding("copies", "bad", figures, text)
 
 
-def _episodes(missing: int, unknown: int, n: int) -> Iterator[Finding]:
+def _episodes(missing: int, unknown: int, n: int) -> Iterator[VerdictFinding]:
     if missing:
         text = f"{missing:,} of {n:,} true episodes have no prediction; everything in them counts as missed."
-        yield Finding("missing", "bad", {"missing": missing, "episodes": n}, text)
+        yield VerdictFinding("missing", "bad", {"missing": missing, "episodes": n}, text)
     if unknown:
         text = f"{unknown:,} predicted episodes are unknown to the truth and were left out."
-        yield Finding("unknown", "note", {"unknown": unknown}, text)
+        yield VerdictFinding("unknown", "note", {"unknown": unknown}, text)
 
 
-def _coverage(estimates: Mapping[str, Estimate]) -> Iterator[Finding]:
+def _coverage(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     coverage = estimates["coverage"].value
     if coverage is not None and coverage < _FULL_COVERAGE:
         text = f"Predictions cover {_percent(coverage)} of the truth's span: they stop early or begin late."
         if coverage == 0:
             text = "Predictions cover nothing of the truth's span: none were made, or the clocks do not meet (--clock)."
-        yield Finding("coverage", "bad", {"coverage": coverage}, text)
+        yield VerdictFinding("coverage", "bad", {"coverage": coverage}, text)
 
 
-def _lag(estimates: Mapping[str, Estimate]) -> Iterator[Finding]:
+def _lag(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     lag, f1, without = estimates["lag_ms"], estimates["f1"].value, estimates["f1_without_lag"].value
     if not lag.value or f1 is None or without is None or without - f1 < _LAG_GAIN:
         return
@@ -122,12 +126,12 @@ def _lag(estimates: Mapping[str, Estimate]) -> Iterator[Finding]:
     text = (
         f"Constantly {abs(lag.value):.0f} ms {way}{interval}: without that lag F1 would be {without:.3f}, not {f1:.3f}."
     )
-    yield Finding("lag", "bad", figures, text)
+    yield VerdictFinding("lag", "bad", figures, text)
 
 
 def _frames(
     estimates: Mapping[str, Estimate], facts: Mapping[str, int], keys: Sequence[Mapping[str, Any]]
-) -> Iterator[Finding]:
+) -> Iterator[VerdictFinding]:
     predicted, frames, actions = facts["predicted_events"], facts["frames_predicted"], facts["predicted_actions"]
     true = sum(row["n"] for row in keys)
     if predicted and 2 * frames > predicted and 2 * actions < true:
@@ -136,10 +140,10 @@ def _frames(
             f"{_percent(frames / predicted)} of the predicted events are frames, which count for nothing; "
             f"{actions:,} actions were predicted where the truth has {true:,}."
         )
-        yield Finding("frames", "bad", figures, text)
+        yield VerdictFinding("frames", "bad", figures, text)
 
 
-def _auto_repeat(facts: Mapping[str, int], keys: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _auto_repeat(facts: Mapping[str, int], keys: Sequence[Mapping[str, Any]]) -> Iterator[VerdictFinding]:
     repeats = facts["auto_repeats_predicted"]
     pressed = sum(row["predicted"] for row in keys if row["kind"] == "keyboard")
     if repeats > pressed:
@@ -148,10 +152,10 @@ def _auto_repeat(facts: Mapping[str, int], keys: Sequence[Mapping[str, Any]]) ->
             f"{repeats:,} predicted presses are auto-repeat and only {pressed:,} key events are not: "
             "figures that pair by position rest on auto-repeat."
         )
-        yield Finding("auto_repeat", "note", figures, text)
+        yield VerdictFinding("auto_repeat", "note", figures, text)
 
 
-def _confused(keys: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _confused(keys: Sequence[Mapping[str, Any]]) -> Iterator[VerdictFinding]:
     confused = [
         row
         for row in keys
@@ -163,40 +167,42 @@ def _confused(keys: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         parts = [
             f"{row['key']} for {row['confused_with']} ({row['confused_times']:,} of {row['n']:,})" for row in worst
         ]
-        yield Finding("confused", "bad", figures, f"Confused (true for predicted): {', '.join(parts)}.")
+        yield VerdictFinding("confused", "bad", figures, f"Confused (true for predicted): {', '.join(parts)}.")
 
 
-def _never(keys: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _never(keys: Sequence[Mapping[str, Any]]) -> Iterator[VerdictFinding]:
     never = [row for row in keys if not row["predicted"] and row["n"] >= _NEVER_TIMES]
     if never:
         figures = {"keys": [[row["key"], row["n"]] for row in never]}
         named = ", ".join(f"{row['key']} ({row['n']:,})" for row in never[: 2 * _NAMED])
         more = f" and {len(never) - 2 * _NAMED} more" if len(never) > 2 * _NAMED else ""
-        yield Finding("never", "bad", figures, f"Never predicted, with how often the truth has them: {named}{more}.")
+        yield VerdictFinding(
+            "never", "bad", figures, f"Never predicted, with how often the truth has them: {named}{more}."
+        )
 
 
-def _holds(facts: Mapping[str, int]) -> Iterator[Finding]:
+def _holds(facts: Mapping[str, int]) -> Iterator[VerdictFinding]:
     unreleased, true = facts["unreleased_predicted"], facts["unreleased_true"]
     if unreleased > true:
         figures = {"unreleased_holds": unreleased, "true_unreleased": true}
         text = (
             f"{unreleased:,} predicted holds are never released (truth: {true:,}); each lasts until its episode ends."
         )
-        yield Finding("unreleased", "bad", figures, text)
+        yield VerdictFinding("unreleased", "bad", figures, text)
 
 
-def _pointer(estimates: Mapping[str, Estimate]) -> Iterator[Finding]:
+def _pointer(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     scale, r2, skill = (estimates[name].value for name in ("pointer_log2_scale", "pointer_r2", "pointer_skill"))
     if scale is not None and abs(scale) > _SCALE:
         way = "fast: it goes" if scale > 0 else "slow: it goes only"
         text = f"The pointer is too {way} {2**scale:.2f} times as far as the true one (log₂ {scale:+.2f})."
-        yield Finding("pointer_scale", "bad", {"pointer_log2_scale": scale, "ratio": 2**scale}, text)
+        yield VerdictFinding("pointer_scale", "bad", {"pointer_log2_scale": scale, "ratio": 2**scale}, text)
     if r2 is not None and skill is not None and skill <= 0:
         text = f"The pointer is not better than a trivial one (R² {r2:.2f}, skill {skill:.2f})."
-        yield Finding("pointer_skill", "bad", {"pointer_r2": r2, "pointer_skill": skill}, text)
+        yield VerdictFinding("pointer_skill", "bad", {"pointer_r2": r2, "pointer_skill": skill}, text)
 
 
-def _clock(facts: Mapping[str, int]) -> Iterator[Finding]:
+def _clock(facts: Mapping[str, int]) -> Iterator[VerdictFinding]:
     silences = max(facts["silences_true"], facts["silences_predicted"])
     if silences:
         figures = {name: facts[name] for name in ("silences_true", "silences_predicted")}
@@ -204,11 +210,11 @@ def _clock(facts: Mapping[str, int]) -> Iterator[Finding]:
             f"{silences:,} silences of a second or more in the tokens could each hide a whole turn of the clock; "
             "times are unwrapped as if none did."
         )
-        yield Finding("silences", "note", figures, text)
+        yield VerdictFinding("silences", "note", figures, text)
     stray = facts["stray_true"] + facts["stray_predicted"]
     if stray:
         figures = {name: facts[name] for name in ("stray_true", "stray_predicted")}
-        yield Finding("stray", "note", figures, f"{stray:,} times lie far from all others of their episode.")
+        yield VerdictFinding("stray", "note", figures, f"{stray:,} times lie far from all others of their episode.")
 
 
 def _percent(share: float) -> str:

@@ -26,7 +26,7 @@ _SLICE = 250_000
 _AHEAD = 2
 
 
-def score(
+def score_streams(
     predicted: Iterable[EventStream],
     truth: Iterable[EventStream],
     protocols: Sequence[EventProtocol],

@@ -16,14 +16,13 @@ from assay.events.codecs import Codec
 from assay.events.tally import Tally
 from assay.registry import Registry
 from assay.stats import Resampling
-from assay.types import Estimate, State
+from assay.types import Direction, Estimate, State
 
 Pairing = Literal["position", "episode"]
-Direction = Literal["higher", "lower", "zero", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class ProtocolMetric:
     """What one number is: declared once, read by tables, reports and comparisons."""
 
     key: str
@@ -58,7 +57,7 @@ class EventProtocol(Protocol):
         """'position': any aligned slice can be scored. 'episode': a whole one is needed at a time."""
 
     @property
-    def metrics(self) -> Sequence[Metric]: ...
+    def metrics(self) -> Sequence[ProtocolMetric]: ...
 
     def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
         """The states of one pair; with `in_order`, also what the `reference` interval needs."""

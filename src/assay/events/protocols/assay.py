@@ -14,23 +14,23 @@ import numpy as np
 
 from assay.errors import UsageError
 from assay.events.actions import baselines, holds, lag, pointer, states
-from assay.events.actions.clock import Side, side_of
-from assay.events.actions.comparing import Comparison, compare, matches_at, saved_ns
-from assay.events.actions.estimates import TOLERANCES_MS, Figures
+from assay.events.actions.clock import ClockSide, clock_side
+from assay.events.actions.comparing import ActionMatches, compare_actions, matches_at, saved_ns
+from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.metrics import metrics
 from assay.events.actions.moments import worst_moments
-from assay.events.actions.tables import details
+from assay.events.actions.tables import report_details
 from assay.events.align import CLOCKS, Clock, Pair, clock_shifts
 from assay.events.codecs import Codec
-from assay.events.protocols import Metric, Pairing
+from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import EventStream, Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling
 from assay.types import Estimate, Joint, Ratio, State
 
-MILLISECOND = 1_000_000
-DISTANCE_LIMIT_NS = 50 * MILLISECOND
+_MILLISECOND = 1_000_000
+DISTANCE_LIMIT_NS = 50 * _MILLISECOND
 """Victor–Purpura with q = 40 a second: a shift of 50 ms costs 2, as much as deleting and inserting."""
 
 
@@ -42,12 +42,14 @@ def score(
     if unknown:
         return {states.FACTS: _packed(unknown=not missing)}
     shifts = clock_shifts(pair.predicted, pair.truth, clock)
-    predicted, truth = (side_of(side, shift) for side, shift in zip((pair.predicted, pair.truth), shifts, strict=True))
+    predicted, truth = (
+        clock_side(side, shift) for side, shift in zip((pair.predicted, pair.truth), shifts, strict=True)
+    )
     right, guess = Actions.of(truth.events), Actions.of(predicted.events)
     turn_ns = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), unit_ns, tolerance_ns)
     if turn_ns:
         guess, predicted = guess.shifted(turn_ns), _shifted(predicted, turn_ns)
-    comparison = compare(right, guess, tolerance_ns)
+    comparison = compare_actions(right, guess, tolerance_ns)
     end_ns = max((side.last_ns for side in (truth, predicted) if side.last_ns is not None), default=0)
     end_ns = end_ns if truth.last_ns is None else truth.last_ns
     true_holds, guessed_holds = holds.Holds.of(right, end_ns), holds.Holds.of(guess, end_ns)
@@ -55,7 +57,7 @@ def score(
         **_matching(comparison, unit_ns, tolerance_ns),
         **_holding(true_holds, guessed_holds, tolerance_ns),
         **_pointing(truth, predicted),
-        states.BASELINES: _baselines(right, tolerance_ns, seed, pair.episode.name, teacher_forced),
+        states.BASELINE_COUNTS: _baselines(right, tolerance_ns, seed, pair.episode.name, teacher_forced),
         states.COVERAGE: _coverage(truth, predicted),
         states.MOMENTS: worst_moments(comparison, truth.first_ns or 0),
         states.FACTS: _packed(
@@ -101,13 +103,13 @@ def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int,
     return best
 
 
-def _shifted(side: Side, by_ns: int) -> Side:
+def _shifted(side: ClockSide, by_ns: int) -> ClockSide:
     events = replace(side.events, time_ns=side.events.time_ns + by_ns)
     first, last = (None if end is None else end + by_ns for end in (side.first_ns, side.last_ns))
     return replace(side, events=events, first_ns=first, last_ns=last)
 
 
-def _matching(comparison: Comparison, unit_ns: int, tolerance_ns: int) -> dict[str, State]:
+def _matching(comparison: ActionMatches, unit_ns: int, tolerance_ns: int) -> dict[str, State]:
     truth, predicted = comparison.truth, comparison.predicted
     matched = np.bincount(truth.labels[comparison.partner >= 0], minlength=LABELS)
     outcomes = np.stack([matched, truth.counts - matched, predicted.counts - matched], axis=1)
@@ -116,25 +118,25 @@ def _matching(comparison: Comparison, unit_ns: int, tolerance_ns: int) -> dict[s
     summed, at_tolerance = lag.matches_by_shift(truth, predicted, unit_ns, tolerance_ns)
     n_headline = int(truth.edges[HEADLINE]) + int(predicted.edges[HEADLINE])
     saved = saved_ns(truth, predicted, DISTANCE_LIMIT_NS)
-    tolerances = np.array(TOLERANCES_MS) * MILLISECOND
+    tolerances = np.array(TOLERANCES_MS) * _MILLISECOND
     return {
-        states.OUTCOMES: states.counted(outcomes),
+        states.OUTCOMES: states.counts_state(outcomes),
         states.CONFUSION: Joint.of(truth.labels[substituted[:, 0]], predicted.labels[substituted[:, 1]]),
         states.TIME_ERRORS: Joint.of(kinds, comparison.time_errors_ns),
-        states.CURVE: states.counted(matches_at(truth, predicted, tolerances)),
-        states.LAG: states.counted(np.stack([summed, at_tolerance])),
+        states.CURVE: states.counts_state(matches_at(truth, predicted, tolerances)),
+        states.LAG: states.counts_state(np.stack([summed, at_tolerance])),
         states.DISTANCE: Ratio(n_headline * DISTANCE_LIMIT_NS // 2 - saved, int(truth.edges[HEADLINE])),
     }
 
 
 def _holding(truth: holds.Holds, predicted: holds.Holds, tolerance_ns: int) -> dict[str, State]:
-    found = holds.compare(truth, predicted, tolerance_ns)
+    found = holds.compare_holds(truth, predicted, tolerance_ns)
     by_key = np.stack([getattr(found, name) for name in states.HOLD_SUMS], axis=1)
-    return {states.HOLDS: states.counted(by_key), states.LENGTH_ERRORS: Joint.of(found.length_errors_ns)}
+    return {states.HOLDS: states.counts_state(by_key), states.LENGTH_ERRORS: Joint.of(found.length_errors_ns)}
 
 
-def _pointing(truth: Side, predicted: Side) -> dict[str, State]:
-    found = pointer.compare(truth, predicted)
+def _pointing(truth: ClockSide, predicted: ClockSide) -> dict[str, State]:
+    found = pointer.compare_paths(truth, predicted)
     return {
         states.POINTER: states.pack([found.sums[name] for name in pointer.SUMS]),
         states.DIRECTIONS: Joint.of(found.directions),
@@ -145,15 +147,15 @@ def _pointing(truth: Side, predicted: Side) -> dict[str, State]:
 def _baselines(truth: Actions, tolerance_ns: int, seed: int, episode: str, teacher_forced: bool) -> Joint:
     streams = baselines.predictions(truth, tolerance_ns, seed, episode)
     streams[baselines.COPIED] = baselines.copied(truth)
-    tolerances = np.append(tolerance_ns, np.array(TOLERANCES_MS) * MILLISECOND)
+    tolerances = np.append(tolerance_ns, np.array(TOLERANCES_MS) * _MILLISECOND)
     rows = []
     for name in (*baselines.BASELINES, baselines.COPIED):
         matched = matches_at(truth, streams[name], tolerances)
         rows.append([matched[0], len(streams[name]), *matched[1:]])
-    return states.counted(np.array(rows))
+    return states.counts_state(np.array(rows))
 
 
-def _coverage(truth: Side, predicted: Side) -> Ratio:
+def _coverage(truth: ClockSide, predicted: ClockSide) -> Ratio:
     if truth.first_ns is None or truth.last_ns is None:
         return Ratio()
     span = truth.last_ns - truth.first_ns
@@ -201,13 +203,13 @@ class Assay:
             raise UsageError(f"there is no clock '{self.clock}'", hint=f"Use one of: {', '.join(CLOCKS)}")
 
     @property
-    def metrics(self) -> Sequence[Metric]:
+    def metrics(self) -> Sequence[ProtocolMetric]:
         return metrics(teacher_forced=self.teacher_forced)
 
     def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
         return score(
             pair,
-            tolerance_ns=round(self.tolerance_ms * MILLISECOND),
+            tolerance_ns=round(self.tolerance_ms * _MILLISECOND),
             unit_ns=self._unit_ns,
             clock=self.clock,
             seed=self.seed,
@@ -215,19 +217,19 @@ class Assay:
         )
 
     def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
-        found = Figures(tally, plan, self._unit_ns, self.teacher_forced).all()
+        found = ActionFigures(tally, plan, self._unit_ns, self.teacher_forced).all()
         return {metric.key: found[metric.key] for metric in self.metrics}
 
     def details(self, tally: Tally, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
         """Verdict, tables, curves and worst moments, ready for JSON."""
         plan = Resampling("event", reps=1)  # nothing is resampled here
-        return details(Figures(tally, plan, self._unit_ns, self.teacher_forced), estimates)
+        return report_details(ActionFigures(tally, plan, self._unit_ns, self.teacher_forced), estimates)
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Assay:
         chosen = dict(settings)
         unit_ns = getattr(codec, "unit_ns", None)
-        if unit_ns is not None and 10_000 <= unit_ns <= 500 * MILLISECOND:
-            chosen.setdefault("unit_ms", unit_ns / MILLISECOND)
+        if unit_ns is not None and 10_000 <= unit_ns <= 500 * _MILLISECOND:
+            chosen.setdefault("unit_ms", unit_ns / _MILLISECOND)
         known = ("tolerance_ms", "unit_ms", "clock", "seed", "teacher_forced")
         return replace(self, **{name: chosen[name] for name in known if name in chosen})
 
@@ -242,7 +244,7 @@ class Assay:
 
     @property
     def _unit_ns(self) -> int:
-        return round(self.unit_ms * MILLISECOND)
+        return round(self.unit_ms * _MILLISECOND)
 
 
 PROTOCOL = Assay()

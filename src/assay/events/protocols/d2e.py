@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assay.errors import UsageError
 from assay.events.align import CLOCKS, Bins, Clock, Pair, clock_shifts, frame_clocks, unwrapped, within_reach
 from assay.events.codecs import Codec
-from assay.events.protocols import Metric, Pairing
+from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import EventStream, Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, sum_interval
@@ -164,17 +164,17 @@ def _scale_ratio(sums: Floats) -> Floats:
 
 _METRICS = (
     *(
-        Metric(f"pearson_{axis}", f"Correlation of movement, {axis}", "Movement", undefined=undefined, headline=True)
+        ProtocolMetric(f"pearson_{axis}", f"Correlation of movement, {axis}", "Movement", undefined=undefined, headline=True)
         for axis in "xy"
         for undefined in ["no movement in the common range, or one side never varies"]
     ),
     *(
-        Metric(f"scale_ratio_{axis}", f"Scale ratio, {axis}", "Movement", "×", "lower", undefined, headline=True)
+        ProtocolMetric(f"scale_ratio_{axis}", f"Scale ratio, {axis}", "Movement", "×", "lower", undefined, headline=True)
         for axis in "xy"
         for undefined in ["one side does not move in the common range"]
     ),
     *(
-        Metric(
+        ProtocolMetric(
             f"scale_{axis}",
             f"Movement against the truth, {axis} (above 1: too much)",
             "Movement",
@@ -185,18 +185,18 @@ _METRICS = (
         for axis in "xy"
         for undefined in ["one side does not move in the common range"]
     ),
-    Metric("coverage", "Share of the truth's span", "Data", undefined="the truth has no span", headline=True),
-    Metric("key_accuracy", "Keys right by bin", "Actions", undefined="no key event in the common range", headline=True),
-    Metric(
+    ProtocolMetric("coverage", "Share of the truth's span", "Data", undefined="the truth has no span", headline=True),
+    ProtocolMetric("key_accuracy", "Keys right by bin", "Actions", undefined="no key event in the common range", headline=True),
+    ProtocolMetric(
         "button_accuracy",
         "Buttons right by bin",
         "Actions",
         undefined="no button event in the common range",
         headline=True,
     ),
-    Metric("bins", "Bins in the common range", "Data", better="none"),
-    Metric("key_samples", "Bins and keys compared", "Data", better="none"),
-    Metric("button_samples", "Bins and buttons compared", "Data", better="none"),
+    ProtocolMetric("bins", "Bins in the common range", "Data", better="none"),
+    ProtocolMetric("key_samples", "Bins and keys compared", "Data", better="none"),
+    ProtocolMetric("button_samples", "Bins and buttons compared", "Data", better="none"),
 )
 
 
@@ -212,7 +212,7 @@ class D2e:
     name: str = "d2e"
     version: int = 1
     pairing: Pairing = "episode"
-    metrics: Sequence[Metric] = _METRICS
+    metrics: Sequence[ProtocolMetric] = _METRICS
 
     def __post_init__(self) -> None:
         if not 1e-6 <= self.bin_ms <= 1e9:  # a nanosecond, eleven days

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.events.align import Pair
 from assay.events.codecs import Codec
-from assay.events.protocols import Metric, Pairing
+from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import CATEGORIES, Kind, Problem
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, value_intervals
@@ -280,49 +280,58 @@ def _r2(residual: float, total: float, n: int) -> Estimate:
 # --- what the numbers are ------------------------------------------------------------------------------------------
 
 
-def _metrics() -> tuple[Metric, ...]:
+def _metrics() -> tuple[ProtocolMetric, ...]:
     no_events, no_comparable = "no true event of this category", "no comparable event of this category"
     metrics = [
-        Metric("events", "True events", "Data", better="none"),
-        Metric("comparable", "Comparable", "Comparability", undefined="no true events", headline=True),
+        ProtocolMetric("events", "True events", "Data", better="none"),
+        ProtocolMetric("comparable", "Comparable", "Comparability", undefined="no true events", headline=True),
     ]
     metrics += [
-        Metric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events) for name in CATEGORIES
+        ProtocolMetric(f"{name}_comparable", f"Comparable, {name}", "Comparability", undefined=no_events)
+        for name in CATEGORIES
     ]
     metrics += [
-        Metric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events")
+        ProtocolMetric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events")
         for name in CATEGORIES
     ]
     for prefix, of in [("", ""), *((f"{name}_", f", {name}") for name in CATEGORIES)]:
         for p in PERCENTILES:
             key = f"{prefix}timestamp_abs_error_{p}_ms"
             title = f"Time error {p.upper()}{of}"
-            metrics.append(Metric(key, title, "Timing", "ms", "lower", no_comparable, headline=p == "p95"))
+            metrics.append(ProtocolMetric(key, title, "Timing", "ms", "lower", no_comparable, headline=p == "p95"))
         ends = (f"{prefix}timestamp_signed_error_ci_lower_ms", f"{prefix}timestamp_signed_error_ci_upper_ms")
         key = f"{prefix}timestamp_signed_error_iqm_ms"
         metrics.append(
-            Metric(key, f"Time bias (+ late){of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
+            ProtocolMetric(key, f"Time bias (+ late){of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
         )
     flat = "fewer than two distinct true values among comparable events"
-    metrics.append(Metric("timestamp_r2", "Time R²", "Timing", undefined=flat))
+    metrics.append(ProtocolMetric("timestamp_r2", "Time R²", "Timing", undefined=flat))
     still = "no comparable mouse event whose truth moves"
     for p in PERCENTILES:
         key = f"mouse_move_pe_euclidean_{p}"
-        metrics.append(Metric(key, f"Distance error {p.upper()}", "Movement", "%", "lower", still, headline=p == "p95"))
+        metrics.append(
+            ProtocolMetric(key, f"Distance error {p.upper()}", "Movement", "%", "lower", still, headline=p == "p95")
+        )
     for axis in "xy":
         ends = (f"mouse_move_signed_pe_{axis}_ci_lower", f"mouse_move_signed_pe_{axis}_ci_upper")
         key = f"mouse_move_signed_pe_{axis}_iqm"
         title = f"Distance bias {axis} (+ too far)"
-        metrics.append(Metric(key, title, "Movement", "%", "zero", still, ends, headline=True))
+        metrics.append(ProtocolMetric(key, title, "Movement", "%", "zero", still, ends, headline=True))
     for p in ("p50", "p95"):
         key = f"mouse_move_direction_error_{p}"
-        metrics.append(Metric(key, f"Direction error {p.upper()}", "Movement", "°", "lower", still, headline=True))
-    metrics.append(Metric("mouse_move_r2", "Movement R²", "Movement", undefined=flat))
+        metrics.append(
+            ProtocolMetric(key, f"Direction error {p.upper()}", "Movement", "°", "lower", still, headline=True)
+        )
+    metrics.append(ProtocolMetric("mouse_move_r2", "Movement R²", "Movement", undefined=flat))
     none = "no comparable {} event"
     metrics += [
-        Metric("keyboard_accuracy", "Keys right", "Actions", undefined=none.format("keyboard"), headline=True),
-        Metric("mouse_action_accuracy", "Buttons right", "Actions", undefined=none.format("button"), headline=True),
-        Metric("mouse_scroll_accuracy", "Scrolls right", "Actions", undefined=none.format("scroll"), headline=True),
+        ProtocolMetric("keyboard_accuracy", "Keys right", "Actions", undefined=none.format("keyboard"), headline=True),
+        ProtocolMetric(
+            "mouse_action_accuracy", "Buttons right", "Actions", undefined=none.format("button"), headline=True
+        ),
+        ProtocolMetric(
+            "mouse_scroll_accuracy", "Scrolls right", "Actions", undefined=none.format("scroll"), headline=True
+        ),
     ]
     return tuple(metrics)
 
@@ -334,7 +343,7 @@ class Owa:
     name: str = "owa"
     version: int = 1
     pairing: Pairing = "position"
-    metrics: tuple[Metric, ...] = _metrics()
+    metrics: tuple[ProtocolMetric, ...] = _metrics()
 
     def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
         return score(pair, in_order=in_order)

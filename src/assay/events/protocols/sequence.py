@@ -18,7 +18,7 @@ from assay.errors import UsageError
 from assay.events.align import Pair
 from assay.events.codecs import Codec
 from assay.events.codecs import codec as named_codec
-from assay.events.protocols import Metric, Pairing
+from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import Episode, EventStream, Kind, Problem
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, value_intervals
@@ -27,7 +27,7 @@ from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio, Stat
 if TYPE_CHECKING:
     from assay.events.codecs.tokens import TokenCodec
 
-LEVELS = ("p1", "p2", "p3")
+_LEVELS = ("p1", "p2", "p3")
 SECTIONS = {"mouse": Kind.MOUSE, "keyboard": Kind.KEYBOARD, "screen": Kind.SCREEN}
 
 STATUSES = ("valid", "type_mismatch", "invalid_format", "missing_fields", "unpaired")
@@ -40,7 +40,7 @@ _ABSENT = -1  # stands for a token that an event does not have
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StreamComparison:
     """Two streams of equal length in one token encoding, with what can be said about each position."""
 
     predicted: EventStream
@@ -48,7 +48,7 @@ class Comparison:
     codec: TokenCodec
 
     @classmethod
-    def of(cls, predicted: EventStream, truth: EventStream, codec: TokenCodec) -> Comparison:
+    def of(cls, predicted: EventStream, truth: EventStream, codec: TokenCodec) -> StreamComparison:
         """Streams that did not come from tokens are put through the encoding first: digits need one."""
         guess, right = (side if side.quantised == codec else codec.quantise(side) for side in (predicted, truth))
         return cls(guess, right, codec)
@@ -107,7 +107,7 @@ def _levels(predicted: Ints, truth: Ints) -> NDArray[np.bool_]:
     A number of fewer digits, which custom bases allow, has its first digits as p1 and on, and all of them as p3.
     """
     agree = np.logical_and.accumulate(predicted == truth, axis=1)
-    steps = np.arange(len(LEVELS)) + max(0, agree.shape[1] - len(LEVELS))
+    steps = np.arange(len(_LEVELS)) + max(0, agree.shape[1] - len(_LEVELS))
     return agree[:, np.minimum(steps, agree.shape[1] - 1)]
 
 
@@ -130,7 +130,7 @@ def _time_measure(truth_ns: Ints, predicted_ns: Ints, codec: TokenCodec) -> _Mea
     return _Measure(_percent_error(predicted_ns.astype(float), truth_ns.astype(float)), _levels(units[0], units[1]))
 
 
-def _move_measures(comparison: Comparison, dx: Ints, dy: Ints, px: Ints, py: Ints) -> dict[str, _Measure]:
+def _move_measures(comparison: StreamComparison, dx: Ints, dy: Ints, px: Ints, py: Ints) -> dict[str, _Measure]:
     bases = comparison.codec.delta_bases
     measures = {
         axis: _Measure(
@@ -150,7 +150,7 @@ def _move_measures(comparison: Comparison, dx: Ints, dy: Ints, px: Ints, py: Int
 
 def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     """The states of one aligned slice."""
-    comparison = Comparison.of(pair.predicted, pair.truth, codec)
+    comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
     predicted, truth = comparison.predicted, comparison.truth
     comparable = comparison.status == _VALID
     present = [side.problem != Problem.MISSING for side in (predicted, truth)]
@@ -176,7 +176,7 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     return states
 
 
-def _wrong_tokens(comparison: Comparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Joint:
+def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Joint:
     """Rows (kind, wrong tokens, tokens): how many of each true event's tokens the prediction got wrong."""
     guess, right = comparison.tokens(predicted), comparison.tokens(truth)
     there = right != _ABSENT
@@ -190,7 +190,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     by_episode = plan.unit == "episode"
     strata = [episode.stratum for episode in tally.episodes] if by_episode else None
     blank = EventStream.allocate(0)
-    comparison = Comparison(blank, blank, codec)
+    comparison = StreamComparison(blank, blank, codec)
 
     def joints(name: str) -> list[Joint]:
         return tally.parts(name, Joint) if by_episode else [tally.total(name, Joint)]
@@ -202,7 +202,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         errors = [_defined(measure.error, counts) for measure, counts in parts]
         iqmpe = value_intervals(errors, ["iqm"], plan, strata=strata)["iqm"]
         out = {f"{prefix}.{infix}iqmpe": iqmpe}
-        for at, level in enumerate(LEVELS):
+        for at, level in enumerate(_LEVELS):
             hits = [Ratio(int(counts[m.levels[:, at]].sum()), int(counts.sum())) for m, counts in parts]
             out[f"{prefix}.{infix}precision_accuracy.{level}"] = ratio(hits)
         return out
@@ -285,7 +285,7 @@ def compute_metrics_for_event(
     pair = Pair(Episode(), predicted.padded(size), truth.padded(size))
     tally = Tally()
     tally.add(pair.episode, score(pair, codec))
-    comparison = Comparison.of(pair.predicted, pair.truth, codec)
+    comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
     events = _event_comparisons(comparison, log_probabilities)
     metrics = _nested(finish(tally, Resampling("event", reps=1), codec))
     for section in SECTIONS:
@@ -295,7 +295,7 @@ def compute_metrics_for_event(
 
 
 def _event_comparisons(
-    comparison: Comparison, log_probabilities: Sequence[Sequence[float]] | None
+    comparison: StreamComparison, log_probabilities: Sequence[Sequence[float]] | None
 ) -> list[dict[str, Any]]:
     predicted, truth, status = comparison.predicted, comparison.truth, comparison.status
     events = []
@@ -331,7 +331,7 @@ def _event_comparisons(
     return events
 
 
-def _details(comparison: Comparison, guess: EventStream, right: EventStream, kind: Kind) -> dict[str, Any]:
+def _details(comparison: StreamComparison, guess: EventStream, right: EventStream, kind: Kind) -> dict[str, Any]:
     """What seed 002 lists for one comparable event of this kind, apart from the loss."""
     if kind == Kind.KEYBOARD:
         vk, action = bool(guess.vk[0] == right.vk[0]), bool(guess.press[0] == right.press[0])
@@ -350,7 +350,7 @@ def _type(event: EventStream) -> str | None:
 
 
 def _named_levels(measure: _Measure) -> dict[str, bool]:
-    return {level: bool(agrees) for level, agrees in zip(LEVELS, measure.levels[0], strict=True)}
+    return {level: bool(agrees) for level, agrees in zip(_LEVELS, measure.levels[0], strict=True)}
 
 
 def _or_none(value: float) -> float | None:
@@ -372,23 +372,27 @@ def _nested(flat: Mapping[str, Estimate]) -> dict[str, Any]:
 # --- what the numbers are ------------------------------------------------------------------------------------------
 
 
-def _metrics() -> tuple[Metric, ...]:
+def _metrics() -> tuple[ProtocolMetric, ...]:
     none = "no comparable event of this kind"
     zero = "no comparable event of this kind with a truth other than 0"
     metrics = [
-        Metric("predicted_count", "Predicted events", "Sequence", better="none"),
-        Metric("ground_truth_count", "True events", "Sequence", better="none"),
-        Metric("count_accuracy", "Episodes of the right length", "Sequence", undefined="no episodes", headline=True),
-        Metric("comparable_rate", "Comparable", "Sequence", undefined="no events", headline=True),
-        Metric("type_accuracy", "Types right", "Sequence", undefined="no events", headline=True),
-        Metric("timestamp_metrics.count", "Compared times", "Time", better="none"),
+        ProtocolMetric("predicted_count", "Predicted events", "Sequence", better="none"),
+        ProtocolMetric("ground_truth_count", "True events", "Sequence", better="none"),
+        ProtocolMetric(
+            "count_accuracy", "Episodes of the right length", "Sequence", undefined="no episodes", headline=True
+        ),
+        ProtocolMetric("comparable_rate", "Comparable", "Sequence", undefined="no events", headline=True),
+        ProtocolMetric("type_accuracy", "Types right", "Sequence", undefined="no events", headline=True),
+        ProtocolMetric("timestamp_metrics.count", "Compared times", "Time", better="none"),
     ]
 
     def measured(prefix: str, infix: str, title: str, group: str) -> None:
         key = f"{prefix}.{infix}"
-        metrics.append(Metric(f"{key}iqmpe", f"{title} IQMPE", group, "%", "lower", zero, headline=True))
-        for level in LEVELS:
-            metrics.append(Metric(f"{key}precision_accuracy.{level}", f"{title} digits {level}", group, undefined=none))
+        metrics.append(ProtocolMetric(f"{key}iqmpe", f"{title} IQMPE", group, "%", "lower", zero, headline=True))
+        for level in _LEVELS:
+            metrics.append(
+                ProtocolMetric(f"{key}precision_accuracy.{level}", f"{title} digits {level}", group, undefined=none)
+            )
 
     measured("timestamp_metrics", "", "Time", "Time")
     for section in SECTIONS:
@@ -399,11 +403,11 @@ def _metrics() -> tuple[Metric, ...]:
                 measured(prefix, f"{value}_", title, group)
         if section == "keyboard":
             for key, title in (("vk", "Key right"), ("action", "Press or release right"), ("combined", "Both right")):
-                metrics.append(Metric(f"{prefix}.{key}_accuracy", title, group, undefined=none, headline=True))
+                metrics.append(ProtocolMetric(f"{prefix}.{key}_accuracy", title, group, undefined=none, headline=True))
         metrics += [
-            Metric(f"{prefix}.loss", "Wrong tokens, sum of shares", group, better="lower", undefined=none),
-            Metric(f"{prefix}.comparable_count", "Comparable events", group, better="none"),
-            Metric(f"{prefix}.total_count", "True events", group, better="none"),
+            ProtocolMetric(f"{prefix}.loss", "Wrong tokens, sum of shares", group, better="lower", undefined=none),
+            ProtocolMetric(f"{prefix}.comparable_count", "Comparable events", group, better="none"),
+            ProtocolMetric(f"{prefix}.total_count", "True events", group, better="none"),
         ]
     return tuple(metrics)
 
@@ -417,7 +421,7 @@ class Sequence1:
     name: str = "sequence"
     version: int = 1
     pairing: Pairing = "position"
-    metrics: tuple[Metric, ...] = _metrics()
+    metrics: tuple[ProtocolMetric, ...] = _metrics()
 
     def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
         return score(pair, self._codec)

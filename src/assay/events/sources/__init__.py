@@ -16,9 +16,9 @@ import numpy as np
 
 from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
-from assay.events.sources._files import File, find, open_binary, path_part, quoted
+from assay.events.sources._files import File, find_files, open_binary, path_part, quoted
 from assay.events.sources._memory import arrow_table, read_array, read_arrow, read_list
-from assay.events.sources._rows import START, check_mapping, is_header
+from assay.events.sources._rows import EVENT_START, check_mapping, is_header
 from assay.events.sources._rows import Decision as Decision
 from assay.events.sources._tokenizer import Tokens
 from assay.events.sources._unpacked import MAGIC, SUFFIX, Unpacked, read_standard_input
@@ -35,7 +35,7 @@ _SNIFFED = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadOptions:
     """How a source is to be read."""
 
     codec: Codec
@@ -76,7 +76,7 @@ class Source(Protocol):
     def suffixes(self) -> tuple[str, ...]:
         """Endings of file names, with the dot, in lower case."""
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         """The events of one file, in order, a batch at a time."""
 
 
@@ -85,7 +85,7 @@ SOURCES: Registry[Source] = Registry(
 )
 
 
-def read(source: AnySource, reading: Reading) -> Iterator[EventStream]:
+def read(source: AnySource, reading: ReadOptions) -> Iterator[EventStream]:
     """The events of `source`, in order, a batch at a time. What cannot be found or known is refused at once.
 
     Token text (anything with an <EVENT_START> in it) is one episode; a list of strings is one event each; '-' is
@@ -100,7 +100,7 @@ def read(source: AnySource, reading: Reading) -> Iterator[EventStream]:
     if isinstance(source, bytes | bytearray | memoryview):
         return _token_bytes(bytes(source), reading)
     if isinstance(source, str):
-        if START in source or not source.strip():
+        if EVENT_START in source or not source.strip():
             return iter([reading.codec.decode(source)])
         if source == "-":
             return read_standard_input(source_of, reading)
@@ -120,15 +120,15 @@ def read(source: AnySource, reading: Reading) -> Iterator[EventStream]:
     )
 
 
-def _token_bytes(raw: bytes, reading: Reading) -> Iterator[EventStream]:
-    if raw.strip() and START.encode() not in raw:
+def _token_bytes(raw: bytes, reading: ReadOptions) -> Iterator[EventStream]:
+    if raw.strip() and EVENT_START.encode() not in raw:
         raise UsageError("the bytes hold no <EVENT_START>", hint="Bytes must be token text; name a file by a string")
     return iter([reading.codec.decode(raw)])
 
 
-def read_files(address: str, reading: Reading) -> Iterator[EventStream]:
+def read_files(address: str, reading: ReadOptions) -> Iterator[EventStream]:
     """The events of the file, or of all readable files of the folder or glob, at a path or address."""
-    found = find(address)
+    found = find_files(address)
     suffixes = _by_suffix()
     if len(found) == 1 and not found[0].name:
         return source_of(found[0].address).batches(found[0].address, reading)
@@ -141,7 +141,7 @@ def read_files(address: str, reading: Reading) -> Iterator[EventStream]:
 
 
 def _read_each(
-    files: list[tuple[File, str]], suffixes: Mapping[str, Source], reading: Reading, left_out: int
+    files: list[tuple[File, str]], suffixes: Mapping[str, Source], reading: ReadOptions, left_out: int
 ) -> Iterator[EventStream]:
     for file, suffix in files:
         within = replace(reading, name=file.name[: -len(suffix)])
@@ -173,7 +173,7 @@ def format_of(source: AnySource) -> str:
     """What `source` is, in a word or two: its format, or 'folder', 'strings', 'table', 'standard input' or 'stream'."""
     if isinstance(source, EventStream):
         return "stream"
-    if isinstance(source, bytes | bytearray | memoryview) or (isinstance(source, str) and START in source):
+    if isinstance(source, bytes | bytearray | memoryview) or (isinstance(source, str) and EVENT_START in source):
         return "tokens"
     if not isinstance(source, str | os.PathLike):
         return "strings" if isinstance(source, Sequence) else "table"
@@ -182,7 +182,7 @@ def format_of(source: AnySource) -> str:
         return "standard input"
     if not address.strip():
         return "tokens"
-    found = find(address)
+    found = find_files(address)
     if len(found) != 1 or found[0].name:
         return "folder"
     chosen = source_of(found[0].address)
@@ -204,7 +204,7 @@ def _sniffed(head: bytes) -> str | None:
         return "jsonl"
     if is_header(text):
         return "csv"
-    return "tokens" if START.encode() in text else None
+    return "tokens" if EVENT_START.encode() in text else None
 
 
 def _by_suffix() -> dict[str, Source]:

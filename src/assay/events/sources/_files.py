@@ -36,7 +36,7 @@ def quoted(text: str) -> str:
     return repr(text) if len(text) <= _QUOTED else f"{text[:_QUOTED]!r}… ({len(text)} characters)"
 
 
-def find(address: str) -> list[File]:
+def find_files(address: str) -> list[File]:
     """The file at `address`, or all files of the folder or glob that it names, in order of their paths.
 
     Hidden files, and files and folders marked as no data by a leading underscore, are not part of a folder. Nothing

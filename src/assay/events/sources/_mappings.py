@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.sources._memory import are_ids, text_of_ids
 from assay.events.sources._rows import (
     EPISODE_ROWS,
+    EVENT_START,
     FIELDS,
     MOVEMENT,
     NO_VALUE,
     PREFIX_ROWS,
-    START,
     Form,
     Shape,
     check_present,
+    column_names,
     form_of,
     missing_columns,
-    names_of,
     row_name,
     shape_of,
     spoil,
@@ -34,7 +34,7 @@ Content = dict[str, Any] | str
 _EMPTY: dict[str, Any] = {}
 
 
-def read_mappings(rows: list[dict[str, Any]], where: str, reading: Reading) -> Iterator[EventStream]:
+def read_mappings(rows: list[dict[str, Any]], where: str, reading: ReadOptions) -> Iterator[EventStream]:
     """The events of rows that are dictionaries already."""
     if not any(form_of(row, reading) for row in rows):
         raise missing_columns(where, list(dict.fromkeys(key for row in rows[:100] for key in row)), reading)
@@ -44,7 +44,7 @@ def read_mappings(rows: list[dict[str, Any]], where: str, reading: Reading) -> I
         yield plan.stream(contents[at : at + reading.batch_rows], at + 1)
 
 
-def plan_of(contents: list[Content], address: str, reading: Reading) -> Plan:
+def plan_of(contents: list[Content], address: str, reading: ReadOptions) -> Plan:
     """What the rows of a file mean, judged by its first ones."""
     judged = [content for content in contents[:PREFIX_ROWS] if isinstance(content, dict) and form_of(content, reading)]
     check_present(address, list(dict.fromkeys(key for content in judged for key in content)), reading)
@@ -53,14 +53,14 @@ def plan_of(contents: list[Content], address: str, reading: Reading) -> Plan:
     plan = Plan(form, "event", reading)
     if plan.form == "text":
         texts = [text for text in plan.values(judged) if isinstance(text, str) and text.strip()]
-        plan.shape = shape_of([text.count(START) for text in texts], reading)
+        plan.shape = shape_of([text.count(EVENT_START) for text in texts], reading)
     return plan
 
 
 class Plan:
     """How the rows of one file become events; decided once, so that positions mean the same throughout."""
 
-    def __init__(self, form: Form, shape: Shape, reading: Reading) -> None:
+    def __init__(self, form: Form, shape: Shape, reading: ReadOptions) -> None:
         self.form: Form = "text" if form == "ids" else form
         self.shape = shape
         self._reading = reading
@@ -69,8 +69,8 @@ class Plan:
     def stream(self, contents: list[Content], row: int) -> EventStream:
         """The events of rows, of which the first is the file's row number `row`."""
         columns = [content if isinstance(content, dict) else _EMPTY for content in contents]
-        names = _names(_column(columns, names_of("episode", self._reading)))
-        strata = _names(_column(columns, names_of("stratum", self._reading)))
+        names = _names(_column(columns, column_names("episode", self._reading)))
+        strata = _names(_column(columns, column_names("stratum", self._reading)))
         values = self.values(columns)
         reasons = {
             at: content if isinstance(content, str) else NO_VALUE
@@ -92,11 +92,11 @@ class Plan:
     def values(self, columns: list[dict[str, Any]]) -> list[Any]:
         """What each row says of its event."""
         if self._are_ids:
-            found = _column(columns, names_of("ids", self._reading))
+            found = _column(columns, column_names("ids", self._reading))
             return [text_of_ids(ids, self._reading) if are_ids(ids) else None for ids in found]
         if self.form != "columns":
-            return _column(columns, names_of(self.form, self._reading))
-        fields = {ours: names_of(ours, self._reading) for ours in FIELDS}
+            return _column(columns, column_names(self.form, self._reading))
+        fields = {ours: column_names(ours, self._reading) for ours in FIELDS}
         return [
             {ours: row[name] for ours, names in fields.items() for name in names if _is_given(ours, name, row)} or None
             for row in columns
@@ -107,7 +107,7 @@ class Plan:
         return (
             self.form == "event"
             and isinstance(content, dict)
-            and any(name in content and content[name] is None for name in names_of("event", self._reading))
+            and any(name in content and content[name] is None for name in column_names("event", self._reading))
         )
 
     def _events(self, values: list[Any]) -> EventStream:

@@ -18,7 +18,7 @@ from assay.events.stream import Episode, EventStream, concatenate
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from assay.events.sources import Reading
+    from assay.events.sources import ReadOptions
 
 
 def arrow_table(source: object) -> pa.Table | None:
@@ -70,14 +70,14 @@ class InMemory:
         return rows
 
 
-def read_arrow(table: pa.Table, source: object, reading: Reading) -> Iterator[EventStream]:
+def read_arrow(table: pa.Table, source: object, reading: ReadOptions) -> Iterator[EventStream]:
     """The events of a table in memory."""
     from assay.events.sources._tables import read_table
 
     return read_table(InMemory(table), table.schema.names, f"the {type(source).__name__}", table.num_rows, reading)
 
 
-def read_list(rows: Sequence[Any], reading: Reading) -> Iterator[EventStream]:
+def read_list(rows: Sequence[Any], reading: ReadOptions) -> Iterator[EventStream]:
     """The events of a list: of texts, of rows as in JSON Lines, of events, or of token ids."""
     first = next((row for row in rows if row is not None), "")
     kinds: tuple[tuple[Any, str], ...] = (
@@ -99,7 +99,7 @@ def read_list(rows: Sequence[Any], reading: Reading) -> Iterator[EventStream]:
     return _read_texts([text_of_ids(row, reading) if row is not None else "" for row in rows], reading)
 
 
-def read_array(array: np.ndarray[Any, Any], reading: Reading) -> Iterator[EventStream]:
+def read_array(array: np.ndarray[Any, Any], reading: ReadOptions) -> Iterator[EventStream]:
     """The events of a NumPy array: texts, token ids of shape (tokens,) or (sequences, tokens), or a structured one."""
     if array.dtype.names:
         import pyarrow as pa
@@ -118,7 +118,7 @@ def read_array(array: np.ndarray[Any, Any], reading: Reading) -> Iterator[EventS
     )
 
 
-def _read_texts(texts: list[str], reading: Reading) -> Iterator[EventStream]:
+def _read_texts(texts: list[str], reading: ReadOptions) -> Iterator[EventStream]:
     # A list of texts is one event each unless told otherwise (SPEC 1.3); 'auto' has nothing to decide.
     shape = "event" if reading.rows == "auto" else shape_of([], reading)
     starts = range(0, len(texts), reading.batch_rows) or range(1)
@@ -131,7 +131,7 @@ def _read_texts(texts: list[str], reading: Reading) -> Iterator[EventStream]:
         yield concatenate(parts) if parts else reading.codec.decode_each([])
 
 
-def _read_mappings(rows: Sequence[Mapping[str, Any] | None], reading: Reading) -> Iterator[EventStream]:
+def _read_mappings(rows: Sequence[Mapping[str, Any] | None], reading: ReadOptions) -> Iterator[EventStream]:
     from assay.events.sources._mappings import read_mappings
 
     return read_mappings([dict(row) if row is not None else {} for row in rows], "the list", reading)
@@ -142,7 +142,7 @@ def are_ids(value: object) -> bool:
     return isinstance(value, list) and all(type(number) is int for number in value)
 
 
-def text_of_ids(ids: Any, reading: Reading) -> str:
+def text_of_ids(ids: Any, reading: ReadOptions) -> str:
     """Token ids as the text they stand for; ids of −100 are left out, unknown ones stand for nothing."""
     if reading.tokenizer is None:
         raise UsageError("token ids need a tokenizer", hint="Give one with --tokenizer PATH (in Python: tokenizer=…)")

@@ -16,14 +16,14 @@ from assay.errors import ColumnError, unknown_name
 from assay.events.stream import Episode, EventStream, Kind, Problem
 
 if TYPE_CHECKING:
-    from assay.events.sources import Reading
+    from assay.events.sources import ReadOptions
 
 Shape = Literal["event", "episode"]
 """What one row of token text stands for."""
 Form = Literal["text", "ids", "event", "columns"]
 """How a row gives its event: as token text, as token ids, as one object, or as a column for each field."""
 
-START = "<EVENT_START>"
+EVENT_START = "<EVENT_START>"
 PREFIX_ROWS = 1000
 """Rows looked at to decide what a row of the file stands for."""
 BATCH_BYTES = 64 << 20
@@ -66,19 +66,19 @@ def check_mapping(columns: Iterable[str]) -> None:
             raise unknown_name("column", ours, _KNOWN_AS)
 
 
-def names_of(ours: str, reading: Reading) -> tuple[str, ...]:
+def column_names(ours: str, reading: ReadOptions) -> tuple[str, ...]:
     """The names that our column may have in the table, the likelier first."""
     mapped = reading.columns.get(ours)
     return (mapped,) if mapped is not None else _KNOWN_AS[ours]
 
 
-def column_of(ours: str, present: Iterable[str], reading: Reading) -> str | None:
+def column_of(ours: str, present: Iterable[str], reading: ReadOptions) -> str | None:
     """The name that our column has in this table, or None where it is not there."""
     names = set(present)
-    return next((name for name in names_of(ours, reading) if name in names), None)
+    return next((name for name in column_names(ours, reading) if name in names), None)
 
 
-def form_of(present: Iterable[str], reading: Reading) -> Form | None:
+def form_of(present: Iterable[str], reading: ReadOptions) -> Form | None:
     """How a table with these columns gives its events, or None where it does not. Text counts before values.
 
     Token ids count first if there is a tokenizer, else last. Where the user mapped a column of one form, others do not
@@ -92,14 +92,14 @@ def form_of(present: Iterable[str], reading: Reading) -> Form | None:
     return None
 
 
-def check_present(where: str, present: Sequence[str], reading: Reading) -> None:
+def check_present(where: str, present: Sequence[str], reading: ReadOptions) -> None:
     """Refuse a table that lacks a column the user named; fields that only some events have may be missing."""
     named = [reading.columns[ours] for ours in _ALWAYS if ours in reading.columns]
     if not set(named) <= set(present):
         raise missing_columns(where, present, reading)
 
 
-def missing_columns(where: str, present: Sequence[str], reading: Reading) -> ColumnError:
+def missing_columns(where: str, present: Sequence[str], reading: ReadOptions) -> ColumnError:
     """The error for a table that has no events in any form."""
     have = ", ".join(f"'{name}'" for name in present[:20]) + (", …" if len(present) > 20 else "")
     asked = [f"'{name}' (for {ours})" for ours, name in reading.columns.items() if name not in present]
@@ -134,13 +134,13 @@ class Decision:
 def is_header(text: bytes) -> bool:
     """Whether a text begins like a table of separated values: with the names of columns that hold events."""
     line = text.split(b"\n", 1)[0].decode("utf-8", "replace")
-    if START in line:
+    if EVENT_START in line:
         return False
     names = {name.strip().strip('"') for mark in ",;\t" for name in line.split(mark)}
     return bool(names & {"text", "event"}) or {"kind", "ts"} <= names
 
 
-def shape_of(starts: Sequence[int], reading: Reading) -> Shape:
+def shape_of(starts: Sequence[int], reading: ReadOptions) -> Shape:
     """What a row stands for, from the number of <EVENT_START>s in each of the file's first texts that are not empty.
 
     Decided once for a source, by the majority: in data with a row per event, a spoiled row may hold two events or more
@@ -157,12 +157,12 @@ def shape_of(starts: Sequence[int], reading: Reading) -> Shape:
     return decision.shape or "event"
 
 
-def limit_of(shape: Shape, reading: Reading) -> int:
+def limit_of(shape: Shape, reading: ReadOptions) -> int:
     """Bytes that a row of this shape may have."""
     return reading.max_event_bytes if shape == "event" else reading.max_episode_bytes
 
 
-def row_name(row: int, reading: Reading) -> str:
+def row_name(row: int, reading: ReadOptions) -> str:
     """The name of an episode that has none: its row, counted from 1, and its file where there are several."""
     return f"{reading.name} row {row}" if reading.name else f"row {row}"
 

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ColumnError, SourceError
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.sources._memory import text_of_ids
 from assay.events.sources._rows import (
     BATCH_BYTES,
     EPISODE_ROWS,
+    EVENT_START,
     FIELDS,
     NO_VALUE,
     PREFIX_ROWS,
-    START,
     TOO_LONG,
     Form,
     Shape,
@@ -70,7 +70,7 @@ class _DecodesSlices(Protocol):
 
 
 def read_table(
-    table: Table, present: list[str], address: str, total: int | None, reading: Reading
+    table: Table, present: list[str], address: str, total: int | None, reading: ReadOptions
 ) -> Iterator[EventStream]:
     """The events of a table with these columns, in order. `total` is its size in bytes, where that is known."""
     plan = _plan(table, present, address, reading)
@@ -136,7 +136,7 @@ def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
 # --- what rows mean --------------------------------------------------------------------------------------------------
 
 
-def _plan(table: Table, present: list[str], address: str, reading: Reading) -> _Plan:
+def _plan(table: Table, present: list[str], address: str, reading: ReadOptions) -> _Plan:
     """What the rows of a file mean, judged by the columns present and its first rows."""
     form = form_of(present, reading)
     check_present(address, present, reading)
@@ -175,7 +175,7 @@ def _starts(texts: pa.Array) -> list[int]:
     import pyarrow.compute as pc
 
     flat = _flat(texts)
-    counts = pc.count_substring(flat, START).to_numpy(zero_copy_only=False)
+    counts = pc.count_substring(flat, EVENT_START).to_numpy(zero_copy_only=False)
     filled = pc.fill_null(pc.greater(pc.binary_length(flat), 0), False).to_numpy(zero_copy_only=False)
     return [int(count) for count in counts[filled]]
 
@@ -189,7 +189,7 @@ class _Plan:
     columns: dict[str, str]
     """Our names of the columns that are needed, to the file's names."""
     address: str
-    reading: Reading
+    reading: ReadOptions
 
     @property
     def names(self) -> list[str]:

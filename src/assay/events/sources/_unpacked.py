@@ -15,7 +15,7 @@ from assay.events.sources._files import open_binary, path_part
 from assay.events.stream import EventStream
 
 if TYPE_CHECKING:
-    from assay.events.sources import Reading, Source
+    from assay.events.sources import ReadOptions, Source
 
 SUFFIX = ".zst"
 MAGIC = b"\x28\xb5\x2f\xfd"
@@ -30,7 +30,7 @@ class Unpacked:
     source_of: Callable[[str], Source]
     suffixes: tuple[str, ...] = (SUFFIX,)
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         """The events of the file."""
         name = path_part(address)
         inner = os.path.basename(name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name)
@@ -40,7 +40,7 @@ class Unpacked:
                 yield from self.source_of(path).batches(path, reading)
 
 
-def read_standard_input(source_of: Callable[[str], Source], reading: Reading) -> Iterator[EventStream]:
+def read_standard_input(source_of: Callable[[str], Source], reading: ReadOptions) -> Iterator[EventStream]:
     """The events that come in by standard input, in any format that is known by its first bytes."""
     with _laid_down(iter(lambda: sys.stdin.buffer.read(_PIECE), b""), STANDARD_INPUT, "input") as path:
         if not os.path.getsize(path):

@@ -17,7 +17,7 @@ from typing import Any, cast
 from pydantic_core import from_json, to_json
 
 from assay.errors import SourceError
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.sources._files import open_binary, path_part
 from assay.events.sources._rows import check_present, column_of, form_of, missing_columns
 from assay.events.sources.jsonl import Blocks, read_rows
@@ -35,7 +35,7 @@ class SeparatedValues:
 
     suffixes: tuple[str, ...] = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         """The events of the file."""
         with ExitStack() as stack:
             raw = stack.enter_context(open_binary(address))
@@ -49,7 +49,7 @@ class SeparatedValues:
 SOURCE = SeparatedValues()
 
 
-def _lines(text: io.TextIOWrapper, address: str, reading: Reading) -> Iterator[bytes]:
+def _lines(text: io.TextIOWrapper, address: str, reading: ReadOptions) -> Iterator[bytes]:
     """The rows as JSON Lines, a block at a time."""
     first = text.readline()
     separator = max("\t,;", key=first.count)

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 from pydantic_core import from_json, to_json
 
 from assay.errors import SourceError
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.sources._files import open_binary, path_part
 from assay.events.sources.jsonl import SOURCE as JSON_LINES
 from assay.events.sources.jsonl import Blocks, read_rows
@@ -26,7 +26,7 @@ class JsonArray:
 
     suffixes: tuple[str, ...] = (".json", ".json.gz")
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         """The events of the file. JSON Lines under this name are read as what they are."""
         with ExitStack() as stack:
             raw = stack.enter_context(open_binary(address))

@@ -20,7 +20,7 @@ from uuid import uuid4
 from pydantic_core import from_json
 
 from assay.errors import AssayError, SourceError
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.sources._files import open_binary, path_part, size
 from assay.events.sources._mappings import Content, plan_of
 from assay.events.sources._rows import (
@@ -41,7 +41,7 @@ BLANK = "blank lines, skipped"
 _PIECE = 1 << 20
 _EMPTY: dict[str, Any] = {}
 
-Line = bytes | bytearray | None
+_Line = bytes | bytearray | None
 """The bytes of a row; None where there are more than may be held."""
 _BOM = b"\xef\xbb\xbf"
 # First bytes of what is sometimes named .jsonl by mistake.
@@ -63,7 +63,7 @@ class JsonLines:
 
     suffixes: tuple[str, ...] = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         """The events of the file; see the module for what becomes of rows that are none."""
         with ExitStack() as stack:
             raw = stack.enter_context(open_binary(address))
@@ -73,7 +73,7 @@ class JsonLines:
 SOURCE = JsonLines()
 
 
-def read_rows(file: Readable, raw: BinaryIO, address: str, reading: Reading) -> Iterator[EventStream]:
+def read_rows(file: Readable, raw: BinaryIO, address: str, reading: ReadOptions) -> Iterator[EventStream]:
     """The events of JSON Lines in `file`; how far it is read is told by the position in `raw`."""
     lines = _Lines(file, reading)
     try:
@@ -122,7 +122,7 @@ def _decompressed(raw: BinaryIO, address: str, stack: ExitStack) -> IO[bytes]:
 class _Lines:
     """The lines of a file, by the batch; None for one that is longer than the limit."""
 
-    def __init__(self, file: Readable, reading: Reading) -> None:
+    def __init__(self, file: Readable, reading: ReadOptions) -> None:
         self.limit = reading.max_episode_bytes
         """Bytes beyond which no more of a line is held; may be lowered between batches."""
         self.row = 0
@@ -132,9 +132,9 @@ class _Lines:
         self._file = file
         self._most = reading.batch_rows
         self._pieces = self._read_pieces()
-        self._begun: list[Line] = []
+        self._begun: list[_Line] = []
 
-    def batches(self) -> Iterator[list[Line]]:
+    def batches(self) -> Iterator[list[_Line]]:
         """Lines that are not blank: no more at a time than a batch has rows, nor than fit in memory.
 
         A second call goes on where the first was left.
@@ -155,7 +155,7 @@ class _Lines:
             held += sum(len(line) for line in lines if line is not None)
         return bool(self._begun)
 
-    def _read_pieces(self) -> Iterator[list[Line]]:
+    def _read_pieces(self) -> Iterator[list[_Line]]:
         """The lines that end within each piece of the file, without their newlines."""
         begun = bytearray()
         too_long = False
@@ -163,7 +163,7 @@ class _Lines:
         while piece := self._file.read(_PIECE):
             if fresh:
                 piece, fresh = piece.removeprefix(_BOM), False
-            lines: list[Line] = [*piece.split(b"\n")]
+            lines: list[_Line] = [*piece.split(b"\n")]
             if not too_long:
                 begun += lines[0] or b""
             if len(begun) > self.limit:
@@ -177,14 +177,14 @@ class _Lines:
         if too_long or begun:
             yield self._rows([None if too_long else begun])
 
-    def _rows(self, lines: list[Line]) -> list[Line]:
+    def _rows(self, lines: list[_Line]) -> list[_Line]:
         rows = [line for line in lines if line is None or (line and not line.isspace())]
         if blank := len(lines) - len(rows):
             self.notes[BLANK] += blank
         return rows
 
 
-def _parsed(lines: list[Line]) -> list[Content]:
+def _parsed(lines: list[_Line]) -> list[Content]:
     """What each line holds. All are parsed in one call, which is much faster, unless one of them is no row."""
     there = [line for line in lines if line is not None]
     # Long lines are few, and joining them would double the memory they take.
@@ -203,7 +203,7 @@ def _parsed(lines: list[Line]) -> list[Content]:
     return [_parsed_line(line) for line in lines]
 
 
-def _parsed_line(line: Line) -> Content:
+def _parsed_line(line: _Line) -> Content:
     if line is None:
         return TOO_LONG
     try:
@@ -224,7 +224,7 @@ def _is_utf8(line: bytes | bytearray) -> bool:
 # --- from rows to events ----------------------------------------------------------------------------------------------
 
 
-def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: Reading) -> Iterator[EventStream]:
+def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: ReadOptions) -> Iterator[EventStream]:
     total = size(address)
     beginning = _Beginning(reading)
     beginning.read(lines)
@@ -247,17 +247,17 @@ def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: Reading) -> It
         yield stream
 
 
-def _limited(lines: list[Line], limit: int) -> list[Line]:
+def _limited(lines: list[_Line], limit: int) -> list[_Line]:
     return [line if line is not None and len(line) <= limit else None for line in lines]
 
 
 class _Beginning:
     """The rows that a file is judged by: PREFIX_ROWS, from the first on that holds an event; fewer if they are long."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ReadOptions) -> None:
         self.unread = _Unread()
         """The rows before them."""
-        self.lines: list[Line] = []
+        self.lines: list[_Line] = []
         self.contents: list[Content] = []
         self._reading = reading
 
@@ -314,7 +314,7 @@ class _Unread:
         for at in range(0, len(self._codes), most):
             yield [self._reasons[code] for code in self._codes[at : at + most]]
 
-    def error(self, address: str, reading: Reading) -> AssayError:
+    def error(self, address: str, reading: ReadOptions) -> AssayError:
         """The error for a file that has no other rows."""
         first = {reason: self._codes.index(code) + 1 for code, reason in enumerate(self._reasons)}
         if NO_VALUE in first:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assay.errors import AssayError, SourceError, missing_extra
 from assay.events.messages import ABSOLUTE_MOUSE, RAW_MOUSE, frame_pts_ns
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.sources._chunks import Span, in_order, joined, spans_without_index
 from assay.events.sources._files import open_binary, path_part, size
 from assay.events.sources._recorded import CODES, Events, parsed
@@ -41,7 +41,7 @@ class Recordings:
 
     suffixes: tuple[str, ...] = (".mcap",)
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         """The events of the recording in the order of their time; equal times keep the file's order."""
         with open_binary(address) as file:
             recording = _Recording(file, address)
@@ -128,7 +128,7 @@ class _Recording:
                 "Check that this is the recording you mean",
             )
 
-    def batches(self, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, reading: ReadOptions) -> Iterator[EventStream]:
         """The recording's events, a batch at a time."""
         mouse = RAW_MOUSE if self._topics[RAW_MOUSE] or not self._topics[ABSOLUTE_MOUSE] else ABSOLUTE_MOUSE
         topics = [topic for topic in ("keyboard", "screen", mouse) if self._topics[topic]]
@@ -184,7 +184,7 @@ class _Recording:
             if not index.message_index_offsets or wanted & index.message_index_offsets.keys()
         ]
 
-    def _episode(self, reading: Reading) -> Episode:
+    def _episode(self, reading: ReadOptions) -> Episode:
         name = reading.name or PurePosixPath(path_part(self._address).replace("\\", "/")).stem
         end_ns = self._statistics.message_end_time if 0 < self._statistics.message_end_time < 2**63 else None
         if not self._topics["screen"]:

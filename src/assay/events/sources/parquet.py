@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import SourceError, missing_extra
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.sources._files import local_path, open_binary, size
 from assay.events.sources._rows import BATCH_BYTES, PREFIX_ROWS
 from assay.events.sources._tables import Table, checked, read_table, told
@@ -33,7 +33,7 @@ class ArrowTables:
 
     suffixes: tuple[str, ...] = (".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc")
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         """The events of the file."""
         try:
             import pyarrow as pa

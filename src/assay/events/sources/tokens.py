@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.errors import SourceError
-from assay.events.sources import Reading
+from assay.events.sources import ReadOptions
 from assay.events.sources._files import open_binary, size
-from assay.events.sources._rows import START, is_header
+from assay.events.sources._rows import EVENT_START, is_header
 from assay.events.stream import EventStream
 
 _PIECE = 16 << 20
-_MARK = START.encode()
+_MARK = EVENT_START.encode()
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class TokenText:
 
     suffixes: tuple[str, ...] = (".txt", ".tokens")
 
-    def batches(self, address: str, reading: Reading) -> Iterator[EventStream]:
+    def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
         """All events of the text. It is cut at <EVENT_START>s only, so no event is ever divided."""
         total, met, done = size(address), False, 0
         with open_binary(address) as file:
@@ -55,7 +55,7 @@ def _refuse_tables(text: bytes, address: str) -> None:
         raise SourceError(f"this is {found[0]}, not token text", where=address, hint=f"Name it {found[1]}")
 
 
-def _cut(text: bytes, reading: Reading) -> int:
+def _cut(text: bytes, reading: ReadOptions) -> int:
     """Where to end a piece: at the last event's beginning, or, so that memory stays bounded, within an endless one."""
     last = text.rfind(_MARK)
     if last <= 0 and len(text) > reading.max_event_bytes:

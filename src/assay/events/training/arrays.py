@@ -85,7 +85,7 @@ def batches_of(batch: Any) -> list[Any]:
     return list(whole) if several else [batch]
 
 
-def names_of(names: Any, rows: int, what: str) -> list[str]:
+def row_names(names: Any, rows: int, what: str) -> list[str]:
     """One name for each row, as text."""
     listed = array_of(names).tolist() if hasattr(names, "detach") or isinstance(names, np.ndarray) else list(names)
     if isinstance(names, str) or len(listed) != rows:

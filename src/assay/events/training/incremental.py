@@ -19,7 +19,7 @@ from assay.events.codecs import Codec
 from assay.events.evaluation import EventReport, Scoring, alike
 from assay.events.input import Input
 from assay.events.protocols import EventProtocol
-from assay.events.sources import AnySource, Reading, read
+from assay.events.sources import AnySource, ReadOptions, read
 from assay.events.stream import EventStream
 from assay.events.tally import Tally
 from assay.types import State
@@ -73,7 +73,7 @@ class Evaluation:
         An episode may go on in later batches, in order. With `complete` it does not: protocols that need whole episodes
         score it now, and its events are not kept. A name that comes again after that is another part of the episode.
         """
-        sides = [list(read(side, Reading(self.scoring.encoder))) for side in (predicted, truth)]
+        sides = [list(read(side, ReadOptions(self.scoring.encoder))) for side in (predicted, truth)]
         ours, theirs = (list(side) for side in alike(iter(sides[0]), iter(sides[1])))
         for batches, seen in ((ours, self.predicted), (theirs, self.truth)):
             for batch in batches:

@@ -21,7 +21,7 @@ import numpy as np
 from assay.errors import SourceError
 from assay.events.stream import Episode, EventStream
 from assay.events.training.alignment import Alignment
-from assay.events.training.spans import Rows
+from assay.events.training.spans import RowEvents
 
 _COLUMNS = {
     "kind": "<i1", "time_ns": "<i8", "vk": "<i2", "press": "<u1", "dx": "<i4", "dy": "<i4", "flags": "<i4",
@@ -30,7 +30,7 @@ _COLUMNS = {
 _EVENT = sum(np.dtype(kind).itemsize for kind in _COLUMNS.values())
 
 
-def packed(rows: Rows) -> bytes:
+def packed(rows: RowEvents) -> bytes:
     """Rows whose streams say which episode each row belongs to (`tokens.named_rows`)."""
     heading = {
         "lengths": rows.lengths.tolist(),
@@ -48,7 +48,7 @@ def packed(rows: Rows) -> bytes:
     return len(whole).to_bytes(8, "little") + len(text).to_bytes(8, "little") + whole
 
 
-def unpacked(raw: bytes, quantised: Any) -> Iterator[Rows]:
+def unpacked(raw: bytes, quantised: Any) -> Iterator[RowEvents]:
     """Every packet of `raw`; `quantised` is the encoding that the events are in."""
     at = 0
     while at < len(raw):
@@ -60,7 +60,7 @@ def unpacked(raw: bytes, quantised: Any) -> Iterator[Rows]:
         at += 16 + length
 
 
-def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> Rows:
+def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> RowEvents:
     lengths = np.array(heading["lengths"], np.int64)
     n = int(lengths.sum())
     size_of_scores = 8 * n if heading["scores"] else 0
@@ -80,4 +80,4 @@ def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> Rows:
         sides.append(stream)
     scores = np.frombuffer(columns[at:], "<f8").reshape(2, n) if heading["scores"] else None
     known_scores = None if scores is None else (scores[0], scores[1])
-    return Rows(sides[0], sides[1], lengths, Alignment(*heading["alignment"]), known_scores)
+    return RowEvents(sides[0], sides[1], lengths, Alignment(*heading["alignment"]), known_scores)

@@ -26,7 +26,7 @@ CUT_OFF = "true events cut off by the end of their row, left out"
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowEvents:
     """The events of a batch, row by row; prediction i belongs to truth i."""
 
     predicted: EventStream
@@ -55,7 +55,7 @@ class SpanReader:
         labels: Ints,
         inputs: Ints | None = None,
         scores: tuple[Floats, Floats] | None = None,
-    ) -> Rows:
+    ) -> RowEvents:
         """The events of a batch; arrays of ids, shape (rows, positions) each.
 
         Predictions may lack the last position, which predicts nothing that has a label. `scores` are log-probabilities
@@ -76,7 +76,7 @@ class SpanReader:
         notes = Counter({IGNORED_TOKENS: ignored, CUT_OFF: spans.cut_off})
         kept = spans.kept
         sides = [self._decoded(side[kept], spans.offsets) for side in (guess, truth)]
-        return Rows(
+        return RowEvents(
             sides[0],
             replace(sides[1], notes=+notes),
             np.bincount(spans.rows, minlength=len(labels)).astype(np.int64),

@@ -23,13 +23,13 @@ from assay.events.training.arrays import (
     inputs_of,
     labels_of,
     most_probable,
-    names_of,
     predictions_of,
+    row_names,
     scored_ids,
 )
 from assay.events.training.incremental import Evaluation
 from assay.events.training.likelihood import calibration_states, token_log_probabilities
-from assay.events.training.spans import Rows, SpanReader
+from assay.events.training.spans import RowEvents, SpanReader
 from assay.types import Ints
 
 
@@ -106,7 +106,7 @@ class TokenEvaluation:
         """
         self.update_rows(self.read(predictions, labels, inputs), episodes=episodes, strata=strata)
 
-    def read(self, predictions: Any, labels: Any, inputs: Any = None) -> Rows:
+    def read(self, predictions: Any, labels: Any, inputs: Any = None) -> RowEvents:
         """The events of a batch, read and not yet scored."""
         truth = labels_of(labels)
         scores = None
@@ -122,11 +122,11 @@ class TokenEvaluation:
             raise UsageError("log-probabilities need logits", hint="Give logits (rows, positions, tokens)")
         return most_probable(whole), *token_log_probabilities(whole, truth, shift=self.reader.shift)
 
-    def update_rows(self, rows: Rows, *, episodes: Names | None = None, strata: Names | None = None) -> None:
+    def update_rows(self, rows: RowEvents, *, episodes: Names | None = None, strata: Names | None = None) -> None:
         """Score a batch that has been read."""
         self.score(named_rows(rows, episodes, strata))
 
-    def score(self, rows: Rows) -> None:
+    def score(self, rows: RowEvents) -> None:
         """Score a batch whose rows have their names already."""
         beside = {}
         if rows.scores is not None:
@@ -148,11 +148,11 @@ class TokenEvaluation:
         return replace(report, warnings=[*found, *report.warnings])
 
 
-def named_rows(rows: Rows, episodes: Names | None, strata: Names | None) -> Rows:
+def named_rows(rows: RowEvents, episodes: Names | None, strata: Names | None) -> RowEvents:
     """The same rows, said to belong to these episodes and strata."""
     n = len(rows.lengths)
-    names = [""] * n if episodes is None else names_of(episodes, n, "episodes")
-    groups = [""] * n if strata is None else names_of(strata, n, "strata")
+    names = [""] * n if episodes is None else row_names(episodes, n, "episodes")
+    groups = [""] * n if strata is None else row_names(strata, n, "strata")
     known = tuple(Episode(name, group) for name, group in zip(names, groups, strict=True))
     number = np.repeat(np.arange(n, dtype=np.int32), rows.lengths)
     return replace(

@@ -20,11 +20,11 @@ from assay.report.charts.agents import framework_overhead, passes_by_k, time_spl
 from assay.report.charts.comparison import differences, improvement, profiles
 from assay.report.charts.kinds import comparability, kinds_confusion
 from assay.report.charts.movement import direction_errors, displacement
-from assay.report.charts.parts import CATEGORIES, KINDS, Panels, Row, Rows, Spec
+from assay.report.charts.parts import CATEGORY_ORDER, KINDS, Panels, Row, Rows, Spec
 from assay.report.charts.timing import error_over_position, signed_errors, time_error_distribution
 
 __all__ = [
-    "CATEGORIES",
+    "CATEGORY_ORDER",
     "CHARTS",
     "KINDS",
     "Chart",

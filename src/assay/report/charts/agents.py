@@ -8,11 +8,11 @@ from assay.report.charts.parts import (
     Panels,
     Rows,
     Spec,
-    in_order,
     interval_fields,
     model_color,
     model_shape,
     models_of,
+    ordered_names,
     points_with_intervals,
     specification,
     tooltip_of,
@@ -28,7 +28,7 @@ def time_split(*, rows: Rows) -> Panels:
     """
     if not rows:
         return {}
-    parts = in_order(dict.fromkeys(row["part"] for row in rows), _PARTS)
+    parts = ordered_names(dict.fromkeys(row["part"] for row in rows), _PARTS)
     numbered = [{**row, "order": parts.index(row["part"])} for row in rows]
     place: Spec = {
         "y": _agents(rows),

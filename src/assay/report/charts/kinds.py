@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from assay.report.charts.parts import (
-    CATEGORIES,
+    CATEGORY_ORDER,
     KINDS,
     Panels,
     Rows,
     Spec,
     category_color,
-    in_order,
     interval_fields,
     model_color,
     models_of,
+    ordered_names,
     points_with_intervals,
     specification,
     tooltip_of,
@@ -32,7 +32,7 @@ def comparability(*, rows: Rows) -> Panels:
     models = models_of(rows)
     ends = [end for row in rows for end in (row["low"], row["value"]) if end is not None]
     named = {row["category"] for row in rows}
-    others = [name for name in dict.fromkeys(row["category"] for row in rows) if name not in CATEGORIES]
+    others = [name for name in dict.fromkeys(row["category"] for row in rows) if name not in CATEGORY_ORDER]
     return {
         "": specification(
             "Share of comparable predictions, with intervals, by category of the truth and model.",
@@ -41,7 +41,7 @@ def comparability(*, rows: Rows) -> Panels:
                 rows,
                 models=models,
                 y="category",
-                order=others + [name for name in CATEGORIES if name in named],
+                order=others + [name for name in CATEGORY_ORDER if name in named],
                 x={
                     "title": "comparable predictions",
                     # Points may leave zero out; the axis starts at the ten percent below the lowest.
@@ -69,8 +69,8 @@ def kinds_confusion(*, rows: Rows) -> Panels:
     """
     if not rows:
         return {}
-    truths = in_order({row["truth"] for row in rows}, KINDS)
-    predictions = in_order({row["predicted"] for row in rows}, KINDS)
+    truths = ordered_names({row["truth"] for row in rows}, KINDS)
+    predictions = ordered_names({row["predicted"] for row in rows}, KINDS)
     place: Spec = {
         "x": {
             "field": "predicted",

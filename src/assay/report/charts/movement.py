@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-from assay.report.charts.parts import Panels, Rows, Spec, in_order, model_color, models_of, specification, tooltip_of
+from assay.report.charts.parts import (
+    Panels,
+    Rows,
+    Spec,
+    model_color,
+    models_of,
+    ordered_names,
+    specification,
+    tooltip_of,
+)
 
 
 def direction_errors(*, rows: Rows) -> Panels:
@@ -121,7 +130,7 @@ def displacement(*, rows: Rows, limit: float, step: float) -> Panels:
     axis = {"grid": False, "values": [-limit, -limit / 2, 0, limit / 2, limit], "format": "~r"}
     panels = {}
     for model in models_of(rows):
-        for name in in_order({row["axis"] for row in rows if row["model"] == model}, ("x", "y")):
+        for name in ordered_names({row["axis"] for row in rows if row["model"] == model}, ("x", "y")):
             panels[f"{model} · d{name}"] = specification(
                 f"Predicted against true d{name} of {model}: number of events in each cell, on a logarithmic scale.",
                 [row for row in rows if row["model"] == model and row["axis"] == name],

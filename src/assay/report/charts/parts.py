@@ -10,7 +10,7 @@ Rows = Sequence[Row]
 Spec = dict[str, Any]
 Panels = dict[str, Spec]
 
-CATEGORIES: Final = ("keyboard", "mouse_op", "mouse_nop", "screen")
+CATEGORY_ORDER: Final = ("keyboard", "mouse_op", "mouse_nop", "screen")
 """The categories of events in the order of their colours and of every axis."""
 
 KINDS: Final = ("keyboard", "mouse", "mouse_op", "mouse_nop", "screen", "invalid", "missing")
@@ -106,7 +106,7 @@ def models_of(rows: Rows) -> list[str]:
     return list(dict.fromkeys(row["model"] for row in rows))
 
 
-def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
+def ordered_names(names: Iterable[str], order: Sequence[str]) -> list[str]:
     """Put the names into the given order, unknown ones last, by the alphabet."""
     return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 
@@ -153,7 +153,7 @@ def category_color(field: str, others: Sequence[str] = ()) -> Spec:
     return {
         "field": field,
         "type": "nominal",
-        "scale": {"domain": [*CATEGORIES, *others], "range": "category"},
+        "scale": {"domain": [*CATEGORY_ORDER, *others], "range": "category"},
         "legend": None,
     }
 

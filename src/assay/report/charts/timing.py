@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.report.charts.parts import (
-    CATEGORIES,
+    CATEGORY_ORDER,
     Panels,
     Rows,
     Spec,
     around_zero,
     category_color,
-    in_order,
     interval_fields,
     model_color,
     model_dash,
     model_shape,
     models_of,
+    ordered_names,
     points_with_intervals,
     reference_line,
     specification,
@@ -50,7 +50,7 @@ def time_error_distribution(*, rows: Rows) -> Panels:
         "axis": {"format": "~%", "tickCount": 4},
     }
     panels = {}
-    for category in in_order({row["category"] for row in rows}, CATEGORIES):
+    for category in ordered_names({row["category"] for row in rows}, CATEGORY_ORDER):
         some = [row for row in rows if row["category"] == category]
         corners = [corner for model in models for corner in _outline(some, model)]
         height = y | _from_zero(row["share"] for row in some)

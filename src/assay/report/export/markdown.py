@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.compare import Comparison, Outcome
-from assay.report.verdicts import difference, headline, matching, p_value, title_with_unit, value_text
+from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
 
 _MARKS = {"better": "✅ better", "worse": "❌ worse", "same": "same", "inconclusive": "❔ inconclusive"}
 
@@ -23,7 +23,7 @@ def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()
             if verdict.n_needed is not None:
                 call += f" (~{verdict.n_needed:,} cases would decide)"
             values = [value_text(line.baseline.value, measure), value_text(line.candidate.value, measure)]
-            cells = [title_with_unit(measure), *values, difference(line), p_value(line), call]
+            cells = [title_with_unit(measure), *values, difference_text(line), p_value(line), call]
             rows.append(f"| {' | '.join(map(_escaped, cells))} |")
         notes = "".join(f"\n\n> {_escaped(note)}" for note in comparison.notes)
         parts.append(

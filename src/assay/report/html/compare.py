@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from assay import __version__
-from assay.compare import Comparison, Line, Measure
+from assay.compare import Comparison, ComparisonLine, Measure
 from assay.report.html.elements import EMPTY, Markup, details, element, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import document, save, table
 from assay.report.numbers import interval, number
 from assay.report.verdicts import headline, matching, p_value, signed, title_with_unit, value_text
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 _CLASSES = {"better": "good", "worse": "bad", "inconclusive": "warn", "same": ""}
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "zero": "0 is best", "none": ""}
@@ -84,7 +84,7 @@ def _verdicts(comparison: Comparison) -> Markup:
     return section(_label(comparison), table(header, rows, numeric=(1, 2, 3, 4)) + explained)
 
 
-def _row(line: Line) -> list[str]:
+def _row(line: ComparisonLine) -> list[str]:
     measure, verdict = line.measure, line.verdict
     difference: list[str] = ["–"]
     if verdict.difference is not None:
@@ -123,7 +123,7 @@ def _changes(comparison: Comparison) -> Markup:
     return element("h3", f"Changed most: {_label(comparison)}") + join(parts) if parts else EMPTY
 
 
-def _differences(comparisons: Sequence[Comparison]) -> list[Row]:
+def _differences(comparisons: Sequence[Comparison]) -> list[_Row]:
     """Differences with their intervals, turned so that right is better."""
     rows = []
     for comparison in comparisons:
@@ -146,7 +146,7 @@ def _differences(comparisons: Sequence[Comparison]) -> list[Row]:
     return rows
 
 
-def _improvements(comparisons: Sequence[Comparison]) -> list[Row]:
+def _improvements(comparisons: Sequence[Comparison]) -> list[_Row]:
     return [
         {
             "model": comparison.candidate.label,
@@ -161,7 +161,7 @@ def _improvements(comparisons: Sequence[Comparison]) -> list[Row]:
     ]
 
 
-def _profiles(comparisons: Sequence[Comparison]) -> list[Row]:
+def _profiles(comparisons: Sequence[Comparison]) -> list[_Row]:
     """Profiles of the metrics that differ most clearly, of the baseline and of every candidate."""
     clear = sorted(
         (line for line in comparisons[0].lines if line.verdict.p_adjusted is not None),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.metric import Entry, Evidence, signed
+from assay.chat.scoring.metric import Entry, Evidence, signed_points
 from assay.chat.scoring.scores import KS, Scores
 from assay.chat.transcript import ToolCall
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
@@ -128,7 +128,7 @@ def evidence(entries: Mapping[str, Entry]) -> Markup:
         rows.append([element("strong", metric), base, entry.details, score])
         for line in entry.evidence:
             number += 1
-            points = element("span", signed(line.points), class_="good" if line.points > 0 else "bad")
+            points = element("span", signed_points(line.points), class_="good" if line.points > 0 else "bad")
             rows.append([join([f"{number} ", element("code", line.id)]), line.words, line.says, points])
     return table(["metric and rule", "words", "why", "points"], rows, numeric=[3])
 

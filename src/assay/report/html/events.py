@@ -15,7 +15,7 @@ import numpy as np
 from assay import __version__
 from assay.events.evaluation import EventReport, ProtocolResult
 from assay.events.input import Input
-from assay.events.protocols import Metric
+from assay.events.protocols import ProtocolMetric
 from assay.events.protocols.owa import POSITIONS, PREDICTED, signed_angle
 from assay.events.stream import CATEGORIES
 from assay.report.html.elements import EMPTY, Markup, details, element, join, section
@@ -26,7 +26,7 @@ from assay.stats import percentile
 from assay.types import Distribution, Joint
 
 Reports = Mapping[str, EventReport]
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 _TIME_BINS, _ANGLE_BINS, _MOVE_BINS = 40, 24, 41
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "zero": "0 is best", "none": ""}
@@ -96,7 +96,7 @@ def _numbers(reports: Reports, name: str) -> Markup:
     return section(one.label, _metric_table(results, headline) + every)
 
 
-def _metric_table(results: Mapping[str, ProtocolResult], metrics: Sequence[Metric]) -> Markup:
+def _metric_table(results: Mapping[str, ProtocolResult], metrics: Sequence[ProtocolMetric]) -> Markup:
     """Groups are rows of their own, and intervals stand below their value: so the table fits on a phone."""
     alone = len(results) == 1
     rows: list[list[str]] = []
@@ -109,12 +109,12 @@ def _metric_table(results: Mapping[str, ProtocolResult], metrics: Sequence[Metri
     return table(["metric", *results, *(["n"] if alone else [])], rows)
 
 
-def _metric_name(metric: Metric) -> Markup:
+def _metric_name(metric: ProtocolMetric) -> Markup:
     title = f"{metric.title} ({metric.unit})" if metric.unit else metric.title
     return join([title, element("small", _BETTER[metric.better])])
 
 
-def _cell(result: ProtocolResult, metric: Metric) -> Markup:
+def _cell(result: ProtocolResult, metric: ProtocolMetric) -> Markup:
     estimate = result.estimates[metric.key]
     if estimate.value is None:
         return join(["undefined", element("small", metric.undefined)])
@@ -174,7 +174,7 @@ def _charts(reports: Reports, figures: Figures) -> Markup:
     return section("Where it goes wrong", join(drawn))
 
 
-def _comparability(owa: Mapping[str, ProtocolResult]) -> list[Row]:
+def _comparability(owa: Mapping[str, ProtocolResult]) -> list[_Row]:
     rows = []
     for model, result in owa.items():
         for category in CATEGORIES:
@@ -186,7 +186,7 @@ def _comparability(owa: Mapping[str, ProtocolResult]) -> list[Row]:
     return rows
 
 
-def _confusion(owa: Mapping[str, ProtocolResult]) -> list[Row]:
+def _confusion(owa: Mapping[str, ProtocolResult]) -> list[_Row]:
     rows = []
     for model, result in owa.items():
         kinds = result.tally.total("kinds", Joint)
@@ -198,7 +198,7 @@ def _confusion(owa: Mapping[str, ProtocolResult]) -> list[Row]:
     return rows
 
 
-def _time_errors(times: Mapping[str, Joint]) -> list[Row]:
+def _time_errors(times: Mapping[str, Joint]) -> list[_Row]:
     """Shares of signed time errors in bins of equal width; what lies further out stands in the outermost bins."""
     late = {model: Distribution.of(np.abs(joint.column(2)) / 1e6, joint.counts) for model, joint in times.items()}
     widest = max((percentile(d, 98) or 0.0 for d in late.values()), default=0.0)
@@ -234,7 +234,7 @@ def _nice(width: float) -> float:
     return float(next(step * power for step in (1, 2, 5, 10) if step * power >= width))
 
 
-def _signed_errors(owa: Mapping[str, ProtocolResult]) -> list[Row]:
+def _signed_errors(owa: Mapping[str, ProtocolResult]) -> list[_Row]:
     rows = []
     for model, result in owa.items():
         for metric in result.metrics:
@@ -258,7 +258,7 @@ def _signed_errors(owa: Mapping[str, ProtocolResult]) -> list[Row]:
     return rows
 
 
-def _over_position(times: Mapping[str, Joint]) -> list[Row]:
+def _over_position(times: Mapping[str, Joint]) -> list[_Row]:
     rows = []
     for model, joint in times.items():
         for bucket in np.unique(joint.column(1)).tolist():
@@ -283,7 +283,7 @@ def _last_position(bucket: int) -> int:
     return int(2 * POSITIONS[bucket] if open_ended else POSITIONS[bucket + 1]) - 1
 
 
-def _directions(moves: Mapping[str, Joint]) -> list[Row]:
+def _directions(moves: Mapping[str, Joint]) -> list[_Row]:
     """Shares of the signed angle between both movements; a predicted standstill has no direction and is left out."""
     rows = []
     width = 360 / _ANGLE_BINS
@@ -303,7 +303,7 @@ def _directions(moves: Mapping[str, Joint]) -> list[Row]:
     return rows
 
 
-def _displacements(moves: Mapping[str, Joint]) -> tuple[list[Row], float, float]:
+def _displacements(moves: Mapping[str, Joint]) -> tuple[list[_Row], float, float]:
     """Counts of true against predicted deltas on a grid; what lies further out stands at its edge."""
     sizes = [
         Distribution.of(np.abs(joint.column(at)), joint.counts)

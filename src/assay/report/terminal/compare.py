@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.compare import Comparison, Line
+from assay.compare import Comparison, ComparisonLine
 from assay.report.numbers import number
 from assay.report.verdicts import headline, matching, p_value, signed, title_with_unit, value_text
 
@@ -19,7 +19,7 @@ _STYLES = {"better": "bold green", "worse": "bold red", "same": "", "inconclusiv
 _CHANGES = 5
 
 
-def table(comparisons: Sequence[Comparison]) -> RenderableType:
+def comparison_table(comparisons: Sequence[Comparison]) -> RenderableType:
     """One comparison in full, or several candidates beside their baseline."""
     if len({comparison.baseline.label for comparison in comparisons}) == 1 and len(comparisons) > 1:
         return _beside(comparisons)
@@ -66,7 +66,7 @@ def _beside(comparisons: Sequence[Comparison]) -> RenderableType:
     return Group(Text(f"Against {comparisons[0].baseline.label}", style="bold"), *heads, grid)
 
 
-def _short(line: Line) -> Text:
+def _short(line: ComparisonLine) -> Text:
     if line.verdict.difference is None:
         return Text("unmeasured", style="dim")
     text = Text(signed(line.verdict.difference, line.measure.unit) + "\n")
@@ -97,7 +97,7 @@ def _grid() -> Table:
     return Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
 
 
-def _call(line: Line) -> Text:
+def _call(line: ComparisonLine) -> Text:
     verdict = line.verdict
     if verdict.call in ("unmeasured", "descriptive"):
         return Text(verdict.reason or verdict.call, style="dim italic")
@@ -109,11 +109,11 @@ def _call(line: Line) -> Text:
     return text
 
 
-def _values(line: Line) -> str:
+def _values(line: ComparisonLine) -> str:
     return f"{value_text(line.baseline.value, line.measure)} → {value_text(line.candidate.value, line.measure)}"
 
 
-def _difference(line: Line) -> Text:
+def _difference(line: ComparisonLine) -> Text:
     verdict = line.verdict
     if verdict.difference is None:
         return Text("–")
@@ -124,11 +124,11 @@ def _difference(line: Line) -> Text:
     return text
 
 
-def _parts(comparison: Comparison) -> list[tuple[str, list[Line]]]:
+def _parts(comparison: Comparison) -> list[tuple[str, list[ComparisonLine]]]:
     names = dict.fromkeys(line.measure.part for line in comparison.lines)
     return [(name, [line for line in comparison.lines if line.measure.part == name]) for name in names]
 
 
 def tables(comparison: Comparison, *, full: bool = False) -> RenderableType:
     """The table of one comparison; which figures it has was decided when it was made."""
-    return table([comparison])
+    return comparison_table([comparison])

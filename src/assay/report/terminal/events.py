@@ -15,7 +15,7 @@ from rich.text import Text
 
 from assay.events.describe import Description
 from assay.events.evaluation import EventReport, ProtocolResult
-from assay.events.protocols import Metric
+from assay.events.protocols import ProtocolMetric
 from assay.events.stream import CATEGORIES
 from assay.report.numbers import interval, number
 from assay.report.terminal import plain_table
@@ -105,7 +105,7 @@ def _unit(result: ProtocolResult) -> str:
     return f"{100 * level:g}% intervals, resampled by {' and '.join(sorted(units))}"
 
 
-def _rows(table: Table, result: ProtocolResult, full: bool) -> Iterator[Metric]:
+def _rows(table: Table, result: ProtocolResult, full: bool) -> Iterator[ProtocolMetric]:
     """The metrics to show, those of one group together under its name."""
     shown = [metric for metric in result.metrics if full or metric.headline]
     for group in dict.fromkeys(metric.group for metric in shown):
@@ -113,11 +113,11 @@ def _rows(table: Table, result: ProtocolResult, full: bool) -> Iterator[Metric]:
         yield from (metric for metric in shown if metric.group == group)
 
 
-def _title(metric: Metric) -> str:
+def _title(metric: ProtocolMetric) -> str:
     return f"  {metric.title} ({metric.unit})" if metric.unit else f"  {metric.title}"
 
 
-def _interval(estimate: Estimate, metric: Metric) -> str:
+def _interval(estimate: Estimate, metric: ProtocolMetric) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     return interval(estimate.low, estimate.high, metric.unit)

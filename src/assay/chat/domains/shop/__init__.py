@@ -10,7 +10,7 @@ from datetime import date
 from importlib.resources import files
 from typing import Any
 
-from assay.chat.domains import Domain, Fact, Truth, mapping, number, text
+from assay.chat.domains import Domain, Fact, Truth, read_mapping, read_number, read_text
 from assay.errors import UsageError
 
 _CURRENCIES = {"EUR": "euro", "USD": "dollar", "GBP": "pound", "€": "euro", "$": "dollar", "£": "pound"}
@@ -25,24 +25,24 @@ _FIGURES = {
 def read_truth(data: Any) -> Truth:
     """Price, stock, delivery and returns of one product or order."""
     field = "truth"
-    record = mapping(data, field)
+    record = read_mapping(data, field)
     facts = []
-    price = number(record.get("price"), f"{field}.price")
-    currency = (text(record.get("currency"), f"{field}.currency") or "EUR").upper()
+    price = read_number(record.get("price"), f"{field}.price")
+    currency = (read_text(record.get("currency"), f"{field}.currency") or "EUR").upper()
     if currency not in _CURRENCIES:
         raise UsageError(f"{field}.currency is '{currency}'", hint=f"Use one of: {', '.join(_CURRENCIES)}")
     if price is not None:
         facts.append(Fact(_CURRENCIES[currency], price))
     for name, (kind, role) in _FIGURES.items():
-        value = number(record.get(name), f"{field}.{name}")
+        value = read_number(record.get(name), f"{field}.{name}")
         if value is not None:
             facts.append(Fact(kind, value, role))
-    state = text(record.get("availability"), f"{field}.availability")
-    stock = number(record.get("stock"), f"{field}.stock")
+    state = read_text(record.get("availability"), f"{field}.availability")
+    stock = read_number(record.get("stock"), f"{field}.stock")
     if state is None and stock is not None:
         state = "in stock" if stock > 0 else "out of stock"
-    delivery = text(record.get("delivery_date"), f"{field}.delivery_date")
-    subject = text(record.get("product") or record.get("order"), f"{field}.product")
+    delivery = read_text(record.get("delivery_date"), f"{field}.delivery_date")
+    subject = read_text(record.get("product") or record.get("order"), f"{field}.product")
     return Truth(
         subject,
         tuple(facts),

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
-from assay.chat.domains import Domain, Fact, Truth, first_of, mapping, number, text
+from assay.chat.domains import Domain, Fact, Truth, first_value, read_mapping, read_number, read_text
 
 _TEMPERATURE = ("temperature", "temp", "temp_c", "temperature_c", "temp_f", "temperature_f", "temperature_celsius")
 _FEELS = ("feels_like", "feelslike", "feels_like_c", "apparent_temperature", "feelslike_c", "feels_like_f")
@@ -32,10 +32,10 @@ def read_truth(data: Any) -> Truth:
     """Current temperature, feels-like and condition, and for each day of a forecast its high, low and condition."""
     field = "weather_data_used"
     is_list = isinstance(data, Sequence) and not isinstance(data, str)
-    root = {"forecast": data} if is_list else _unwrapped(mapping(data, field))
+    root = {"forecast": data} if is_list else _unwrapped(read_mapping(data, field))
     imperial = str(root.get("units", "")).lower() in ("imperial", "fahrenheit", "f", "us")
     nested = next((name for name in _CURRENT if name in root), None)
-    current = mapping(root.get(nested), f"{field}.{nested}") if nested else root
+    current = read_mapping(root.get(nested), f"{field}.{nested}") if nested else root
     reader = _Reader(imperial)
     facts: list[Fact] = []
     states: dict[str | None, str] = {}
@@ -74,14 +74,14 @@ class _Reader:
         self.imperial = imperial
 
     def temperature(self, table: Mapping[str, Any], names: Sequence[str], where: str) -> float | None:
-        name, raw = first_of(table, names)
+        name, raw = first_value(table, names)
         if isinstance(raw, Mapping):  # {"temp": {"day": …, "min": …, "max": …}}
-            name, raw = first_of(raw, ("day", "value", "current", "celsius"))
+            name, raw = first_value(raw, ("day", "value", "current", "celsius"))
         fahrenheit = self.imperial or name.endswith("_f")
         if isinstance(raw, str):  # "15 °C"
             fahrenheit = fahrenheit or raw.rstrip().upper().endswith("F")
             raw = raw.replace("−", "-").rstrip("°CcFf \t") or None
-        value = number(raw, f"{where}.{name}")
+        value = read_number(raw, f"{where}.{name}")
         if value is None:
             return None
         if fahrenheit:
@@ -97,15 +97,15 @@ class _Reader:
             if isinstance(value, Mapping):
                 if name == "main":
                     continue
-                value = first_of(value, ("main", "text", "description"))[1]
-            said = text(value, f"{where}.{name}")
+                value = first_value(value, ("main", "text", "description"))[1]
+            said = read_text(value, f"{where}.{name}")
             if said:
                 words.append(said)
         return words[0] if words else None
 
     def date(self, table: Mapping[str, Any]) -> str | None:
         """An ISO date, or the day's name as it is given."""
-        value = first_of(table, _DATE)[1]
+        value = first_value(table, _DATE)[1]
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e11:
             return datetime.fromtimestamp(value, UTC).date().isoformat()
         if hasattr(value, "isoformat"):
@@ -116,10 +116,10 @@ class _Reader:
 
     def days(self, root: Mapping[str, Any], field: str) -> list[tuple[str, float | None, float | None, str | None]]:
         """Date, high, low and condition of each day; the steps of a finer forecast are gathered by day."""
-        name, value = first_of(root, _DAYS)
+        name, value = first_value(root, _DAYS)
         for _ in range(_DEEPEST):
-            if isinstance(value, Mapping) and first_of(value, _DAYS)[1] is not None:
-                field, (name, value) = f"{field}.{name}", first_of(value, _DAYS)
+            if isinstance(value, Mapping) and first_value(value, _DAYS)[1] is not None:
+                field, (name, value) = f"{field}.{name}", first_value(value, _DAYS)
         if isinstance(value, Mapping) and value and all(isinstance(entry, Mapping) for entry in value.values()):
             value = [{"date": day, **entry} for day, entry in value.items()]  # {"tomorrow": {...}}
         if not isinstance(value, Sequence) or isinstance(value, str):
@@ -127,7 +127,7 @@ class _Reader:
         gathered: dict[str, tuple[list[float], list[float], list[str]]] = {}
         for at, entry in enumerate(value):
             where = f"{field}.{name}[{at}]"
-            table = mapping(entry, where)
+            table = read_mapping(entry, where)
             main = table.get("main")
             inner = main if isinstance(main, Mapping) else table
             if isinstance(table.get("temp"), Mapping):
@@ -150,7 +150,7 @@ def _place(root: Mapping[str, Any], current: Mapping[str, Any], field: str) -> s
             value = table.get(name)
             if isinstance(value, Mapping):
                 value = value.get("name")
-            said = text(value, f"{field}.{name}")
+            said = read_text(value, f"{field}.{name}")
             if said:
                 return said
     return None

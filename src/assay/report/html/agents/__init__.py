@@ -15,7 +15,7 @@ from typing import Final
 
 from assay import __version__
 from assay.chat.scoring.scores import Scores
-from assay.compare import Comparison, Line
+from assay.compare import Comparison, ComparisonLine
 from assay.compare.overall import overall
 from assay.compare.weights import DEFAULT_WEIGHTS, Weights
 from assay.report.experience import MeasuredExperience
@@ -169,7 +169,7 @@ def _verdicts(comparisons: Sequence[Comparison]) -> Markup:
     return explained + table(header, rows, label="Verdicts")
 
 
-def _verdict(line: Line | None) -> Markup:
+def _verdict(line: ComparisonLine | None) -> Markup:
     if line is None:
         return join(["–"])
     verdict = line.verdict

@@ -11,7 +11,7 @@ from assay.report.html.page import table
 from assay.report.text import shorten
 
 # Agents in the order of the page, each with what was measured about it, if anything was.
-Measured = Sequence[tuple[str, MeasuredExperience | None]]
+_Measured = Sequence[tuple[str, MeasuredExperience | None]]
 
 
 def experience_section(experience: Mapping[str, MeasuredExperience], agents: Sequence[str]) -> Markup:
@@ -35,7 +35,7 @@ def experience_section(experience: Mapping[str, MeasuredExperience], agents: Seq
     )
 
 
-def _characteristics(measured: Measured) -> Markup:
+def _characteristics(measured: _Measured) -> Markup:
     """What the metrics read, with the claims."""
     found = [one for _, one in measured if one is not None]
     keys = dict.fromkeys(
@@ -48,7 +48,7 @@ def _characteristics(measured: Measured) -> Markup:
     return _table("characteristic", measured, rows, "What the metrics read")
 
 
-def _figures(measured: Measured) -> Markup:
+def _figures(measured: _Measured) -> Markup:
     """Every figure; one that consists of several is shown part by part."""
     found = [one for _, one in measured if one is not None]
     flat = {one.agent: _flattened(one.measured) for one in found}
@@ -62,7 +62,7 @@ def _figures(measured: Measured) -> Markup:
     return _table("figure", measured, rows, "Everything measured")
 
 
-def _table(first: str, measured: Measured, rows: Sequence[Sequence[str]], label: str) -> Markup:
+def _table(first: str, measured: _Measured, rows: Sequence[Sequence[str]], label: str) -> Markup:
     if not rows:
         return EMPTY
     whole = table([first, *(isolated(agent) for agent, _ in measured)], rows, numeric=(), label=label)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from assay.report.facts import MatrixCell, MatrixRow, State
+from assay.report.facts import CellState, MatrixCell, MatrixRow
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import table
 from assay.report.text import shorten
 
 # A mark and a word for each state: colour is never the only sign.
-_MARKS: Mapping[State, tuple[str, str]] = {
+_MARKS: Mapping[CellState, tuple[str, str]] = {
     "all": ("✓", "all pass"),
     "some": ("◐", "some pass"),
     "none": ("✗", "none passes"),
@@ -75,7 +75,7 @@ def _cell(row: MatrixRow, at: int, cell: MatrixCell, linked: Collection[str]) ->
     return _badge(cell.state, state_mark(cell), title=hint) + small
 
 
-def _badge(state: State, mark: str, *, title: str | None = None) -> Markup:
+def _badge(state: CellState, mark: str, *, title: str | None = None) -> Markup:
     return element("span", mark, class_=f"cell {state}", title=title)
 
 

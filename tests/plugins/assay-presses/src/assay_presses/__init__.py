@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.events.align import Pair
 from assay.events.codecs import Codec
-from assay.events.protocols import Metric, Pairing
+from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval
@@ -25,8 +25,8 @@ class Presses:
     name: str = "presses"
     version: int = 1
     pairing: Pairing = "position"
-    metrics: Sequence[Metric] = (
-        Metric("press_recall", "Presses found", "Keys", undefined="no true press", headline=True),
+    metrics: Sequence[ProtocolMetric] = (
+        ProtocolMetric("press_recall", "Presses found", "Keys", undefined="no true press", headline=True),
     )
 
     def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:

@@ -6,15 +6,15 @@ from importlib.resources import files
 from typing import Any
 
 from assay.chat import Domain, Fact, Truth
-from assay.chat.domains import mapping, number, text
+from assay.chat.domains import read_mapping, read_number, read_text
 
 
 def read_truth(data: Any) -> Truth:
     """The loan of a book: `{"book": "Emma", "days": 28}`."""
-    record = mapping(data, "truth")
-    days = number(record.get("days"), "truth.days")
+    record = read_mapping(data, "truth")
+    days = read_number(record.get("days"), "truth.days")
     facts = () if days is None else (Fact("duration", days),)
-    return Truth(text(record.get("book"), "truth.book"), facts, source=data)
+    return Truth(read_text(record.get("book"), "truth.book"), facts, source=data)
 
 
 DOMAIN = Domain("library", files("assay_sample.library"), read_truth)
