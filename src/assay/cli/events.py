@@ -70,7 +70,7 @@ def evaluate(
     truth_column: Annotated[
         list[str] | None, typer.Option(help="As --column, for TRUTH only.", rich_help_panel=_READING)
     ] = None,
-    rows: Rows = "auto",
+    rows: RowMeaning = "auto",
     tokenizer: TokenizerFile = None,
     allow_duplicates: Annotated[
         bool,
@@ -165,7 +165,7 @@ def decode(
     encoding: Encoding = "hierarchical",
     strict: Strict = False,
     column: Columns = None,
-    rows: Rows = "auto",
+    rows: RowMeaning = "auto",
     tokenizer: TokenizerFile = None,
     time_bases: TimeBases = None,
     delta_bases: DeltaBases = None,
