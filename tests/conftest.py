@@ -6,7 +6,7 @@ Deterministic profile: no race with a clock. Store: a test that evaluates must n
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -35,9 +35,15 @@ def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put modules with many slow tests first, so that no worker begins one when the others are about to finish."""
-    slow = Counter(_module(item) for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[_module(item)])
+    """Put the longest modules first, so that no worker begins one when the others are about to finish.
+
+    How long is known from the marker `slow`, which may say the seconds: `slow(seconds=40)`.
+    """
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for item in items:
+        if (slow := item.get_closest_marker("slow")) is not None:
+            seconds[_module(item)] += slow.kwargs.get("seconds", 2)
+    items.sort(key=lambda item: -seconds[_module(item)])
 
 
 def _module(item: pytest.Item) -> str:

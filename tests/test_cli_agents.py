@@ -98,7 +98,7 @@ def test_five_frameworks_ship() -> None:
 
 
 @pytest.mark.frameworks
-@pytest.mark.slow
+@pytest.mark.slow(seconds=60)
 def test_the_whole_suite_ends_with_every_cell_scored_skipped_or_failed(whole: Path) -> None:
     suite = load_suite("weather")
     found = contents(whole)
@@ -149,7 +149,7 @@ def part_of(whole: Path, agents: tuple[str, ...], limit: int) -> dict[tuple[str,
 
 
 @pytest.mark.frameworks
-@pytest.mark.slow
+@pytest.mark.slow(seconds=20)
 def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_path: Path) -> None:
     # Again in another order, with several conversations at a time, and without the other scenarios: every kind of
     # scenario on every framework.
@@ -165,7 +165,7 @@ def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_pa
 
 
 @pytest.mark.frameworks
-@pytest.mark.slow
+@pytest.mark.slow(seconds=20)
 def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(whole: Path, tmp_path: Path) -> None:
     agents, limit = ("agent-framework", "pydantic-ai"), 15
     killed = tmp_path / "killed.db"

@@ -69,6 +69,7 @@ def test_several_protocols(assay):
     result.stdout.fnmatch_lines(["*n = *from 4 episodes*"])
 
 
+@pytest.mark.slow
 def test_what_has_no_interval_or_no_value_fails_unless_told_otherwise(pytester: pytest.Pytester) -> None:
     result = outcome(
         pytester,

@@ -109,6 +109,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.slow(seconds=0.7)
 def test_time_is_linear_in_the_length_of_the_answer(kind: str) -> None:
     unit = HOSTILE[kind]
     truth = {"current": {"city": "Helsinki", "temperature": 15, "main_condition": "rain"}}
@@ -132,12 +133,14 @@ def test_time_is_linear_in_the_length_of_the_answer(kind: str) -> None:
     assert large < 30 * small + 0.1, f"{small:.3f} s, then {large:.3f} s"
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_scored() -> None:
     text = "It is 15°C with rain in Helsinki. " * 30_000
     entries = evaluator().evaluate_response("What's the weather in Helsinki?", text, "agent")
     assert entries["task_completion"]["score"] == 0.8
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_different_words_is_scored() -> None:
     text = " ".join(f"reca{at}ing" for at in range(90_000))
     assert evaluator().evaluate_response("Weather in Helsinki?", text, "agent")["task_completion"]["score"] == 0.4

@@ -7,6 +7,7 @@ import json
 import math
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,6 +120,7 @@ def test_score_is_base_plus_points_and_evidence_is_exact(arguments: dict[str, An
 
 @settings(max_examples=50, deadline=None)
 @given(inputs)
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_entries(arguments: dict[str, Any]) -> None:
     assert evaluator().evaluate_response(**arguments) == ChatbotEvaluator().evaluate_response(**arguments)
 

@@ -19,6 +19,7 @@ NOISE = 2 * math.sqrt(0.05 * 0.95 / TRIALS)
 
 
 @pytest.mark.parametrize("name", honesty.TRIALS)
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(honesty, "REPS", 400)
     at = list(honesty.TRIALS).index(name)
@@ -32,6 +33,7 @@ def test_resampling_events_of_correlated_episodes_fails_badly(monkeypatch: pytes
     assert held < 0.7
 
 
+@pytest.mark.slow
 def test_identical_agents_are_rarely_called_better_or_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     # Fifteen metrics, and no margin that would hide a false alarm behind 'same'.
     monkeypatch.setattr(honesty, "REPS", 400)

@@ -47,6 +47,7 @@ def big(megabytes: int) -> StoredTallies:
     return {"owa": {Case(f"big {n}"): {"x": InOrder(chance.random(1 << 17))} for n in range(megabytes)}}
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path) -> None:
     path = small_disk / "runs.db"
     with open_store(path) as store:
@@ -72,6 +73,7 @@ def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path) -> None:
 
 
 @pytest.mark.postgres
+@pytest.mark.slow
 def test_a_full_disk_of_postgresql_is_said_and_loses_nothing(small_disk: Path, server: postgres.Server) -> None:
     os.chmod(small_disk.parent, 0o755)
     for folder in [*small_disk.parents][:-1]:

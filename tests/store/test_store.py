@@ -241,6 +241,7 @@ def test_any_text_is_kept(store: Store, texts: list[str]) -> None:
     assert kept == [(case, case, name, said)]
 
 
+@pytest.mark.slow
 def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str) -> None:
     """Three processes race for the making of the tables, and then for every write."""
     code = """if True:
@@ -304,6 +305,7 @@ def test_two_that_resume_one_run_do_nothing_twice(address: str) -> None:
         }
 
 
+@pytest.mark.slow
 def test_fifty_kills_lose_and_duplicate_nothing(address: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.store.killed", address, "50"],

@@ -38,6 +38,7 @@ MALFORMED = ("{broken", "[1]", '{"town": "Oslo"}', '{"city": ["Oslo"]}')
 
 
 @pytest.mark.frameworks
+@pytest.mark.slow(seconds=0.3)
 class AssistantTests:
     """The tests; each framework's test class sets `name`."""
 

@@ -7,7 +7,7 @@ import pytest
 from assay import chat, stats
 from assay.types import Estimate
 
-pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow(seconds=8)]
 
 KINDS = ("current", "forecast", "context", "units")
 

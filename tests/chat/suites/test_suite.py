@@ -152,6 +152,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         max_leaves=8,
     )
 )
+@pytest.mark.slow
 def test_what_yaml_writes_comes_back(data: Any) -> None:
     text = yaml.safe_dump(data, allow_unicode=True, default_style='"')
     # In this style everything is quoted and tagged; the tags say nothing new.
@@ -572,6 +573,7 @@ def failed(scores: Scores) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.slow
 def test_who_makes_no_mistake_passes(seed: int) -> None:
     scores = played(seed)
     assert len(scores.answers) == TURNS
@@ -602,6 +604,7 @@ LOOKED_UP = ("current", "forecast", "advice", "repeats", "paraphrases", "injecti
         ("ignored_context", ("context",), 0.75),
     ],
 )
+@pytest.mark.slow
 def test_who_makes_a_mistake_does_not(error: str, kinds: tuple[str, ...], most: float) -> None:
     """Each error that the scripted model can make is seen where it matters."""
     passed = [answer.passed for answer in played(1, *kinds, **{error: 1.0}).answers]

@@ -182,6 +182,7 @@ def world() -> World:
     return World(seed=7)
 
 
+@pytest.mark.slow
 def test_with_perfect_skill_every_answer_agrees_with_the_truth(world: World) -> None:
     model = ScriptedModel(seed=7)
     scores: dict[str, list[float]] = {}
@@ -210,6 +211,7 @@ def test_with_perfect_skill_every_answer_agrees_with_the_truth(world: World) -> 
 
 
 @pytest.mark.parametrize("question", ["{0} or {1}, which is warmer?", "Compare the weather in {0} and {1}."])
+@pytest.mark.slow
 def test_compared_cities_are_not_confused(world: World, question: str) -> None:
     model = ScriptedModel(seed=7)
     draw = random.Random(2)
@@ -276,6 +278,7 @@ def played(world: World, skill: Skill, number: int, seed: int) -> Iterator[tuple
 
 
 @pytest.mark.parametrize("kind", ERRORS)
+@pytest.mark.slow
 def test_accuracy_is_below_one_exactly_if_an_error_was_drawn(world: World, kind: str) -> None:
     seen: Counter[str | None] = Counter()
     for error, accuracy in played(world, Skill(**{kind: 1.0}), number=60, seed=3):
@@ -309,6 +312,7 @@ def test_wrong_temperature_costs_what_the_accuracy_rule_says(world: World) -> No
 
 
 @pytest.mark.parametrize("text", ["0.9", "0.6"])
+@pytest.mark.slow
 def test_share_of_right_answers_equals_the_skill(world: World, text: str) -> None:
     skill = Skill.parse(text)
     results = list(played(world, skill, number=120, seed=5))

@@ -296,6 +296,7 @@ LINES = st.one_of(
     batch_rows=st.integers(1, 7),
     limit=st.sampled_from([20, 70, 10_000]),
 )
+@pytest.mark.slow
 def test_how_a_file_is_cut_into_pieces_and_batches_makes_no_difference(
     lines: list[bytes], piece: int, batch_rows: int, limit: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -278,6 +278,7 @@ def test_a_recording_that_was_cut_short_gives_no_events_at_all(
         next(read(long_recording, reading))
 
 
+@pytest.mark.slow
 def test_no_damaged_byte_leads_to_another_error_or_to_fewer_events(
     whole: ReadWhole, long_recording: Path, tmp_path: Path
 ) -> None:

@@ -283,6 +283,7 @@ def test_an_arrow_stream_cut_between_batches_is_noted(whole: ReadWhole, tmp_path
     assert stream.notes == {_tables.NO_END: 1}
 
 
+@pytest.mark.slow
 def test_no_damaged_byte_ends_the_process_or_leads_to_another_error(tmp_path: Path) -> None:
     script = Path(__file__).with_name("damaged_tables.py")
     done = subprocess.run([sys.executable, script, tmp_path, "1", "1500"], capture_output=True, text=True)

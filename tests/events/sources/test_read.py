@@ -281,6 +281,7 @@ def test_another_package_can_add_a_format_and_a_broken_one_harms_nobody(whole: R
 
 
 @given(data=st.data(), batch_rows=st.integers(1, 9))
+@pytest.mark.slow
 def test_events_are_the_same_however_they_are_stored(
     data: st.DataObject, batch_rows: int, golden: list[Row], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -156,6 +156,7 @@ SHARES = {
 }
 
 
+@pytest.mark.slow(seconds=10)
 def test_two_processes_give_the_bits_of_one(tmp_path: Path) -> None:
     """Processes are slow to start, so one pair of them goes through all the ways to share the data."""
     given = {
