@@ -18,7 +18,7 @@ from assay.events.codecs import Codec, codec
 from assay.events.digest import StreamDigest
 from assay.events.engines import local
 from assay.events.input import Input
-from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric
+from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric, cautions
 from assay.events.sources import AnySource, Decision, ReadOptions, read
 from assay.events.stored import encoding_of, settings_of
 from assay.events.stream import Episode, EventStream
@@ -209,7 +209,8 @@ class Scoring:
         plan = Resampling(self.interval or ("episode" if known >= 2 else "event"), self.reps, self.level, self.seed)
         results = {protocol.name: _result(protocol, tallies[protocol.name], plan) for protocol in self.protocols}
         stated = self.stated | {"interval": plan.unit}
-        return EventReport(results, predicted, truth, stated, warnings_about(predicted, truth, plan.unit, known), self)
+        warnings = cautions(self.protocols, tallies) + warnings_about(predicted, truth, plan.unit, known)
+        return EventReport(results, predicted, truth, stated, warnings, self)
 
 
 def evaluate(
@@ -304,7 +305,9 @@ def rebuilt_report(run: Run) -> EventReport:
     )
     known = max(len(side.episodes - {""}) for side in (predicted, truth))
     scoring = Scoring(encoder, protocols, plan.unit, plan.reps, plan.level, plan.seed)
-    return EventReport(results, predicted, truth, stated, warnings_about(predicted, truth, plan.unit, known), scoring)
+    tallies = {name: result.tally for name, result in results.items()}
+    warnings = cautions(protocols, tallies) + warnings_about(predicted, truth, plan.unit, known)
+    return EventReport(results, predicted, truth, stated, warnings, scoring)
 
 
 def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> ProtocolResult:

@@ -295,8 +295,14 @@ class ActionFigures:
         return {"nll": self.sums(table, _nll, n), "calibration_error": self.sums(table, _calibration_error, n)}
 
     def calibration_table(self) -> list[dict[str, float]]:
-        """For each tenth of confidence: how many predictions, their mean confidence, and the share that is right."""
-        return []
+        """For each tenth of confidence that occurs: predictions, how much too confident, and loss of the true event."""
+        total = states.unpack(self.tally.total(states.CONFIDENCE, Joint), 30)
+        rows = zip(total[:10], total[10:20] / 1e9, total[20:] / 1e9, strict=True)
+        return [
+            {"from": at / 10, "to": (at + 1) / 10, "n": float(n), "over_confidence": over / n, "nll": loss / n}
+            for at, (n, over, loss) in enumerate(rows)
+            if n
+        ]
 
 
 def _plain_count(n: int) -> Estimate:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.events.actions import lag, states
+from assay.events.actions import lag, positions, states
 from assay.events.actions.baselines import BASELINES, COPIED
 from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
 from assay.events.actions.holds import HELD
@@ -59,6 +59,7 @@ def report_details(figures: ActionFigures, estimates: Mapping[str, Estimate]) ->
         "curve": curve(figures, estimates),
         "lag_curve": lag_curve(figures),
         "best_baseline": best,
+        "positions": positions.summary(figures.tally),
         "facts": figures.facts,
         "n_missing": len(missing),
         "missing_episodes": missing[:_NAMED_EPISODES],

@@ -79,6 +79,18 @@ PROTOCOLS: Registry[EventProtocol] = Registry(
 _USUAL_ORDER = ("assay", "owa", "sequence", "d2e")
 
 
+def cautions(protocols: Sequence[EventProtocol], tallies: Mapping[str, Tally]) -> list[str]:
+    """What protocols say must be read before their figures, or before those of the others.
+
+    A protocol may have a method `cautions(tally, *, beside)` beside its contract; `beside` names all that were scored.
+    """
+    found: list[str] = []
+    for protocol in protocols:
+        said = getattr(protocol, "cautions", None)
+        found += said(tallies[protocol.name], beside=list(tallies)) if said is not None else []
+    return found
+
+
 def every_protocol() -> list[str]:
     """All names: the built-in ones in the order people read them, then what other packages add."""
     names = PROTOCOLS.names()

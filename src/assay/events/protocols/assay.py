@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import UsageError
-from assay.events.actions import baselines, holds, lag, pointer, states
+from assay.events.actions import baselines, holds, lag, pointer, positions, states
 from assay.events.actions.clock import ClockSide, clock_side
 from assay.events.actions.comparing import ActionMatches, compare_actions, matches_at, saved_ns
 from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
@@ -57,6 +57,7 @@ def score(
         **_matching(comparison, unit_ns, tolerance_ns),
         **_holding(true_holds, guessed_holds, tolerance_ns),
         **_pointing(truth, predicted),
+        **positions.measure(pair.predicted, pair.truth),
         states.BASELINE_COUNTS: _baselines(right, tolerance_ns, seed, pair.episode.name, teacher_forced),
         states.COVERAGE: _coverage(truth, predicted),
         states.MOMENTS: worst_moments(comparison, truth.first_ns or 0),
@@ -224,6 +225,12 @@ class Assay:
         """Verdict, tables, curves and worst moments, ready for JSON."""
         plan = Resampling("event", reps=1)  # nothing is resampled here
         return report_details(ActionFigures(tally, plan, self._unit_ns, self.teacher_forced), estimates)
+
+    def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:
+        """That pairing by position went out of step, where a protocol that pairs so stands beside this one."""
+        by_position = {"owa", "sequence"} & set(beside)
+        said = positions.sentence(tally) if by_position else None
+        return [] if said is None else [said]
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Assay:
         chosen = dict(settings)

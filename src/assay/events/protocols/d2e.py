@@ -22,6 +22,8 @@ from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, sum_interval
 from assay.types import Estimate, Floats, Ints, Joint, Ratio, State
 
+# Two sides that begin and end at least this far apart, by the same amount, seem to have different clocks.
+_CLOCK_OFF_MS = 1000
 # Left, right and middle, down and up: the transitions that count as buttons.
 _TRANSITIONS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20)
 
@@ -31,9 +33,10 @@ def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     predicted, truth = (within_reach(unwrapped(side[side.valid])) for side in (pair.predicted, pair.truth))
     shifts, bins = _common_range(predicted, truth, bin_ns, clock)
     covered = Ratio(max(0, bins.end_ns - bins.start_ns), _span(predicted, truth, clock))
+    begins = _edges_ms(predicted, truth, shifts)
     sides = [(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)]
     (predicted, at), (truth, true_at) = ((side[where >= 0], where[where >= 0]) for side, where in sides)
-    states: dict[str, State] = {"bins": Ratio(bins.count, 1), "coverage": covered}
+    states: dict[str, State] = {"bins": Ratio(bins.count, 1), "coverage": covered, "begins": begins}
     # Only bins in which something moves are ever laid out: a stray time far away makes many more, all of them empty.
     moved = np.unique(np.concatenate([at[_plain_moves(predicted)], true_at[_plain_moves(truth)]]))
     for axis in "xy":
@@ -57,6 +60,19 @@ def _common_range(
     start = max(first - shift for first, shift in zip(firsts, shifts, strict=True))
     end = min(_end(side) - shift for side, shift in zip(sides, shifts, strict=True))
     return shifts, Bins(start, end, bin_ns)
+
+
+def _edges_ms(predicted: EventStream, truth: EventStream, shifts: tuple[int, int]) -> Joint:
+    """How much later the prediction begins and ends than the truth, and whether only one side has frames."""
+    if not len(predicted) or not len(truth):
+        return Joint()
+    ours, theirs = (
+        (int(side.time_ns.min()) - shift, int(side.time_ns.max()) - shift)
+        for side, shift in zip((predicted, truth), shifts, strict=True)
+    )
+    frames = [bool((side.kind == Kind.SCREEN).any()) for side in (predicted, truth)]
+    row = [(ours[0] - theirs[0]) // 1_000_000, (ours[1] - theirs[1]) // 1_000_000, int(frames[0] != frames[1])]
+    return Joint.of(*np.array([row]).T)
 
 
 def _span(predicted: EventStream, truth: EventStream, clock: Clock) -> int:
@@ -125,6 +141,29 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
         accuracy = ratio_interval(tally.parts(name, Ratio), plan, strata=strata)
         out |= {f"{key}_accuracy": accuracy, f"{key}_samples": Estimate(float(accuracy.n), n=accuracy.n)}
     return out
+
+
+def cautions(tally: Tally) -> list[str]:
+    """Sentences to be read before the figures."""
+    found = []
+    coverage = tally.total("coverage", Ratio).value
+    if coverage is not None and coverage < 0.95:
+        found.append(
+            f"d2e@1 compares {coverage:.0%} of the truth's span, which is what both sides cover; a prediction that "
+            "stops early can be perfect there."
+        )
+    edges = tally.total("begins", Joint)
+    if len(edges):
+        begin, end = (float(np.median(np.repeat(edges.column(at), edges.counts))) for at in (0, 1))
+        if abs(begin) >= _CLOCK_OFF_MS and abs(begin - end) <= 0.1 * abs(begin):
+            found.append(
+                f"Predictions begin and end about {abs(begin) / 1000:.1f} s {'after' if begin > 0 else 'before'} the "
+                "truth: the two clocks may be off by that much. Try --clock start."
+            )
+    frames = edges.where(edges.column(2) == 1) if len(edges) else edges
+    if len(frames):
+        found.append("Frames exist on one side only, so d2e@1 cannot put both sides on one clock by their frames.")
+    return found
 
 
 def _sums(bins: Joint) -> Floats:
@@ -225,6 +264,10 @@ class D2e:
 
     def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
         return finish(tally, plan)
+
+    def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:
+        """What makes figures of the common range look better than the prediction is."""
+        return cautions(tally)
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> D2e:
         return replace(self, **{name: settings[name] for name in ("bin_ms", "clock") if name in settings})
