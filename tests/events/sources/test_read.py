@@ -260,13 +260,17 @@ shouts = Shouts()
 
 
 @pytest.fixture
-def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "shouts", sys.modules[__name__])
     entries = [
         EntryPoint("shouts", "shouts:shouts", "assay.sources"),
         EntryPoint("broken", "no_such_package:thing", "assay.sources"),
     ]
     monkeypatch.setattr(registry, "entry_points", lambda group: entries if group == "assay.sources" else [])
+    registry._declared.cache_clear()
+    yield
+    monkeypatch.undo()
+    registry._declared.cache_clear()
 
 
 @pytest.mark.usefixtures("plugins")
