@@ -33,7 +33,7 @@ def reading() -> ReadOptions:
 
 @pytest.fixture(scope="session")
 def whole(reading: ReadOptions) -> ReadWhole:
-    """Reads a source to its end, as one stream; keyword arguments are fields of `Reading`."""
+    """Reads a source to its end, as one stream; keyword arguments are fields of `ReadOptions`."""
 
     def read_whole(source: AnySource, **settings: Any) -> EventStream:
         fields = {"codec": reading.codec, **settings}

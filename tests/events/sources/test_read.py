@@ -100,9 +100,9 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     heavy = "{'pyarrow', 'mcap', 'fsspec', 'numba', 'zstandard'}"
     code = f"""
 import sys
-from assay.events.sources import SOURCES, Reading, read
+from assay.events.sources import SOURCES, ReadOptions, read
 from assay.events.codecs import codec
-events = list(read({str(GOLDEN)!r}, Reading(codec("json"), columns={{"event": "event"}})))
+events = list(read({str(GOLDEN)!r}, ReadOptions(codec("json"), columns={{"event": "event"}})))
 assert len(events[0]) == 500
 assert SOURCES.names() == ["csv", "json", "jsonl", "mcap", "parquet", "tokens"], SOURCES.names()
 assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)
