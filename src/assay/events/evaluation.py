@@ -103,6 +103,14 @@ class EventReport(Result):
         known = ", ".join(result.label for result in self.protocols.values())
         raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {known}")
 
+    @property
+    def verdict(self) -> list[dict[str, Any]]:
+        """What the figures show, as sentences that quote them, the main one first; empty without `assay@1`.
+
+        Each finding has its `protocol`, its `kind`, its `tone` ('good', 'bad' or 'note'), `figures` and `text`.
+        """
+        return _findings({result.label: result.details for result in self.protocols.values()})
+
     def as_run(self) -> Run:
         """The report as a run that no store holds, to be compared or recorded."""
         tallies = {name: result.tally.by_case() for name, result in self.protocols.items()}
@@ -122,15 +130,17 @@ class EventReport(Result):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """What `assay events eval --json` prints."""
+        """What `assay events eval --json` prints: the verdict in words, then every figure."""
+        details = {result.label: dict(result.details) for result in self.protocols.values() if result.describe}
         return {
             "assay": __version__,
+            "verdict": _findings(details),
             "protocols": {result.label: result.flat() for result in self.protocols.values()},
             "estimates": {
                 result.label: {key: _estimate_json(estimate) for key, estimate in result.estimates.items()}
                 for result in self.protocols.values()
             },
-            "details": {result.label: dict(result.details) for result in self.protocols.values() if result.describe},
+            "details": details,
             "inputs": {"predicted": self.predicted.to_json(), "truth": self.truth.to_json()},
             "settings": dict(self.settings),
             "warnings": list(self.warnings),
@@ -320,7 +330,7 @@ def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> Protocol
         estimates,
         protocol.settings(),
         tally,
-        None if described is None else partial(described, tally, estimates),
+        None if described is None else partial(described, tally, estimates, plan),
     )
 
 
@@ -401,6 +411,11 @@ def _quantised(batch: EventStream, shared: Any) -> EventStream:
     whole: EventStream = shared.quantise(batch)
     whole.notes[_QUANTISED] += len(batch)
     return whole
+
+
+def _findings(details: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The findings of all protocols, from their details by label."""
+    return [{"protocol": label, **found} for label, known in details.items() for found in known.get("verdict", ())]
 
 
 def _estimate_json(estimate: Estimate) -> dict[str, Any]:

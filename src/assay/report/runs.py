@@ -92,7 +92,7 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[st
     content: dict[str, Any] = {"assay": __version__, "run": header(entry)}
     result = rebuilt(run, answers).to_json()
     # The header has what else a result says of its settings and inputs.
-    shown = ("protocols", "estimates", "warnings", "protocol", "summary", "passes", "answers")
+    shown = ("verdict", "protocols", "estimates", "details", "warnings", "protocol", "summary", "passes", "answers")
     content |= {key: result[key] for key in shown if key in result}
     content["tallies"] = {
         group: [

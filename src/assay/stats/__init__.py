@@ -3,7 +3,15 @@
 Knows NumPy and `assay.types`, and nothing of events or conversations.
 """
 
-from assay.stats.bootstrap import UNITS, Resampling, bootstrap, ratio_interval, sum_interval, value_intervals
+from assay.stats.bootstrap import (
+    UNITS,
+    Resampling,
+    bootstrap,
+    curve_intervals,
+    ratio_interval,
+    sum_interval,
+    value_intervals,
+)
 from assay.stats.improvement import Profile, performance_profile, probability_of_improvement
 from assay.stats.multiplicity import holm
 from assay.stats.paired import Difference, difference
@@ -16,6 +24,7 @@ __all__ = [
     "Profile",
     "Resampling",
     "bootstrap",
+    "curve_intervals",
     "difference",
     "holm",
     "iqm",

@@ -203,6 +203,40 @@ def sum_interval(
     return _with_ends(replace(estimate, method=plan.method, unit="episode"), function(weights @ table), plan)
 
 
+def curve_intervals(
+    parts: Sequence[Floats],
+    function: Callable[[Floats], Floats],
+    plan: Resampling,
+    *,
+    strata: Sequence[str] | None = None,
+) -> tuple[Floats, Floats, Floats]:
+    """Like `sum_interval` for many values at once: values, lower and upper ends, each of shape (m,).
+
+    `function` takes sums of shape (…, k) and gives values of shape (…, m). What is undefined is NaN, and so are the
+    ends where there is no interval: with one episode, or another unit than episodes. All points share resamples.
+
+    Example:
+        >>> parts = [np.array([1.0, 3.0, 4.0]), np.array([2.0, 2.0, 4.0])]  # two sums and a count for each episode
+        >>> share = lambda sums: sums[..., :2] / sums[..., 2:]
+        >>> values, low, high = curve_intervals(parts, share, Resampling("episode"))
+        >>> values.tolist(), low.tolist()
+        ([0.375, 0.625], [0.25, 0.5])
+
+    """
+    table = np.array(list(parts), np.float64)
+    values = np.asarray(function(table.sum(axis=0)), np.float64)
+    unknown = np.full(len(values), np.nan)
+    if plan.unit != "episode" or len(table) < 2:
+        return values, unknown, unknown.copy()
+    weights = by_episode.resample_weights(len(table), strata, plan.reps, np.random.default_rng(plan.seed))
+    replicates = np.asarray(function(weights @ table), np.float64)
+    tail = (1 - plan.level) / 2 * 100
+    measured = ~np.isnan(replicates).all(axis=0)
+    low, high = unknown, unknown.copy()
+    low[measured], high[measured] = np.nanpercentile(replicates[:, measured], [tail, 100 - tail], axis=0)
+    return values, low, high
+
+
 def _with_ends(estimate: Estimate, replicates: Floats, plan: Resampling) -> Estimate:
     """The estimate with its interval's two ends. Resamples in which nothing could be measured are left out."""
     if plan.keep:

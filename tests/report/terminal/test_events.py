@@ -77,3 +77,36 @@ def test_models_stand_side_by_side() -> None:
     lines = printed({"a model": report(), "another [bold]model": report()})
     assert max(map(len, lines)) <= 80
     assert any("a model" in line and "another [bold]model" in line for line in lines)
+
+
+def test_the_verdict_opens_in_words_and_assay_is_the_first_table() -> None:
+    one = events.evaluate(PREDICTED, TRUTH, protocols=["owa", "assay"], reps=30)
+    lines = printed({"": one})
+    assert lines[0].strip() == "Verdict"
+    assert lines[1].startswith("✓  Better than the best trivial baseline")
+    assert max(map(len, lines)) <= 80
+    # Every finding is shown, and what does not fit on a line goes on below its text, not below its mark.
+    shown = "\n".join(lines)
+    assert sum(line[:3] in ("✓  ", "✗  ", "•  ") for line in lines) == len(one.verdict)
+    assert shown.index("assay@1") < shown.index("owa@1")
+
+
+def test_each_of_several_models_has_its_verdict() -> None:
+    one = events.evaluate(PREDICTED, TRUTH, protocols=["assay"], reps=30)
+    lines = printed({"first": one, "[red]second": one, "third": one})
+    assert [line.strip() for line in lines if line.startswith("Verdict")] == [
+        "Verdict on first",
+        "Verdict on [red]second",
+        "Verdict on third",
+    ]
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_json_opens_with_the_verdict() -> None:
+    one = events.evaluate(PREDICTED, TRUTH, protocols=["owa", "assay"], reps=30)
+    content = one.to_json()
+    assert list(content)[:2] == ["assay", "verdict"]
+    assert content["verdict"] == one.verdict
+    assert {finding["protocol"] for finding in one.verdict} == {"assay@1"}
+    assert one.verdict[0]["kind"] == "skill"
+    assert f"F1 {one.flat('assay')['f1']:.3f}" in one.verdict[0]["text"]

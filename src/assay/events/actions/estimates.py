@@ -14,7 +14,7 @@ from assay.events.actions.baselines import BASELINES, COPIED
 from assay.events.actions.holds import HELD
 from assay.events.actions.labels import ACTION_KINDS, HEADLINE, KIND_EDGES, LABELS
 from assay.events.tally import Tally
-from assay.stats import Resampling, ratio_interval, sum_interval, value_intervals
+from assay.stats import Resampling, curve_intervals, ratio_interval, sum_interval, value_intervals
 from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
 
 TOLERANCES_MS = (10, 20, 50, 100, 200, 500)
@@ -133,6 +133,19 @@ class ActionFigures:
         """`function` of the sum over episodes of `table`, shape (episodes, k)."""
         size = int(self.headline.sum()) if n is None else n
         return sum_interval(list(table), function, self.plan, n=size, strata=self.strata)
+
+    def curves(self, table: Floats | Ints) -> list[tuple[float | None, float | None, float | None]]:
+        """F1 with the ends of its interval at each point of a curve.
+
+        `table` has the matches at each point and last the F1's denominator, shape (episodes, points + 1).
+        """
+        if not len(table):
+            return [(None, None, None)] * (table.shape[1] - 1)
+        found = curve_intervals(
+            list(table), lambda sums: _divided(2 * sums[..., :-1], sums[..., -1:]), self.plan, strata=self.strata
+        )
+        columns = [[None if np.isnan(value) else float(value) for value in column] for column in found]
+        return list(zip(*columns, strict=True))
 
     def values(self, name: str, column: int, derive: Callable[[Ints], Floats], statistic: str) -> Estimate:
         """A statistic of what is derived from one column of a state."""

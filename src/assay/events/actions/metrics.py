@@ -31,7 +31,10 @@ def _matching() -> list[ProtocolMetric]:
             ProtocolMetric(f"{prefix}recall", f"Recall, {title}", group, undefined=no_truth, headline=first),
         ]
     found.append(ProtocolMetric("macro_f1", "F1, mean over labels", "Actions", undefined=no_truth))
-    found += [ProtocolMetric(f"f1_at_{ms}_ms", f"F1 within {ms} ms", "F1 by tolerance", undefined=none) for ms in TOLERANCES_MS]
+    found += [
+        ProtocolMetric(f"f1_at_{ms}_ms", f"F1 within {ms} ms", "F1 by tolerance", undefined=none)
+        for ms in TOLERANCES_MS
+    ]
     found.append(ProtocolMetric("f1_curve_area", "Area under F1 by log tolerance", "F1 by tolerance", undefined=none))
     return found
 
@@ -43,7 +46,9 @@ def _skill(teacher_forced: bool) -> list[ProtocolMetric]:
         ProtocolMetric("skill", "Skill over the best baseline", "Skill", undefined=none, headline=True),
         ProtocolMetric("pointer_skill", "Skill of the pointer", "Skill", undefined="the true pointer never moves"),
         *(
-            ProtocolMetric(f"{name}_f1", f"F1 of the baseline {name.replace('_', '-')}", "Skill", better="none", undefined=none)
+            ProtocolMetric(
+                f"{name}_f1", f"F1 of the baseline {name.replace('_', '-')}", "Skill", better="none", undefined=none
+            )
             for name in names
         ),
     ]
@@ -55,8 +60,12 @@ def _timing() -> list[ProtocolMetric]:
         ProtocolMetric("lag_ms", "Lag (+ late)", "Time", "ms", "zero", "nothing matches at any shift", headline=True),
         ProtocolMetric("f1_without_lag", "F1 once the lag is taken out", "Time", undefined="neither side has any"),
         ProtocolMetric("time_error_p50_ms", "Time error of matches, median (+ late)", "Time", "ms", "zero", none),
-        ProtocolMetric("time_error_spread_ms", "Time error of matches, standard deviation", "Time", "ms", "lower", none),
-        ProtocolMetric("coverage", "Coverage of the truth's span", "Time", undefined="the truth has no span", headline=True),
+        ProtocolMetric(
+            "time_error_spread_ms", "Time error of matches, standard deviation", "Time", "ms", "lower", none
+        ),
+        ProtocolMetric(
+            "coverage", "Coverage of the truth's span", "Time", undefined="the truth has no span", headline=True
+        ),
     ]
 
 
@@ -83,11 +92,17 @@ def _pointer() -> list[ProtocolMetric]:
         ProtocolMetric("pointer_pearson_y", "Correlation of movement, y", "Pointer", undefined=one),
         ProtocolMetric("pointer_cosine", "Cosine of movement", "Pointer", undefined=one),
         ProtocolMetric("pointer_log2_scale", "log₂ of path length (+ too far)", "Pointer", "", "zero", one),
-        ProtocolMetric("pointer_path_error_px", "Distance of the paths, mean", "Pointer", "px", "lower", "no mouse events"),
-        ProtocolMetric("pointer_final_error_px", "Distance of the paths' ends", "Pointer", "px", "lower", "no mouse events"),
+        ProtocolMetric(
+            "pointer_path_error_px", "Distance of the paths, mean", "Pointer", "px", "lower", "no mouse events"
+        ),
+        ProtocolMetric(
+            "pointer_final_error_px", "Distance of the paths' ends", "Pointer", "px", "lower", "no mouse events"
+        ),
         ProtocolMetric("pointer_direction_error_p50_deg", "Direction error, median", "Pointer", "°", "lower", both),
         ProtocolMetric("pointer_missed_rate", "Movement missed", "Pointer", "", "lower", still),
-        ProtocolMetric("pointer_idle_rate", "Movement while the truth stands still", "Pointer", "", "lower", "no such bin"),
+        ProtocolMetric(
+            "pointer_idle_rate", "Movement while the truth stands still", "Pointer", "", "lower", "no such bin"
+        ),
     ]
 
 

@@ -15,6 +15,8 @@ from assay.types import Floats, Ints, Joint
 OUTCOMES = "outcomes"
 """(label, outcome): how many actions of each label were matched, missed, or predicted without a truth."""
 MATCHED, MISSED, EXTRA = range(3)
+SUBSTITUTED = 3
+"""Of those missed and extra, the ones that took each other's place; told apart only where single actions are kept."""
 
 CONFUSION = "confusion"
 """(true label, predicted label) of substitutions."""
@@ -51,7 +53,9 @@ FACT_SUMS = (
 """missing, unknown: 1 for an episode without predictions, without truth. copied: positions at which the prediction is
 the event before, of `positions` in all, where both sides have the same length."""
 MOMENTS = "moments"
-"""(start of a window in ms, side, ms into the window, label, outcome) of the windows with the most errors."""
+"""(start of a window in ms, side, ms into the window, label, outcome, ms of the partner) of the worst windows."""
+OUTLINE = "outline"
+"""(slice of the truth's span, side, outcome) of keys and buttons."""
 CONFIDENCE = "confidence"
 """By tenth of the predicted event's probability, packed: events, Σ (probability − right), Σ −log p of the true event;
 the last two in billionths. A training loop that knows log-probabilities counts them."""

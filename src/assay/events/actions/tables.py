@@ -13,7 +13,6 @@ from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
 from assay.events.actions.holds import HELD
 from assay.events.actions.labels import (
     ACTION_KINDS,
-    HEADLINE,
     KIND_EDGES,
     LABELS,
     key_of,
@@ -21,16 +20,21 @@ from assay.events.actions.labels import (
     name_of,
     name_of_key,
 )
-from assay.events.actions.moments import PREDICTED, TRUE, WINDOW_NS
+from assay.events.actions.moments import NO_PARTNER, PREDICTED, SLICES, TRUE, WINDOW_NS
 from assay.events.actions.pointer import BIN_NS, SCALE, SUMS
 from assay.events.actions.verdict import find_verdict
-from assay.types import Estimate, Ints, Joint
+from assay.types import Estimate, Ints, Joint, Ratio
 
 TOP_CONFUSIONS = 30
 _NAMED_EPISODES = 10
 _WORST_EPISODES = 20
 _WORST_MOMENTS = 12
-_OUTCOME_NAMES = {states.MATCHED: "matched", states.MISSED: "missed", states.EXTRA: "extra"}
+_OUTCOME_NAMES = {
+    states.MATCHED: "matched",
+    states.MISSED: "missed",
+    states.EXTRA: "extra",
+    states.SUBSTITUTED: "substituted",
+}
 
 _Row = dict[str, Any]
 
@@ -169,34 +173,52 @@ def kind_confusion(figures: ActionFigures) -> list[_Row]:
 
 
 def curve(figures: ActionFigures, estimates: Mapping[str, Estimate]) -> list[_Row]:
-    """F1 at each tolerance with its interval, and that of every baseline."""
+    """F1 at each tolerance with its interval, and that of every baseline with its own."""
+    trivial = {}
+    for at, name in enumerate((*BASELINES, COPIED)):
+        counts = figures.baselines[:, at]
+        totals = figures.headline[:, :2].sum(axis=1) + counts[:, 1]
+        found = figures.curves(np.column_stack([counts[:, 2:], totals]))
+        trivial[name] = [dict(zip(("f1", "low", "high"), point, strict=True)) for point in found]
     out = []
     for at, tolerance in enumerate(TOLERANCES_MS):
         estimate = estimates[f"f1_at_{tolerance}_ms"]
         row = {"tolerance_ms": tolerance, "f1": estimate.value, "low": estimate.low, "high": estimate.high}
-        trivial = {name: figures.baseline_f1(name, 2 + at) for name in (*BASELINES, COPIED)}
-        out.append({**row, "n": estimate.n, "baselines": trivial})
+        out.append({**row, "n": estimate.n, "baselines": {name: points[at] for name, points in trivial.items()}})
     return out
 
 
 def lag_curve(figures: ActionFigures) -> list[_Row]:
-    """F1 within the tolerance at every shift; empty where nothing matches at any."""
-    matches = figures.lag_matches[:, 1].sum(axis=0) if len(figures.lag_matches) else np.zeros(0)
-    outcomes = figures.headline.sum(axis=0)
-    below = int(2 * outcomes[0] + outcomes[1] + outcomes[2]) if len(figures.headline) else 0
-    if not below or not matches.any():
+    """F1 within the tolerance at every shift, with its interval; empty where nothing matches at any."""
+    matches = figures.lag_matches[:, 1] if len(figures.lag_matches) else np.zeros((0, 0))
+    if not matches.any():
         return []
+    totals = 2 * figures.headline[:, 0] + figures.headline[:, 1] + figures.headline[:, 2]
     shifts = lag.shifts(figures.unit_ns) / 1e6
-    return [{"shift_ms": float(s), "f1": float(2 * m / below)} for s, m in zip(shifts, matches, strict=True)]
+    points = zip(shifts.tolist(), figures.curves(np.column_stack([matches, totals])), strict=True)
+    return [{"shift_ms": shift, "f1": f1, "low": low, "high": high} for shift, (f1, low, high) in points]
 
 
 def worst_episodes(figures: ActionFigures) -> list[_Row]:
-    """The episodes with the most errors in keys and buttons."""
+    """The episodes with the most errors in keys and buttons, each with an outline for a small timeline."""
     rows = []
-    for episode, (matched, missed, extra) in zip(figures.tally.episodes, figures.headline.tolist(), strict=True):
-        row = {"episode": episode.name, "stratum": episode.stratum, "errors": max(missed, extra)}
-        rows.append({**row, **_rates(matched, missed, extra)})
-    return sorted(rows, key=lambda row: -(row["missed"] + row["extra"]))[:_WORST_EPISODES]
+    outlines, spans = figures.tally.parts(states.OUTLINE, Joint), figures.tally.parts(states.COVERAGE, Ratio)
+    for at, episode in enumerate(figures.tally.episodes):
+        matched, missed, extra = figures.headline[at].tolist()
+        if matched + missed + extra:
+            row = {"episode": episode.name, "stratum": episode.stratum, **_rates(matched, missed, extra)}
+            rows.append(row | {"seconds": spans[at].total / 1e9, "at": at})
+    rows.sort(key=lambda row: -(row["missed"] + row["extra"]))
+    return [row | {"outline": _outline(outlines[row.pop("at")])} for row in rows[:_WORST_EPISODES]]
+
+
+def _outline(part: Joint) -> dict[str, dict[str, list[int]]]:
+    """By side and outcome, the number of actions in each slice."""
+    counts = states.counts_array(part, (SLICES, 2, len(_OUTCOME_NAMES)))
+    return {
+        side: {name: counts[:, at, outcome].tolist() for outcome, name in _OUTCOME_NAMES.items() if name != other}
+        for at, (side, other) in enumerate((("true", "extra"), ("predicted", "missed")))
+    }
 
 
 def worst_moment_rows(figures: ActionFigures) -> list[_Row]:
@@ -206,8 +228,10 @@ def worst_moment_rows(figures: ActionFigures) -> list[_Row]:
         starts = part.column(0)
         for start in np.unique(starts).tolist():
             window = part.where(starts == start)
-            errors = int(window.counts[window.column(4) != states.MATCHED].sum())
-            found.append((errors, episode, start, window))
+            side, outcome = window.column(1), window.column(4)
+            # A substitution has a row on both sides and is one error.
+            wrong = np.where(side == TRUE, outcome != states.MATCHED, outcome == states.EXTRA)
+            found.append((int(window.counts[wrong].sum()), episode, start, window))
     found.sort(key=lambda entry: (-entry[0], entry[1].stratum, entry[1].name, entry[2]))
     return [
         {
@@ -225,11 +249,18 @@ def worst_moment_rows(figures: ActionFigures) -> list[_Row]:
 
 def _actions(window: Joint, side: int) -> list[_Row]:
     chosen = window.where(window.column(1) == side)
-    columns = [chosen.column(at).tolist() for at in (2, 3, 4)]
+    columns = [chosen.column(at).tolist() for at in (2, 3, 4, 5)]
     rows = zip(*columns, chosen.counts.tolist(), strict=True)
     return [
-        {"ms": ms, "label": name_of(label), "headline": label < HEADLINE, "outcome": _OUTCOME_NAMES[outcome], "n": n}
-        for ms, label, outcome, n in rows
+        {
+            "ms": ms,
+            "label": name_of(label),
+            "kind": kind_of(label),
+            "outcome": _OUTCOME_NAMES[outcome],
+            "partner_ms": None if partner == NO_PARTNER else partner,
+            "n": n,
+        }
+        for ms, label, outcome, partner, n in rows
     ]
 
 

@@ -53,8 +53,8 @@ def find_verdict(
 ) -> list[VerdictFinding]:
     """All findings, the main one first. `keys` is the table by key."""
     return [
-        _skill(estimates, best_baseline, best_f1),
-        *_copies(facts, copies),
+        *([] if copies else [_skill(estimates, best_baseline, best_f1)]),
+        *_copies(estimates, facts, copies),
         *_episodes(n_missing, n_unknown, n_episodes),
         *_coverage(estimates),
         *_lag(estimates),
@@ -90,11 +90,13 @@ def _skill(estimates: Mapping[str, Estimate], best: str | None, best_f1: float |
     return VerdictFinding("skill", "good", figures, f"Better than {of}: {quoted}.")
 
 
-def _copies(facts: Mapping[str, int], copies: bool) -> Iterator[VerdictFinding]:
+def _copies(estimates: Mapping[str, Estimate], facts: Mapping[str, int], copies: bool) -> Iterator[VerdictFinding]:
+    """Takes the place of the skill: the figures of a copied input say nothing about a model."""
     if copies:
-        share = facts["copied"] / facts["positions"]
-        figures = {"copied": facts["copied"], "positions": facts["positions"]}
-        text = f"At {_percent(share)} of positions the prediction is the event before: the model gives its input back."
+        share, f1, skill = facts["copied"] / facts["positions"], estimates["f1"].value, estimates["skill"].value
+        figures = {"copied": facts["copied"], "positions": facts["positions"], "f1": f1, "skill": skill}
+        quoted = "" if f1 is None else f" An F1 of {f1:.3f} is what copying gives."
+        text = f"Gives its input back: at {_percent(share)} of positions the prediction is the event before.{quoted}"
         yield VerdictFinding("copies", "bad", figures, text)
 
 

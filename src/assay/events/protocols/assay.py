@@ -19,7 +19,7 @@ from assay.events.actions.comparing import ActionMatches, compare_actions, match
 from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.metrics import metrics
-from assay.events.actions.moments import worst_moments
+from assay.events.actions.moments import outline, worst_moments
 from assay.events.actions.tables import report_details
 from assay.events.align import CLOCKS, Clock, Pair, clock_shifts
 from assay.events.codecs import Codec
@@ -61,6 +61,7 @@ def score(
         states.BASELINE_COUNTS: _baselines(right, tolerance_ns, seed, pair.episode.name, teacher_forced),
         states.COVERAGE: _coverage(truth, predicted),
         states.MOMENTS: worst_moments(comparison, truth.first_ns or 0),
+        states.OUTLINE: outline(comparison, truth.first_ns or 0, truth.last_ns or 0),
         states.FACTS: _packed(
             missing=missing,
             stray_true=truth.stray,
@@ -221,9 +222,8 @@ class Assay:
         found = ActionFigures(tally, plan, self._unit_ns, self.teacher_forced).all()
         return {metric.key: found[metric.key] for metric in self.metrics}
 
-    def details(self, tally: Tally, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+    def details(self, tally: Tally, estimates: Mapping[str, Estimate], plan: Resampling) -> dict[str, Any]:
         """Verdict, tables, curves and worst moments, ready for JSON."""
-        plan = Resampling("event", reps=1)  # nothing is resampled here
         return report_details(ActionFigures(tally, plan, self._unit_ns, self.teacher_forced), estimates)
 
     def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:

@@ -203,12 +203,16 @@ def _scale_ratio(sums: Floats) -> Floats:
 
 _METRICS = (
     *(
-        ProtocolMetric(f"pearson_{axis}", f"Correlation of movement, {axis}", "Movement", undefined=undefined, headline=True)
+        ProtocolMetric(
+            f"pearson_{axis}", f"Correlation of movement, {axis}", "Movement", undefined=undefined, headline=True
+        )
         for axis in "xy"
         for undefined in ["no movement in the common range, or one side never varies"]
     ),
     *(
-        ProtocolMetric(f"scale_ratio_{axis}", f"Scale ratio, {axis}", "Movement", "×", "lower", undefined, headline=True)
+        ProtocolMetric(
+            f"scale_ratio_{axis}", f"Scale ratio, {axis}", "Movement", "×", "lower", undefined, headline=True
+        )
         for axis in "xy"
         for undefined in ["one side does not move in the common range"]
     ),
@@ -225,7 +229,9 @@ _METRICS = (
         for undefined in ["one side does not move in the common range"]
     ),
     ProtocolMetric("coverage", "Share of the truth's span", "Data", undefined="the truth has no span", headline=True),
-    ProtocolMetric("key_accuracy", "Keys right by bin", "Actions", undefined="no key event in the common range", headline=True),
+    ProtocolMetric(
+        "key_accuracy", "Keys right by bin", "Actions", undefined="no key event in the common range", headline=True
+    ),
     ProtocolMetric(
         "button_accuracy",
         "Buttons right by bin",

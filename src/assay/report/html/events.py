@@ -18,7 +18,8 @@ from assay.events.input import Input
 from assay.events.protocols import ProtocolMetric
 from assay.events.protocols.owa import POSITIONS, PREDICTED, signed_angle
 from assay.events.stream import CATEGORIES
-from assay.report.html.elements import EMPTY, Markup, details, element, join, section
+from assay.report.findings import MARKS, MEANINGS, in_reading_order
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import document, save, table
 from assay.report.numbers import interval, number, spelled_out
@@ -42,8 +43,8 @@ def render(reports: Reports) -> str:
     named = {name or "prediction": report for name, report in reports.items()}
     one = next(iter(named.values()))
     figures = Figures()
-    sections = [_warnings(named)]
-    for name in one.protocols:
+    sections = [_verdicts(named), _warnings(named)]
+    for name in in_reading_order(one):
         sections.append(_numbers(named, name))
         if name == "owa":
             sections.append(_charts(named, figures))
@@ -68,6 +69,28 @@ def _intervals(report: EventReport) -> str:
         f"Brackets are {100 * settings['level']:g}% intervals: {settings['reps']:,} resamples of whole "
         f"{'episodes' if settings['interval'] == 'episode' else 'events'}, seed {settings['seed']}."
     )
+
+
+def _verdicts(reports: Reports) -> Markup:
+    """What each report's figures show, in words."""
+    parts = []
+    for name, report in reports.items():
+        if found := report.verdict:
+            heading = EMPTY if len(reports) == 1 else element("h3", isolated(name))
+            parts.append(element("div", heading, _findings(found), class_="verdict"))
+    return section("Verdict", join(parts)) if parts else EMPTY
+
+
+def _findings(found: Sequence[Mapping[str, Any]]) -> Markup:
+    main, *others = found
+    items = [element("li", _mark(finding["tone"]), " ", finding["text"], class_="finding") for finding in others]
+    first = element("p", _mark(main["tone"]), " ", main["text"], class_="sentence")
+    return first + (element("ul", *items, class_="findings") if items else EMPTY)
+
+
+def _mark(tone: str) -> Markup:
+    """A mark with a shape of its own for each tone."""
+    return element("span", MARKS[tone], class_=f"mark {tone}", role="img", aria_label=MEANINGS[tone])
 
 
 def _warnings(reports: Reports) -> Markup:

@@ -6,7 +6,8 @@ Only lays out what is in a report; computes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -17,22 +18,39 @@ from assay.events.describe import Description
 from assay.events.evaluation import EventReport, ProtocolResult
 from assay.events.protocols import ProtocolMetric
 from assay.events.stream import CATEGORIES
+from assay.report.findings import MARKS, in_reading_order
 from assay.report.numbers import interval, number
 from assay.report.terminal import plain_table
 from assay.types import Estimate
 
+_STYLES = {"good": "bold green", "bad": "bold red", "note": "yellow"}
+
 
 def events(reports: Mapping[str, EventReport], *, full: bool = False) -> RenderableType:
-    """The protocols of one report, or of several side by side, one table each.
+    """The verdict in words, then the protocols of one report, or of several side by side, one table each.
 
     `full` shows every figure; otherwise those that matter first.
     """
-    first = next(iter(reports.values()))
     tables: list[RenderableType] = []
-    for name in first.protocols:
+    for label, report in reports.items():
+        if found := report.verdict:
+            tables += ["", _verdict(label, found)]
+    for name in in_reading_order(next(iter(reports.values()))):
         results = {label: report.protocols[name] for label, report in reports.items()}
         tables += ["", _alone(next(iter(results.values())), full) if len(results) == 1 else _beside(results, full)]
     return Group(*tables[1:])
+
+
+def _verdict(label: str, findings: Sequence[Mapping[str, Any]]) -> Table:
+    """The findings of one report, each with a mark for its tone; lines that go on are indented."""
+    title = f"Verdict on {escape(label)}" if label else "Verdict"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for finding in findings:
+        style = _STYLES[finding["tone"]]
+        table.add_row(Text(MARKS[finding["tone"]], style=style), Text(finding["text"]))
+    return table
 
 
 def description(found: Description) -> RenderableType:
@@ -85,12 +103,14 @@ def _beside(results: Mapping[str, ProtocolResult], full: bool) -> Table:
     table.add_column("metric")
     for label in results:
         table.add_column(escape(label), justify="right")
+    # Two columns of values with their intervals fit beside the names; of more, each interval stands below its value.
+    between = " " if len(results) < 3 else "\n"
     for metric in _rows(table, one, full):
         cells = []
         for result in results.values():
             estimate = result.estimates[metric.key]
             cell = "–" if estimate.value is None else number(estimate.value, metric.unit)
-            cells.append(f"{cell} {_interval(estimate, metric)}".rstrip())
+            cells.append(f"{cell}{between}{_interval(estimate, metric)}".rstrip())
         table.add_row(_title(metric), *map(escape, cells))
     return table
 
