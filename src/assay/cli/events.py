@@ -91,9 +91,20 @@ def evaluate(
     reps: Annotated[int, typer.Option(help="Number of resamples.", rich_help_panel=_SCORING)] = 1000,
     level: Annotated[float, typer.Option(help="Confidence level.", rich_help_panel=_SCORING)] = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of the resampling.", rich_help_panel=_SCORING)] = 42,
+    tolerance_ms: Annotated[
+        float, typer.Option(help="How far apart a match may be (assay).", rich_help_panel=_SCORING)
+    ] = 50.0,
+    teacher_forced: Annotated[
+        bool,
+        typer.Option(
+            "--teacher-forced",
+            help="Predictions saw the true past: the copied input is a baseline too (assay).",
+            rich_help_panel=_SCORING,
+        ),
+    ] = False,
     bin_ms: Annotated[float, typer.Option(help="Width of a bin (d2e).", rich_help_panel=_SCORING)] = 50.0,
     clock: Annotated[
-        str, typer.Option(help="Common clock (d2e): auto, frames, shared or start.", rich_help_panel=_SCORING)
+        str, typer.Option(help="Common clock (assay, d2e): auto, frames, shared or start.", rich_help_panel=_SCORING)
     ] = "auto",
     engine: Annotated[str, typer.Option(help="Where scoring runs: local.", rich_help_panel=_SCORING)] = "local",
     threads: Annotated[int | None, typer.Option(help="By default one for each core.", rich_help_panel=_SCORING)] = None,
@@ -133,7 +144,12 @@ def evaluate(
             reps=reps,
             level=level,
             seed=seed,
-            settings={"bin_ms": bin_ms, "clock": clock},
+            settings={
+                "tolerance_ms": tolerance_ms,
+                "teacher_forced": teacher_forced,
+                "bin_ms": bin_ms,
+                "clock": clock,
+            },
             predicted_columns=both | _mapping(pred_column),
             truth_columns=both | _mapping(truth_column),
             rows=rows,
