@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay import events
 from assay.errors import SourceError
-from assay.events.align import Bins, Pair, by_position, unwrapped
+from assay.events.align import Bins, EpisodeCollector, Pair, by_position, unwrapped
 from assay.events.stream import Episode, EventStream, Kind, Problem, concatenate
 
 
@@ -115,3 +115,46 @@ def test_a_clock_that_does_not_wrap_is_left_alone() -> None:
     stream = numbered("a", 5, 1, 10**15)
     assert unwrapped(stream) is stream
     assert unwrapped(replace(numbered("a", 3), quantised=events.codec("hierarchical"))).time_ns.tolist() == [3]
+
+
+# --- episodes that are complete ---------------------------------------------------------------------------------------
+
+
+def several(n: int, events: int) -> list[EventStream]:
+    """n episodes of key presses, a batch each."""
+    rows = [{"kind": "keyboard", "ts": at * 10**9, "vk": 65, "press": True} for at in range(events)]
+    return [EventStream.from_events(rows, episodes=(Episode(f"e{at}"),)) for at in range(n)]
+
+
+def test_episodes_that_others_followed_are_closed_once_many_events_wait() -> None:
+    truth, predicted = several(6, 100), [side[:80] for side in several(6, 100)]
+    collector, waiting, most = EpisodeCollector(), 0, 0
+    closed: list[str] = []
+    for pair in by_position(predicted, truth, keep=150):
+        collector.add(pair)
+        waiting += len(pair.truth)
+        most = max(most, waiting)
+        if pair.last:
+            whole = collector.take(pair.episode)
+            assert (len(whole.predicted), len(whole.truth)) == (80, 100)
+            closed.append(pair.episode.name)
+            waiting -= 100
+    assert most <= 300
+    assert closed == ["e0", "e1", "e2", "e3", "e4"][: len(closed)]
+    assert len(closed) >= 3
+    left = list(collector.pairs())
+    assert [(len(pair.predicted), len(pair.truth)) for pair in left] == [(80, 100)] * (6 - len(closed))
+
+
+def test_without_a_limit_no_episode_is_closed() -> None:
+    truth = several(6, 100)
+    assert not any(pair.last for pair in by_position(truth, truth))
+    mixed = [truth[0][:50], *truth[1:], truth[0][50:]]
+    assert sum(len(pair.truth) for pair in by_position(mixed, mixed, keep=10**6)) == 600
+
+
+def test_a_closed_episode_that_goes_on_is_an_error() -> None:
+    truth = several(6, 100)
+    mixed = [truth[0][:50], *truth[1:], truth[0][50:]]
+    with pytest.raises(SourceError, match=r"'e0' goes on after others.*Sort the rows by episode"):
+        list(by_position(mixed, mixed, keep=150))

@@ -242,6 +242,16 @@ def test_slices_of_a_long_episode_add_up(protocol: EventProtocol, monkeypatch: p
     assert local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name] == whole
 
 
+def test_episodes_scored_as_soon_as_they_are_complete_give_the_same(
+    protocol: EventProtocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuts = range(0, len(TRUTH), 150)
+    whole = local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name]
+    monkeypatch.setattr(local, "_KEPT", 200)
+    early = local.score_streams(batches(PREDICTED, cuts), batches(TRUTH, cuts), [protocol])
+    assert early[protocol.name] == whole
+
+
 def test_the_number_of_threads_does_not_matter(protocol: EventProtocol) -> None:
     one, three = (estimates_of(PREDICTED, TRUTH, protocol, threads=threads) for threads in (1, 3))
     assert one == three

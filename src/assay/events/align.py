@@ -31,6 +31,8 @@ class Pair:
     truth: EventStream
     start: int = 0
     """Position of the first event in its episode."""
+    last: bool = False
+    """Whether it is known that nothing of the episode follows."""
 
 
 @dataclass(slots=True)
@@ -43,6 +45,10 @@ class _Side:
     paired: dict[str, int] = field(default_factory=dict)
     pending: int = 0
     done: bool = False
+    current: str | None = None
+    """The episode that was read last."""
+    closed: set[str] = field(default_factory=set)
+    """Episodes that were taken to be complete."""
 
     def pull(self) -> list[str]:
         """Read one batch; the names of the episodes it has events of."""
@@ -52,11 +58,21 @@ class _Side:
             return []
         touched = []
         for episode, part in batch.segments():
+            if episode.name in self.closed:
+                raise SourceError(
+                    f"episode '{episode.name}' goes on after others, too far apart to be held in memory",
+                    hint="Sort the rows by episode",
+                )
+            self.current = episode.name
             self.episodes.setdefault(episode.name, episode)
             self.waiting.setdefault(episode.name, deque()).append(batch[part])
             touched.append(episode.name)
         self.pending += len(batch)
         return touched
+
+    def passed(self, name: str) -> bool:
+        """Whether others came after this episode."""
+        return name in self.episodes and (self.done or name != self.current)
 
     def available(self, name: str) -> int:
         return sum(map(len, self.waiting.get(name, ())))
@@ -76,20 +92,35 @@ class _Side:
         return concatenate(parts) if parts else EventStream.allocate(0)
 
 
-def by_position(predicted: Iterable[EventStream], truth: Iterable[EventStream]) -> Iterator[Pair]:
+def by_position(
+    predicted: Iterable[EventStream], truth: Iterable[EventStream], *, keep: int | None = None
+) -> Iterator[Pair]:
     """Prediction i beside truth i of the same episode, in slices as they arrive.
 
     Episodes are matched by name, in whatever order either side has them; a side with a single episode is matched with
     the other's single episode whatever their names. Memory stays bounded where both sides have the same order.
+
+    For a caller who collects whole episodes: where more than `keep` events belong to episodes that may go on, those
+    that others followed on both sides are taken to be complete. If one goes on after all, that is an error.
     """
     ours, theirs = _Side(iter(predicted)), _Side(iter(truth))
+    open_names: dict[str, int] = {}  # events by episode that may go on
     while not (ours.done and theirs.done):
         # The side that lags behind reads on, so that little waits.
         behind = ours if theirs.done or (not ours.done and ours.pending <= theirs.pending) else theirs
         for name in behind.pull():
             n = min(ours.available(name), theirs.available(name))
             if n:
+                open_names[name] = open_names.get(name, 0) + n
                 yield _pair(ours, theirs, name, name, n, n)
+        if keep is not None and sum(open_names.values()) + max(ours.pending, theirs.pending) > keep:
+            for name in [name for name in open_names if ours.passed(name) and theirs.passed(name)]:
+                del open_names[name]
+                pair = _pair(ours, theirs, name, name, ours.available(name), theirs.available(name))
+                for side in (ours, theirs):
+                    side.closed.add(name)
+                    side.waiting.pop(name, None)
+                yield replace(pair, last=True)
     yield from _leftovers(ours, theirs)
 
 
@@ -138,11 +169,16 @@ class EpisodeCollector:
     def add(self, pair: Pair) -> None:
         self._parts.setdefault(pair.episode, []).append(pair)
 
+    def take(self, episode: Episode) -> Pair:
+        """One episode as a pair, without the padding of missing events; it is forgotten here."""
+        parts = self._parts.pop(episode)
+        predicted, truth = _whole([part.predicted for part in parts]), _whole([part.truth for part in parts])
+        return Pair(episode, predicted, truth)
+
     def pairs(self) -> Iterator[Pair]:
-        """One pair per episode, without the padding of missing events."""
-        for episode, parts in self._parts.items():
-            predicted, truth = _whole([part.predicted for part in parts]), _whole([part.truth for part in parts])
-            yield Pair(episode, predicted, truth)
+        """All that is left, one pair per episode."""
+        for episode in list(self._parts):
+            yield self.take(episode)
 
 
 def _whole(parts: list[EventStream]) -> EventStream:

@@ -24,6 +24,8 @@ Item = TypeVar("Item")
 # Pairs are scored in slices of at most this many events: temporary arrays stay in cache, and all threads have work.
 _SLICE = 250_000
 _AHEAD = 2
+# Events of episodes that may go on; where there are more, those that others followed on both sides are scored.
+_KEPT = 500_000
 
 
 def score_streams(
@@ -50,20 +52,30 @@ def score_streams(
 
     workers = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
-        running: deque[Future[tuple[Pair, list[Mapping[str, State]]]]] = deque()
-        for pair in by_position(_ahead(predicted), _ahead(truth)):
+        running: deque[tuple[Future[tuple[Pair, list[Mapping[str, State]]]], Sequence[EventProtocol]]] = deque()
+
+        def submit(pair: Pair, chosen: Sequence[EventProtocol]) -> None:
+            running.append((pool.submit(states, pair, chosen), chosen))
+            # In order, and never far ahead: what waits to be counted takes memory.
+            while len(running) > 2 * workers:
+                finish()
+
+        def finish() -> None:
+            future, chosen = running.popleft()
+            count(future.result(), chosen)
+
+        for pair in by_position(_ahead(predicted), _ahead(truth), keep=None if whole is None else _KEPT):
+            for part in _slices(pair):
+                submit(part, by_slice)
             if whole is not None:
                 whole.add(pair)
-            for part in _slices(pair):
-                running.append(pool.submit(states, part, by_slice))
-                # In order, and never far ahead: what waits to be counted takes memory.
-                if len(running) > 2 * workers:
-                    count(running.popleft().result(), by_slice)
-        while running:
-            count(running.popleft().result(), by_slice)
+                if pair.last:
+                    submit(whole.take(pair.episode), by_episode)
         if whole is not None:
-            for done in pool.map(lambda pair: states(pair, by_episode), whole.pairs()):
-                count(done, by_episode)
+            for pair in whole.pairs():
+                submit(pair, by_episode)
+        while running:
+            finish()
     return tallies
 
 
