@@ -1,5 +1,5 @@
 """Speed and memory against peers, in one run: `make bench`, or `python -m benchmarks [name …]`.
 
-Every figure is a ratio of two things measured on the same machine within the same minutes, so that it means something
-on other machines too. Tests never assert times; this does not either, it prints.
+Every figure is a ratio of two measurements on the same machine within a few minutes, so that it applies to other
+machines too. Neither tests nor benchmarks assert times; benchmarks print them.
 """

@@ -1,7 +1,8 @@
 """Speed of scoring conversations: against a plain loop over the same words, and against the length of the answer.
 
 The loop is what evaluators of this kind do: for each word of each list, `word in text`, over the answer, the question
-and every turn of the history. It finds words inside words, reads no figures and explains nothing; it is here for speed.
+and every turn of the history. It matches inside words, reads no figures and explains nothing; it only serves as a
+measure of speed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _ANSWER = (
 
 
 def answers(number: int) -> list[dict[str, object]]:
-    """Made-up answers of about 300 characters, all different, each with five turns of history and its truth."""
+    """Synthetic answers of about 300 characters, all different, each with five turns of history and its truth."""
     out: list[dict[str, object]] = []
     history: list[dict[str, str]] = []
     for at in range(number):
@@ -49,7 +50,7 @@ def answers(number: int) -> list[dict[str, object]]:
             {
                 "user_query": query,
                 "response": f"{response} ({at})",
-                "framework_name": "made up",
+                "framework_name": "synthetic",
                 "weather_data_used": truth,
                 "conversation_history": list(history[-TURNS:]),
                 "user_preferences": {"dislikes_cold": True},
@@ -92,7 +93,7 @@ def main() -> list[Result]:
 
 
 def _against_the_loop() -> Result:
-    """Answers as a conversation brings them: each new one is read for the first time, its history is known."""
+    """Answers as in a conversation: each new one is read for the first time, its history was read before."""
     cases = answers(ANSWERS)
     evaluator = ChatbotEvaluator()
     words = words_of(evaluator.reader.lexicon)
@@ -101,7 +102,7 @@ def _against_the_loop() -> Result:
     def score() -> None:
         number = next(turn)
         for case in cases:
-            # Other words in each round, so that no answer has been read before.
+            # Different words in each round, so that no answer is in a cache.
             evaluator.evaluate_response(**{**case, "response": f"{case['response']} ({number})"})  # type: ignore[arg-type]
 
     score()
@@ -114,7 +115,7 @@ def _against_the_loop() -> Result:
 
 
 def _against_length() -> list[Result]:
-    """Ten times the answer should take ten times as long, up to a megabyte."""
+    """An answer ten times as long should take ten times as long, up to a megabyte."""
     cases = answers(ANSWERS)
     evaluator = ChatbotEvaluator()
     text = " ".join(str(case["response"]) for case in cases) * 20
@@ -135,7 +136,7 @@ def _against_length() -> list[Result]:
 
 
 def _cpu(work: Callable[[], object]) -> float:
-    """Seconds of this process: what one core takes, whatever else the machine does."""
+    """Seconds of CPU time of this process, independent of other load on the machine."""
     start = time.process_time()
     work()
     return time.process_time() - start

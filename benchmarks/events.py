@@ -1,4 +1,4 @@
-"""Decoding token text, and the whole way from two texts to every figure of owa@1 and assay@1."""
+"""Decoding token text, and scoring from two texts to every figure of owa@1 and assay@1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks import reference
 from benchmarks.measuring import Result, at_least, best, show
 
 EPISODES = 1110  # about 2 million events
-# The plain decoder and scorer take minutes for all, so this many events stand for them.
+# The plain decoder and scorer would take minutes for all events, so they are timed on this many.
 SAMPLE = 30_000
 REPS, FEW = 1000, 3
 
@@ -63,7 +63,7 @@ def _owa(predicted: str, truth: str) -> Result:
 
 
 def _assay(predicted: EventStream, truth: EventStream) -> Result:
-    """The whole of assay@1, baselines and intervals by episode included, beside owa@1 on the same events."""
+    """All of assay@1, including baselines and intervals by episode, against owa@1 on the same events."""
     ours, beside = (
         best(lambda name=name: evaluate(predicted, truth, protocols=(name,)), repeats=3) for name in ("assay", "owa")
     )
@@ -72,9 +72,9 @@ def _assay(predicted: EventStream, truth: EventStream) -> Result:
 
 
 def _plain_owa(predicted: str, truth: str, n: int) -> float:
-    """Seconds that the plain way would take: decoding and scoring from a sample, intervals from a few replicates."""
+    """Seconds that plain code would take: decoding and scoring timed on a sample, intervals on a few replicates."""
     start = time.perf_counter()
-    # A spoiled prediction has no end, so the plain decoder would lose its place: take the events one by one.
+    # A damaged prediction has no end token, and the plain decoder would skip the next event: decode one by one.
     sides = [[f"<EVENT_START>{rest}" for rest in text.split("<EVENT_START>")[1:]] for text in (predicted, truth)]
     guesses, rights = ([reference.decode_event(text) for text in side] for side in sides)
     lists = reference.compare(guesses, [right for right in rights if right is not None])
@@ -94,7 +94,7 @@ def _first_events(text: str, n: int) -> str:
 
 
 def _compilation() -> None:
-    """What the first call ever costs, and what it costs once the compiled loops lie on disk."""
+    """Time of the very first call, and of the first call in a later process, with compiled loops cached on disk."""
     code = (
         "from assay.events import decode; decode('<EVENT_START><SCREEN><0><0><0><fake_image_placeholder><EVENT_END>')"
     )

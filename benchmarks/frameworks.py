@@ -1,7 +1,7 @@
-"""What a framework costs: a turn in each of them against the same turn without any, in one run, interleaved.
+"""What a framework costs: a turn in each framework against the same turn without one, interleaved in one run.
 
-The peer is the loop of model and tools in its simplest form, streaming, on the same client of the model's endpoint and
-the same weather client. Both meet the same embedded world, whose time is part of both.
+The peer is the simplest streaming loop of model and tools, with the same client of the model's endpoint and the same
+weather client. Both use the same embedded services, whose time is part of both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.measuring import Result, at_most, show
 KINDS = ("current", "forecast", "context")
 REPEAT = 5
 PEER = "no framework"
-# A framework that costs more than this in a turn of two model calls is worth a look.
+# A framework that adds more than this to a turn of two model calls deserves a closer look.
 MOST_OVERHEAD = 0.040
 
 

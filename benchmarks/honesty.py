@@ -1,7 +1,7 @@
-"""Do 95 % intervals hold the truth 95 % of the time, and do verdicts on identical agents stay silent?
+"""Do 95 % intervals contain the truth 95 % of the time, and how often are identical agents called different?
 
-Every simulation draws data from a population whose true value is known, makes the interval as the package does, and
-counts how often it holds the truth. The tests run the same simulations with fewer trials.
+Every simulation draws data from a population whose true value is known, computes the interval as the package does, and
+counts how often it contains the truth. The tests run the same simulations with fewer trials.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Population:
     between: float
     within: float = 30.0
     shift: float = 0.0
-    """What is added to every error: strata, or another model."""
+    """Added to every error: the effect of a stratum or of another model."""
 
     def episode(self, size: int, rng: np.random.Generator, own: float | None = None) -> Floats:
         """The errors of one episode, shape (size,)."""
@@ -64,7 +64,7 @@ Trial = Callable[[np.random.Generator], tuple[float, float, float]]
 
 
 def coverage(trial: Trial, *, trials: int, seed: int) -> float:
-    """The share of trials whose interval holds the truth."""
+    """The share of trials whose interval contains the truth."""
     rng = np.random.default_rng(seed)
     held = 0
     for _ in range(trials):
@@ -80,7 +80,7 @@ def _ends(estimate: Estimate) -> tuple[float, float]:
 
 
 def _plan(unit: str, rng: np.random.Generator, *, keep: bool = False) -> Resampling:
-    # A seed of its own for each trial: one seed for all would make the trials depend on each other.
+    # Each trial has its own seed: one seed for all would make the trials depend on each other.
     return Resampling(unit, REPS, 0.95, int(rng.integers(2**31)), keep=keep)
 
 
@@ -111,7 +111,7 @@ def ratio_of_events(n: int = 400, share: float = 0.8) -> Trial:
 
 
 def iqm_of_episodes(episodes: int = 60, size: int = 100, *, unit: str = "episode", between: float = 12.0) -> Trial:
-    """The interquartile mean of events that share what is particular to their episode."""
+    """The interquartile mean of events that share the effect of their episode."""
     population = Population(between)
 
     def trial(rng: np.random.Generator) -> tuple[float, float, float]:
@@ -178,7 +178,7 @@ def iqm_of_strata(size: int = 50) -> Trial:
 
 
 def ratio_of_strata(size: int = 100) -> Trial:
-    """A share over three games of 60, 30 and 20 episodes, of which one is much harder."""
+    """A share over three games of 60, 30 and 20 episodes; one game is much harder."""
     games = (((8, 2), 60), ((3, 3), 30), ((9, 1), 20))
     truth = sum(n * a / (a + b) for (a, b), n in games) / sum(n for _, n in games)
     strata = [str(at) for at, (_, n) in enumerate(games) for _ in range(n)]
@@ -203,7 +203,7 @@ def _scores(hard: Floats, gain: float, repetitions: int, rng: np.random.Generato
 
 
 def mean_of_scenarios(scenarios: int = 40, repetitions: int = 3) -> Trial:
-    """The mean score over scenarios, repetitions inside them."""
+    """The mean score over scenarios with repetitions."""
     truth = 0.5 + 0.4 * 0.6  # a rule worth 0.4 fires with a mean chance of 0.6
 
     def trial(rng: np.random.Generator) -> tuple[float, float, float]:
@@ -215,7 +215,7 @@ def mean_of_scenarios(scenarios: int = 40, repetitions: int = 3) -> Trial:
 
 
 def difference_of_scenarios(scenarios: int = 40, repetitions: int = 3) -> Trial:
-    """The paired difference of two agents on the same scenarios, as `assay compare` makes it."""
+    """The paired difference of two agents on the same scenarios, as `assay compare` computes it."""
     gain = 0.1
     rng = np.random.default_rng(0)
     hard = rng.beta(3, 2, 2_000_000)
@@ -261,7 +261,7 @@ def _run(scores: Floats) -> Run:
 
 @cache
 def _distribution(scores: tuple[float, ...]) -> Distribution:
-    """The distribution of a scenario's scores. There are few different ones, and making one takes its time."""
+    """The distribution of a scenario's scores, cached: there are few different ones, and each is slow to build."""
     return Distribution.of(scores)
 
 
@@ -283,29 +283,29 @@ TRIALS: dict[str, Callable[[], Trial]] = {
     "mean, scenarios with repetitions": mean_of_scenarios,
     "paired difference, scenarios with repetitions": difference_of_scenarios,
 }
-"""Simulations whose intervals must hold the truth in 92 to 97 % of trials."""
+"""Simulations whose intervals must contain the truth in 92 to 97 % of trials."""
 
 
 def main(trials: int = 1000) -> None:
     found: dict[str, float] = {}
 
-    def tell(what: str, share: float) -> None:
+    def report(what: str, share: float) -> None:
         found[what] = share
         print(f"{what:<75} {share:6.1%}", flush=True)
 
     print(f"Coverage of 95 % intervals, {trials} trials each")
     for at, (name, make) in enumerate(TRIALS.items()):
-        tell(name, coverage(make(), trials=trials, seed=at))
+        report(name, coverage(make(), trials=trials, seed=at))
     for name, trial in _by_event():
-        tell(f"{name}, resampled by event", coverage(trial, trials=trials, seed=11))
+        report(f"{name}, resampled by event", coverage(trial, trials=trials, seed=11))
     for episodes in (5, 10, 20, 40, 80):
-        tell(f"IQM, {episodes} episodes", coverage(iqm_of_episodes(episodes), trials=trials, seed=12))
-        tell(f"ratio, {episodes} episodes", coverage(ratio_of_episodes(episodes), trials=trials, seed=13))
+        report(f"IQM, {episodes} episodes", coverage(iqm_of_episodes(episodes), trials=trials, seed=12))
+        report(f"ratio, {episodes} episodes", coverage(ratio_of_episodes(episodes), trials=trials, seed=13))
         paired = difference_of_scenarios(episodes)
-        tell(f"paired difference, {episodes} scenarios", coverage(paired, trials=trials, seed=14))
+        report(f"paired difference, {episodes} scenarios", coverage(paired, trials=trials, seed=14))
     print("Comparisons of identical agents over 15 metrics that call any better or worse")
     for scenarios in (10, 20, 50, 100):
-        tell(f"false verdicts, {scenarios} scenarios", false_verdicts(trials=trials, scenarios=scenarios))
+        report(f"false verdicts, {scenarios} scenarios", false_verdicts(trials=trials, scenarios=scenarios))
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "honesty.json").write_text(
         json.dumps({"trials": trials, "shares": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"

@@ -38,7 +38,7 @@ def at_most(what: str, ours: str, theirs: str, ratio: float, limit: float) -> Re
 
 
 def best(function: Callable[[], object], *, repeats: int = 5) -> float:
-    """Seconds of the fastest of some runs: the one that others disturbed least."""
+    """Seconds of the fastest of several runs, which other processes disturbed least."""
     fastest = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
@@ -48,7 +48,7 @@ def best(function: Callable[[], object], *, repeats: int = 5) -> float:
 
 
 def seconds_of_python(code: str, *, repeats: int = 7) -> float:
-    """Seconds that a fresh interpreter takes for `code`, the fastest of some runs."""
+    """Seconds that a fresh interpreter takes for `code`, the fastest of several runs."""
     return best(lambda: subprocess.run([sys.executable, "-c", code], check=True, capture_output=True), repeats=repeats)
 
 
@@ -61,7 +61,7 @@ def peak_memory_of(arguments: Sequence[str]) -> int:
         "print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True)
-    # The kernel's own high-water mark, in KiB; what getrusage tells includes the parent's memory at the fork.
+    # The kernel's own high-water mark, in KiB; getrusage includes the parent's memory at the fork.
     return int(done.stderr.split()[-1]) * 1024
 
 

@@ -88,7 +88,7 @@ def _owa(path: Path) -> int:
     from mcap_owa.highlevel import OWAMcapReader
 
     found = 0
-    # Dictionaries: the cheapest form it has. Typed messages need a further package and take longer.
+    # Dictionaries are its fastest form. Typed messages need another package and take longer.
     with OWAMcapReader(path, decode_args={"return_dict": True}) as reader:
         for message in reader.iter_messages(topics=list(TOPICS)):
             found += message.decoded is not None

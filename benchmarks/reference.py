@@ -1,6 +1,6 @@
-"""What people write first: a decoder with a regular expression per event, and a scorer over lists.
+"""A plain implementation: a decoder with one regular expression per event, and a scorer over lists.
 
-Straightforward, right, and slow; the benchmarks measure how much slower. It shares no code with the package.
+It is correct and slow; the benchmarks measure how much slower. It shares no code with the package.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def decode(text: str) -> list[Event | None]:
 
 
 def decode_event(text: str) -> Event | None:
-    """One event from its tokens, or None where it is not exactly one: as the golden file has it."""
+    """One event from its tokens, or None if the text is not exactly one event, as in the golden file."""
     framed = _FRAMED.fullmatch(text)
     if framed is None:
         return None
@@ -68,7 +68,7 @@ def _mouse(ts: int, data: list[str]) -> Event | None:
 
 
 def _digits(tokens: Sequence[str], bases: Sequence[int]) -> int | None:
-    """The number that the tokens spell in these bases; None where one of them is no digit."""
+    """The number that the tokens spell in these bases; None if one of them is not a digit."""
     value = 0
     for token, base in zip(tokens, bases, strict=True):
         if not _NUMBER.fullmatch(token):
@@ -130,7 +130,7 @@ def _compare_moves(guess: Event, right: Event, note: Any) -> None:
 
 
 def summarise(lists: dict[str, list[float]]) -> dict[str, float]:
-    """Percentiles and means of the lists; intervals are made apart."""
+    """Percentiles and means of the lists; intervals are computed separately."""
     out = {}
     for name, values in lists.items():
         array = np.array(values)

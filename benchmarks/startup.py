@@ -1,4 +1,4 @@
-"""How long it takes until something happens."""
+"""Start-up time: importing the package, and printing the help of the command line."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from benchmarks import reference
 from benchmarks.measuring import Result, at_least, at_most, best, show
 
 REPS = 1000
-# Plain resampling takes the better part of a minute, so a few replicates stand for all.
+# Plain resampling takes most of a minute, so it is timed on a few replicates.
 FEW = 8
 
 
@@ -47,7 +47,7 @@ def _quantised() -> list[Result]:
 
 
 def _continuous() -> list[Result]:
-    """Values that are all distinct: nothing to count, and still not slower than resampling."""
+    """Values that are all distinct: counting does not help, and it must still not be slower than plain resampling."""
     values = np.random.default_rng(2).normal(size=1_000_000)
     ours = best(lambda: stats.bootstrap(values, reps=FEW), repeats=3)
     plain = best(lambda: reference.bootstrap(values, reps=FEW), repeats=3)

@@ -1,4 +1,4 @@
-"""Persisting scored cases to SQLite and PostgreSQL, loading them again, and the room they take."""
+"""Writing scored cases to SQLite and PostgreSQL, loading them again, and the space they take."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _size(store: Store) -> int:
 def _filled(
     store: Store, tallies: Mapping[Case, Mapping[str, State]], answers: list[dict[str, Any]], size: int
 ) -> None:
-    """A run filled `size` cases at a time."""
+    """A run written `size` cases at a time."""
     run, cases = store.begin(_run()), list(tallies)
     for at in range(0, len(cases), size):
         some = {case: tallies[case] for case in cases[at : at + size]}
@@ -95,7 +95,7 @@ def _run() -> Run:
 
 
 def _scores(at: int) -> dict[str, float]:
-    """Scores of two places, as the metrics give them."""
+    """Scores with two decimal places, as the metrics give them."""
     return {metric: (at * 7 + number * 13) % 101 / 100 for number, metric in enumerate(METRICS)}
 
 

@@ -21,7 +21,9 @@ def main() -> None:
         import torch
         import transformers
     except ImportError:
-        print("In training: left out, because PyTorch and transformers are not installed (make test-train does it).")
+        print(
+            "In training: skipped, because PyTorch and transformers are not installed (make test-train installs them)."
+        )
         return
     from assay.events.training import TokenEvaluation, TrainerMetrics
 
@@ -66,7 +68,7 @@ def main() -> None:
 
 
 def _cpu_seconds(function: Callable[[], object], *, repeats: int) -> float:
-    """Seconds of processor time of all threads, the least of some runs."""
+    """Seconds of CPU time of all threads, the least of several runs."""
     least = float("inf")
     for _ in range(repeats):
         start = time.process_time()

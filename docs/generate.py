@@ -1,4 +1,4 @@
-"""Writes the generated part of the reference: `make docs`. A test holds that it is up to date."""
+"""Writes the generated part of the reference (`make docs`). A test checks that it is up to date."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _figures() -> str:
     for name in every_protocol():
         protocol = PROTOCOLS.get(name)
         rows = [f"| `{m.key}` | {m.title} | {m.unit} | {_BETTER[m.better]} | {m.undefined} |" for m in protocol.metrics]
-        head = "| key | figure | unit | best | None where |\n|---|---|---|---|---|"
+        head = "| key | figure | unit | best | None if |\n|---|---|---|---|---|"
         parts.append(f"## {protocol.name}@{protocol.version}\n\n{head}\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
@@ -60,8 +60,8 @@ def _answers() -> str:
     parts = ["# Metrics of an answer\n\nGenerated from the metrics' own declarations.\n"]
     for name in METRIC_NAMES:
         metric = METRICS.get(name)
-        facts = f"{metric.group}; base {metric.base:g}; {metric.neutral:g} where not measured; `{metric.version}`"
-        head = "| rule | points | fires where the answer or its circumstances say |\n|---|---|---|"
+        facts = f"{metric.group}; base {metric.base:g}; {metric.neutral:g} if not measured; `{metric.version}`"
+        head = "| rule | points | what the answer or its context shows |\n|---|---|---|"
         rows = [
             f"| `{rule.id}`{', alone' if rule.alone else ''} | {signed_points(rule.points)} | {rule.says} |"
             for rule in metric.rules
@@ -71,7 +71,7 @@ def _answers() -> str:
 
 
 def _agents() -> str:
-    """The agents that ship with the package, the limits they are held to, and what can be made to go wrong."""
+    """The agents that ship with the package, the limits that apply to them, and the faults that can be injected."""
     from dataclasses import fields
 
     from assay.chat.agents import AGENTS, Limits

@@ -153,7 +153,7 @@ def test_settings_reach_the_codec_and_the_protocols(tmp_path: Path) -> None:
         (["--protocol", "owaa"], "Did you mean 'owa'?"),
         (["--encoding", "heirarchical"], "Did you mean 'hierarchical'?"),
         (["--interval", "events"], "Use one of: reference, event, episode"),
-        (["--seed", "-1"], "-1 is no seed"),
+        (["--seed", "-1"], "seed must be between 0 and 4294967295, got -1"),
         (["--unit-ms", "nan"], "a time unit of nan ms"),
         (["--threads", "-3"], "-3 threads"),
         (["--time-bases", "16,x"], "--time-bases takes whole numbers"),

@@ -1,4 +1,4 @@
-"""Mergeable states: `a + b` is associative, has an identity, loses nothing, and does not care how the data was cut."""
+"""Mergeable states: `a + b` is associative, has an identity, loses nothing, and any split gives the same sum."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_ratio_of_nothing_is_undefined() -> None:
 
 
 @given(st.lists(int64s, max_size=40))
-def test_moments_are_exact_whatever_the_size_of_the_numbers(x: list[int]) -> None:
+def test_moments_are_exact_for_integers_of_any_size(x: list[int]) -> None:
     assert Moments.of(array(x)) == Moments(len(x), sum(x), sum(value * value for value in x))
 
 
@@ -91,7 +91,7 @@ def test_moments_of_many_large_values_do_not_overflow() -> None:
     assert found.sum_of_squared_deviations == 0.0
 
 
-def test_no_values_have_no_deviation() -> None:
+def test_the_deviation_of_no_values_is_zero() -> None:
     assert Moments().sum_of_squared_deviations == 0.0
 
 
@@ -127,7 +127,7 @@ def test_a_distribution_is_ascending_without_repeats(x: list[float]) -> None:
 
 
 @given(st.lists(st.tuples(floats, st.integers(0, 1000)), max_size=30))
-def test_counts_say_how_often(pairs: list[tuple[float, int]]) -> None:
+def test_counts_are_numbers_of_repetitions(pairs: list[tuple[float, int]]) -> None:
     expanded = [value for value, times in pairs for _ in range(times)]
     assert Distribution.of([v for v, _ in pairs], [c for _, c in pairs]) == Distribution.of(expanded)
 
@@ -140,8 +140,8 @@ def test_minus_zero_is_zero() -> None:
 
 
 @pytest.mark.parametrize("counts", [None, [1, 1]])
-def test_nan_is_not_a_value(counts: list[int] | None) -> None:
-    with pytest.raises(UsageError, match="NaN is not a value"):
+def test_nan_is_refused(counts: list[int] | None) -> None:
+    with pytest.raises(UsageError, match="values must not be NaN"):
         Distribution.of([1.0, float("nan")], counts)
 
 
@@ -151,7 +151,7 @@ def test_mapping_a_distribution_maps_its_values() -> None:
     assert (found.values.tolist(), found.counts.tolist()) == ([1.0, 2.0], [3, 1])
 
 
-def test_a_distribution_is_equal_to_nothing_else() -> None:
+def test_a_distribution_equals_only_the_same_distribution() -> None:
     assert Distribution() != Ratio()
     assert Distribution.of([1]) != Distribution.of([1, 1])
 
@@ -194,14 +194,14 @@ def test_ranges_that_just_fit_and_just_do_not_fit_into_63_bits() -> None:
         assert found.counts.tolist() == [1, 2, 1, 1]
 
 
-def test_the_ends_of_64_bits_are_values_like_others() -> None:
+def test_the_smallest_and_largest_64_bit_integers_are_counted() -> None:
     low, high = -(2**63), 2**63 - 1
     found = joint([(high, 1), (low, 2), (high, 1)])
     assert rows_of(found) == [(low, 2), (high, 1)]
     assert found.counts.tolist() == [1, 2]
 
 
-def test_columns_of_a_joint() -> None:
+def test_columns_and_rows_of_a_joint_can_be_selected() -> None:
     found = joint([(3, 1), (2, 5), (3, 1)])
     assert found.column(0).tolist() == [2, 3]
     assert found.where(found.column(1) == 1).n == 2

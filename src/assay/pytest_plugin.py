@@ -3,8 +3,8 @@
     def test_keys(assay):
         assay.events("predicted.jsonl", "truth.jsonl").at_least("keyboard_accuracy", 0.9)
 
-An assertion looks at the end of the interval that has to prove it, so a test passes because the agent is good enough
-and not because of luck. Nothing but pytest is imported before the fixture evaluates something.
+An assertion checks the less favourable end of the interval, so a test passes because the agent is good enough and not
+by luck. Nothing but pytest is imported before the fixture evaluates something.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def assay() -> AssayFixture:
 
 
 class AssayFixture:
-    """What the fixture gives."""
+    """The value of the fixture."""
 
     def events(self, predicted: Any, truth: Any, **settings: Any) -> Evaluated:
         """Score predicted events against the truth; takes what `assay.events.evaluate` takes."""
@@ -49,7 +49,10 @@ class AssayFixture:
     def transcripts(
         self, transcripts: Iterable[Any] | str | Path, *, agent: str | None = None, **settings: Any
     ) -> Evaluated:
-        """Score transcripts, or a file of them; takes what `assay.chat.score` takes. `agent` is needed for several."""
+        """Score transcripts, or a file of them; takes what `assay.chat.score` takes.
+
+        `agent` chooses one agent and is required if there are several.
+        """
         from assay import chat
 
         path = Path(transcripts) if isinstance(transcripts, str | Path) else None
@@ -59,7 +62,7 @@ class AssayFixture:
         return Evaluated({line.metric: line.estimate for line in scores.lines() if line.agent == name}, name)
 
     def estimates(self, estimates: Mapping[str, Estimate], of: str = "estimates") -> Evaluated:
-        """Assert on estimates made elsewhere."""
+        """Assert on estimates that were computed elsewhere."""
         return Evaluated(estimates, of)
 
     def compare(self, baseline: Run, candidate: Run, **settings: Any) -> Compared:
@@ -75,7 +78,7 @@ class Evaluated:
 
     estimates: Mapping[str, Estimate]
     of: str
-    """What was evaluated, for messages."""
+    """Name of what was evaluated, for messages."""
 
     def __getitem__(self, metric: str) -> Estimate:
         if metric not in self.estimates:
@@ -87,7 +90,7 @@ class Evaluated:
     def at_least(self, metric: str, bound: float, *, by: Bound = "interval") -> Evaluated:
         """Fail unless the lower end of the interval reaches `bound`; with by='value', the estimate itself.
 
-        What has no value, or no interval where one is asked for, fails.
+        Also fails if there is no value, or no interval when the interval is asserted on.
         """
         __tracebackhide__ = True
         found = self[metric]
@@ -97,7 +100,7 @@ class Evaluated:
         return self
 
     def at_most(self, metric: str, bound: float, *, by: Bound = "interval") -> Evaluated:
-        """Fail unless the upper end of the interval stays within `bound`; with by='value', the estimate itself."""
+        """Fail unless the upper end of the interval is at most `bound`; with by='value', the estimate itself."""
         __tracebackhide__ = True
         found = self[metric]
         end = found.value if by == "value" else found.high
@@ -113,7 +116,7 @@ class Compared:
     comparison: Comparison
 
     def none(self, *calls: str) -> Compared:
-        """Fail where a metric is called one of `calls`: 'worse', 'inconclusive' or 'unmeasured'."""
+        """Fail if the verdict on any metric is one of `calls`: 'worse', 'inconclusive' or 'unmeasured'."""
         __tracebackhide__ = True
         from assay.compare import Gates
 
@@ -124,9 +127,9 @@ class Compared:
 
 
 def _message(metric: str, found: Estimate, wanted: str, by: Bound, end: str, of: str) -> str:
-    """What was asked and what is known: value, interval, n."""
+    """The requirement and the measurement: value, interval, n."""
     if found.value is None:
-        return f"{metric} of {of} should be {wanted}, and there was nothing to measure ({found.n_skipped:,} skipped)"
+        return f"{metric} of {of} should be {wanted}, but there was nothing to measure ({found.n_skipped:,} skipped)"
     value = f"{found.value:.4g}"
     interval = "no interval" if found.low is None else f"{found.level:.0%} interval [{found.low:.4g}, {found.high:.4g}]"
     asked = "its value" if by == "value" else f"the {end} end of its interval"

@@ -1,6 +1,6 @@
-"""The values that everything else passes around: mergeable states, and the estimates made of them.
+"""The values that all other modules exchange: mergeable states, and the estimates computed from them.
 
-A state is what scoring leaves behind. `a + b` of two states is associative and commutative and loses nothing,
+A state is the result of scoring. `a + b` of two states is associative and commutative and loses nothing,
 so shards, ranks and batches may be merged in any order and give the same numbers, bit for bit.
 This module knows NumPy and nothing of events or conversations.
 """
@@ -30,28 +30,28 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with what is known about its uncertainty."""
+    """A number and its uncertainty."""
 
     value: float | None
-    """The estimate itself; None where there was nothing to measure."""
+    """The estimate itself; None if there was nothing to measure."""
     low: float | None = None
-    """Lower end of the interval; None where there is none."""
+    """Lower end of the interval; None if there is no interval."""
     high: float | None = None
     """Upper end of the interval."""
     level: float = 0.95
     """Confidence level of the interval."""
     method: str = "none"
-    """How the interval was made, e.g. 'percentile bootstrap, 1000 resamples, seed 42'."""
+    """How the interval was computed, e.g. 'percentile bootstrap, 1000 resamples, seed 42'."""
     unit: str = "none"
     """What was resampled: 'reference', 'event', 'episode', 'scenario' or 'none'."""
     n: int = 0
-    """How many values the estimate rests on."""
+    """How many values the estimate is computed from."""
     n_units: int = 0
     """How many resampling units there were."""
     n_skipped: int = 0
-    """How many cases had nothing to measure and entered no average."""
+    """How many cases had nothing to measure and are not part of the value."""
     replicates: Floats | None = field(default=None, repr=False, compare=False)
-    """The statistic of every resample, shape (reps,), where a comparison asked to keep them; NaN where undefined."""
+    """The statistic of every resample, shape (reps,), NaN if undefined. Kept only if a comparison asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Ratio:
 
     @property
     def value(self) -> float | None:
-        """The share, or None where the total is 0."""
+        """The share, or None if the total is 0."""
         return self.hits / self.total if self.total else None
 
 
@@ -95,7 +95,7 @@ class Moments:
 
     @property
     def sum_of_squared_deviations(self) -> float:
-        """Σ(x − mean)², from exact integers; 0.0 where there are no values."""
+        """Σ(x − mean)², from exact integers; 0.0 if there are no values."""
         return float((self.n * self.squares - self.total**2) / self.n) if self.n else 0.0
 
 
@@ -110,10 +110,10 @@ class Distribution:
 
     @classmethod
     def of(cls, values: ArrayLike, counts: ArrayLike | None = None) -> Distribution:
-        """The distribution of `values`, each occurring once or `counts` times. NaN is refused: skip it first."""
+        """The distribution of `values`, each occurring once or `counts` times. Raises UsageError if a value is NaN."""
         flat = np.asarray(values, np.float64).ravel()
         if np.isnan(flat).any():
-            raise UsageError("NaN is not a value", hint="Leave out what is undefined and count it as skipped")
+            raise UsageError("values must not be NaN", hint="Leave out undefined values and count them as skipped")
         if counts is None:
             distinct, times = np.unique(flat, return_counts=True)
             return cls(distinct + 0.0, times.astype(np.int64))
@@ -159,7 +159,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """Distinct rows of integers with how often each occurred: what several metrics can be derived from.
+    """Distinct rows of integers with how often each occurred, from which several metrics can be derived.
 
     A mouse error, its direction and its percentage all follow from the same four deltas. Keeping the distinct rows
     of deltas, rather than each derived number, is smaller, exact, and computes each derived value once per row.
@@ -173,7 +173,7 @@ class Joint:
 
     @classmethod
     def of(cls, *columns: NDArray[np.integer[Any]], counts: Ints | None = None) -> Joint:
-        """The distribution of the rows that `columns`, shape (n,) each, make; each occurs once or `counts` times."""
+        """The distribution of the rows of `columns`, shape (n,) each; each row occurs once or `counts` times."""
         if not columns or not len(columns[0]):
             return cls()
         packing = _Packing.of(columns)
@@ -189,7 +189,7 @@ class Joint:
 
     @classmethod
     def of_distinct(cls, columns: Iterable[NDArray[np.integer[Any]]], counts: NDArray[np.integer[Any]]) -> Joint:
-        """Rows that are distinct and in order already."""
+        """From rows that are already distinct and in order."""
         return cls(tuple(_smallest(column) for column in columns), _smallest(counts))
 
     def __add__(self, other: Joint) -> Joint:
@@ -238,14 +238,15 @@ class Joint:
 
 _Sorted = TypeVar("_Sorted", Distribution, Joint)
 
-# Entries that are merged in one go: sorting takes several times their memory.
+# How many entries are merged in one sort: sorting takes several times their memory.
 _MERGED_AT_ONCE = 500_000
 
 
 def _cascade(parts: Iterable[_Sorted], merge_all: Callable[[Sequence[_Sorted]], _Sorted]) -> _Sorted | None:
-    """All parts as one, or None where there are none, without holding them all in a sort at once.
+    """All parts merged, or None if there are none, without sorting all of them at once.
 
-    What waits is merged when it is larger than what has been merged already, so each entry is sorted a few times only.
+    Waiting parts are merged when they are larger than what has been merged already, so each entry is sorted only a few
+    times.
     """
     waiting: list[_Sorted] = []
     size = 0
@@ -261,7 +262,7 @@ def _cascade(parts: Iterable[_Sorted], merge_all: Callable[[Sequence[_Sorted]], 
 
 
 def _smallest(values: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-    """The same integers in as few bytes as hold them all."""
+    """The same integers in the smallest type that holds them all."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
     fits = (kind for kind in (np.int8, np.int16, np.int32) if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
     return values.astype(next(fits, np.int64))
@@ -287,7 +288,7 @@ class _Packing:
 
     @classmethod
     def of(cls, columns: Sequence[NDArray[np.integer[Any]]]) -> _Packing | None:
-        """The packing for these columns, or None where their ranges need more than 63 bits together."""
+        """The packing for these columns, or None if their ranges need more than 63 bits together."""
         low = [int(column.min()) for column in columns]
         spans = [int(column.max()) - least + 1 for column, least in zip(columns, low, strict=True)]
         return cls(low, spans) if math.prod(spans) < 2**63 else None
@@ -310,8 +311,8 @@ class _Packing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InOrder:
-    """Single values in the order they came. Adding keeps that order, so it does not commute: it serves the one
-    interval that is defined by order (`reference`), and nothing else.
+    """Single values in the order of arrival. Addition keeps that order, so it does not commute. Used only for the one
+    interval that is defined by order (`reference`).
     """
 
     values: Floats = field(default_factory=lambda: np.empty(0, np.float64))
@@ -334,17 +335,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One evaluation as it is kept: what is needed to repeat it, and what scoring left behind.
+    """One stored evaluation: what is needed to repeat it, and the tallies that scoring produced.
 
     Estimates are not part of it. They are recomputed from the tallies, so they cannot go stale.
     """
 
     id: str
-    """Unique, and in the order of creation when sorted."""
+    """Unique. Sorted ids are in the order of creation."""
     kind: str
     """'events', 'chat' (scored transcripts) or 'experiment' (agents that were run)."""
     name: str
-    """What its owner calls it; empty where nobody named it."""
+    """The name its owner gave it; empty if none was given."""
     created: str
     """UTC, ISO 8601."""
     command: str
@@ -373,7 +374,7 @@ class Run:
         inputs: Mapping[str, Any] | None = None,
         name: str = "",
     ) -> Run:
-        """A run that no store holds: enough of one to be compared."""
+        """A run that is not in any store, with what is needed to compare it."""
         return cls(
             id="",
             kind=kind,
@@ -396,21 +397,21 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a comparison says about one metric: the candidate against the baseline, on the cases that both have."""
+    """The result of a comparison for one metric: the candidate against the baseline, on the cases that both have."""
 
     metric: str
-    """Its key."""
+    """Key of the metric."""
     difference: float | None
-    """Candidate − baseline; of their distances from 0 where 0 is best. None where either is undefined."""
+    """Candidate − baseline; if 0 is best, the difference of their distances from 0. None if either is undefined."""
     low: float | None
     """Lower end of the difference's interval."""
     high: float | None
     p_adjusted: float | None
     """Two-sided p-value after Holm's correction over the metrics of the comparison."""
     call: Call
-    """'better', 'worse', 'same' (the interval lies within the margin) or 'inconclusive'; 'unmeasured' where a side is
-    undefined or has no interval, 'descriptive' where no direction is better."""
+    """'better', 'worse', 'same' (the interval lies within the margin) or 'inconclusive'; 'unmeasured' if a side is
+    undefined or has no interval, 'descriptive' if neither direction is better."""
     n_needed: int | None
-    """How many cases would decide, if the difference stayed what it is; None where it is decided or cannot be said."""
+    """How many cases would decide if the difference did not change; None if it is decided or cannot be computed."""
     reason: str = ""
-    """Why there is no verdict, or what is particular about it; empty where there is nothing to say."""
+    """Why there is no verdict, or a remark on it; may be empty."""

@@ -1,4 +1,4 @@
-"""Intervals: each unit of resampling gives what its definition gives, computed the slow way."""
+"""Intervals: each unit of resampling agrees with a plain, slow implementation of its definition."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_reference_needs_the_values_themselves() -> None:
 SAMPLES: dict[str, Floats] = {
     # 25 distinct values: one multinomial draw for each replicate.
     "few distinct": np.random.default_rng(5).normal(0, 4, 4000).round(),
-    # 290 distinct values with a large count each: drawn block by block, with the tails in lumps.
+    # 290 distinct values with a large count each: drawn block by block, with the tails as whole blocks.
     "blockwise": np.random.default_rng(6).normal(0, 40, 6000).round(),
     # All distinct: ranks are drawn and counted.
     "continuous": np.random.default_rng(7).exponential(size=900),
@@ -81,7 +81,7 @@ SAMPLES: dict[str, Floats] = {
 }
 
 
-def test_the_samples_cover_every_way_of_drawing() -> None:
+def test_the_samples_cover_every_drawing_method() -> None:
     sizes = {name: (len(np.unique(x)), len(x)) for name, x in SAMPLES.items()}
     assert sizes["few distinct"][0] <= 64
     assert sizes["blockwise"][0] > 64
@@ -96,7 +96,7 @@ def test_event_has_the_distribution_of_resampling(name: str, statistic: str) -> 
     rng = np.random.default_rng(11)
     slow = np.array([PLAIN[statistic](x[rng.integers(0, len(x), len(x))]) for _ in range(reps)])
     fast = replicates_of(x, statistic, reps)
-    # Two-sample Kolmogorov-Smirnov distance: above 1.95 · √(2/reps) once in a thousand if both are alike.
+    # Two-sample Kolmogorov-Smirnov distance: above 1.95 · √(2/reps) once in a thousand if both are the same.
     grid = np.unique(np.concatenate([slow, fast]).round(9))
     gap = np.abs(share_up_to(slow, grid) - share_up_to(fast, grid)).max()
     assert gap < 1.95 * np.sqrt(2 / reps)
@@ -106,7 +106,7 @@ def test_event_has_the_distribution_of_resampling(name: str, statistic: str) -> 
 @pytest.mark.parametrize("statistic", PLAIN)
 @pytest.mark.parametrize("sample", [[1.0, 2.0, 4.0, 8.0, 16.0], [0.0, 0.0, 1.0, 5.0], [3.0, 7.0, 7.0]], ids=str)
 def test_event_has_the_exact_distribution_of_small_samples(sample: list[float], statistic: str) -> None:
-    """All nⁿ resamples of a small sample, against many replicates: a rank that is off by one shows here."""
+    """All nⁿ resamples of a small sample against many replicates: this fails if a rank is off by one."""
     every = [PLAIN[statistic](np.array(chosen)) for chosen in itertools.product(sample, repeat=len(sample))]
     exact, reps = np.array(every), 20_000
     fast = replicates_of(np.array(sample), statistic, reps)
@@ -117,7 +117,7 @@ def test_event_has_the_exact_distribution_of_small_samples(sample: list[float], 
 
 
 def replicates_of(x: Floats, statistic: str, reps: int) -> Floats:
-    """The replicates themselves: an interval shows only two numbers of them."""
+    """The replicates themselves: an interval shows only two numbers derived from them."""
     return by_event.replicates(Distribution.of(x), statistic, reps=reps, seed=99)
 
 
@@ -132,7 +132,7 @@ def test_event_from_counts_equals_event_from_values(name: str) -> None:
     assert stats.bootstrap(x[::-1]) == stats.bootstrap(x)
 
 
-def test_event_agrees_with_reference_about_the_ends() -> None:
+def test_event_and_reference_intervals_have_nearly_the_same_ends() -> None:
     x = SAMPLES["few distinct"][:500]
     event, reference = (stats.bootstrap(x, interval=unit, reps=4000) for unit in ("event", "reference"))
     width = span(reference)
@@ -166,7 +166,7 @@ def episodes_of(kind: str) -> list[Floats]:
     rng = np.random.default_rng(17)
     if kind == "dense":
         return [rng.normal(rng.normal(0, 3), 5, int(rng.integers(30, 200))).round() for _ in range(9)]
-    # More than 2048 distinct values in all: counts are summed in blocks, and only some blocks are looked into.
+    # More than 2048 distinct values in all: counts are summed in blocks, and only some blocks are opened.
     return [rng.normal(rng.normal(0, 3), 5, int(rng.integers(300, 900))) for _ in range(9)]
 
 
@@ -185,7 +185,7 @@ def test_episode_is_brute_force_resampling_of_groups(kind: str, statistic: str) 
     assert (found.unit, found.n_units, found.n) == ("episode", 9, sum(map(len, parts)))
 
 
-def test_many_episodes_use_fewer_blocks_and_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_episodes_use_fewer_blocks_and_give_the_same_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = episodes_of("opened blocks")
     plan, whole = Resampling("episode", 60, seed=2), [Distribution.of(part) for part in parts]
     usual = value_intervals(whole, ["iqm", "median", "mean"], plan)
@@ -197,7 +197,7 @@ def test_many_episodes_use_fewer_blocks_and_give_the_same(monkeypatch: pytest.Mo
 
 
 def test_values_on_the_edges_of_blocks_are_counted_once() -> None:
-    # 3000 distinct values with very unequal counts, so that blocks end in odd places.
+    # 3000 distinct values with very unequal counts, so that blocks end at irregular positions.
     rng = np.random.default_rng(23)
     parts = [np.repeat(rng.permutation(3000)[:1500] / 4, rng.integers(1, 6, 1500)) for _ in range(5)]
     plan = Resampling("episode", 100, seed=3)
@@ -206,7 +206,7 @@ def test_values_on_the_edges_of_blocks_are_counted_once() -> None:
     assert (found["iqm"].low, found["iqm"].high) == pytest.approx(slow_episodes(parts, "iqm", 100, 3), rel=1e-12)
 
 
-def test_groups_and_strata_given_by_value() -> None:
+def test_groups_and_strata_are_given_for_each_value() -> None:
     rng = np.random.default_rng(29)
     groups = np.repeat([f"g{i}" for i in range(6)], 40)
     strata = np.repeat(["a", "a", "a", "b", "b", "b"], 40)
@@ -227,7 +227,7 @@ def test_every_resample_keeps_the_number_of_units_of_each_stratum() -> None:
     assert weights.mean(axis=0) == pytest.approx(np.ones(6), abs=0.15)
 
 
-def test_strata_narrow_the_interval_where_they_explain_the_difference() -> None:
+def test_strata_narrow_the_interval_if_they_explain_the_differences() -> None:
     parts = [Distribution.of([100.0 * (at % 2) + at]) for at in range(20)]
     plan = Resampling("episode", 500)
     alone = value_intervals(parts, ["mean"], plan)["mean"]
@@ -235,7 +235,7 @@ def test_strata_narrow_the_interval_where_they_explain_the_difference() -> None:
     assert span(within) < span(alone) / 3
 
 
-def test_one_episode_says_nothing_about_others() -> None:
+def test_one_episode_gives_a_value_without_an_interval() -> None:
     found = stats.bootstrap([1.0, 2.0, 3.0], interval="episode", groups=["a", "a", "a"])
     assert found.value == 2.0
     assert found.low is None
@@ -243,7 +243,7 @@ def test_one_episode_says_nothing_about_others() -> None:
     assert found.n_units == 1
 
 
-def test_episodes_without_values_count_as_units_but_measure_nothing() -> None:
+def test_episodes_without_values_count_as_units() -> None:
     parts = [Distribution.of([1.0, 2.0]), Distribution(), Distribution.of([3.0])]
     found = value_intervals(parts, ["mean"], Resampling("episode", 500))["mean"]
     assert found.value == 2.0
@@ -284,13 +284,13 @@ def test_a_ratio_of_nothing_is_none() -> None:
     assert ratio_interval([], Resampling("event")).value is None
 
 
-def test_resamples_without_anything_to_measure_are_left_out() -> None:
-    # Whenever only the first episode is drawn there is no ratio; the others all give 1.
+def test_undefined_resamples_are_left_out() -> None:
+    # If only the first episode is drawn there is no ratio; all other resamples give 1.
     found = ratio_interval([Ratio(0, 0), Ratio(5, 5)], Resampling("episode", 300))
     assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
 
 
-def test_sum_interval_is_a_function_of_weighed_sums() -> None:
+def test_sum_interval_is_a_function_of_weighted_sums() -> None:
     def quotient(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(sums[..., 0] / sums[..., 1])
@@ -308,19 +308,19 @@ def test_sum_interval_is_a_function_of_weighed_sums() -> None:
     assert sum_interval([], quotient, Resampling("episode"), n=0).value is None
 
 
-# --- what every interval obeys ---------------------------------------------------------------------------------------
+# --- laws of every interval ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("unit", ["reference", "event"])
-def test_intervals_shrink_with_the_root_of_n(unit: str) -> None:
+def test_intervals_shrink_with_the_square_root_of_n(unit: str) -> None:
     rng = np.random.default_rng(31)
     few, many = (stats.bootstrap(rng.normal(size=n), interval=unit, reps=400) for n in (100, 6400))
-    # 64 times the values: an eighth of the width, give or take what resampling leaves to chance.
+    # 64 times the values: an eighth of the width, apart from the randomness of resampling.
     assert span(few) / span(many) == pytest.approx(8, rel=0.35)
 
 
 @pytest.mark.parametrize("unit", stats.UNITS)
-def test_the_same_seed_gives_the_same_interval_and_another_another(unit: str) -> None:
+def test_the_interval_is_determined_by_the_seed(unit: str) -> None:
     x, groups = np.random.default_rng(1).normal(size=120), np.arange(120) // 10
 
     def interval(seed: int) -> Estimate:
@@ -350,18 +350,18 @@ def test_the_value_does_not_depend_on_the_interval(unit: str) -> None:
 
 
 @pytest.mark.parametrize("unit", stats.UNITS)
-def test_no_values_give_no_estimate(unit: str) -> None:
+def test_the_estimate_of_no_values_is_none(unit: str) -> None:
     found = stats.bootstrap([], interval=unit, groups=[])
     assert (found.value, found.low, found.high, found.n) == (None, None, None, 0)
 
 
 @pytest.mark.parametrize("unit", stats.UNITS)
-def test_equal_values_give_an_interval_of_no_width(unit: str) -> None:
+def test_equal_values_give_an_interval_of_zero_width(unit: str) -> None:
     found = stats.bootstrap([2.5] * 40, interval=unit, groups=np.arange(40) // 4, reps=30)
     assert (found.value, found.low, found.high) == (2.5, 2.5, 2.5)
 
 
-def test_a_wider_level_gives_a_wider_interval() -> None:
+def test_a_higher_level_gives_a_wider_interval() -> None:
     x = SAMPLES["continuous"]
     widths = [span(stats.bootstrap(x, level=level)) for level in (0.5, 0.9, 0.99)]
     assert widths == sorted(widths)
@@ -371,9 +371,9 @@ def test_a_wider_level_gives_a_wider_interval() -> None:
     ("settings", "complaint"),
     [
         ({"interval": "events"}, "no interval 'events'"),
-        ({"reps": 0}, "0 resamples"),
-        ({"level": 1.0}, r"level 1\.0"),
-        ({"level": 0.0}, r"level 0\.0"),
+        ({"reps": 0}, "reps must be at least 1, got 0"),
+        ({"level": 1.0}, r"level must be between 0 and 1, got 1\.0"),
+        ({"level": 0.0}, r"level must be between 0 and 1, got 0\.0"),
         ({"statistic": "mode"}, "no statistic 'mode'"),
         ({"statistic": "p101"}, "no statistic 'p101'"),
         ({"interval": "episode"}, "needs groups"),
@@ -381,7 +381,7 @@ def test_a_wider_level_gives_a_wider_interval() -> None:
         ({"interval": "episode", "groups": ["a", "a", "b"], "strata": ["s", "t", "t"]}, "more than one stratum"),
     ],
 )
-def test_impossible_settings_are_refused(settings: dict[str, object], complaint: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, object], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         stats.bootstrap([1.0, 2.0, 3.0], **settings)  # type: ignore[arg-type]
 
@@ -394,7 +394,7 @@ def test_two_values_that_differ_have_no_interquartile_mean(unit: str) -> None:
 
 
 def test_resamples_without_an_interquartile_mean_are_left_out() -> None:
-    # A resample may hold the two lone values and twice the empty episode: it has no interquartile mean.
+    # A resample may consist of the two single values and twice the empty episode: it has no interquartile mean.
     parts = [Distribution.of([0.0]), Distribution.of([9000.0]), Distribution(), Distribution.of(np.arange(3000.0))]
     found = value_intervals(parts, ["iqm"], Resampling("episode", 500))["iqm"]
     assert found.value == pytest.approx(1500, abs=1)
@@ -406,7 +406,7 @@ def test_nan_is_refused() -> None:
         stats.bootstrap([1.0, float("nan")])
 
 
-def test_episodes_cover_where_events_pretend_to_know_more() -> None:
+def test_intervals_of_correlated_events_cover_the_truth_only_by_episode() -> None:
     """SPEC 1.4: 20 recordings of 500 events, intra-class correlation 0.08, here for the mean.
 
     The variance of the mean is 1 + 499 · 0.08 = 40.9 times what single events would have. ±1.96 standard errors of

@@ -1,4 +1,4 @@
-"""Probability of improvement and performance profiles, on matrices whose answer fits in a comment."""
+"""Probability of improvement and performance profiles, on small inputs whose results can be computed by hand."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from assay.errors import UsageError
 from assay.stats import Resampling, performance_profile, probability_of_improvement
 
 
-def test_every_pair_is_set_against_each_other_and_ties_count_half() -> None:
+def test_every_pair_is_compared_and_ties_count_half() -> None:
     # 1 against 1, 2, 0: ½ + 0 + 1; 3: 1 + 1 + 1; 2: 1 + ½ + 1. Together 7 of 9.
     assert probability_of_improvement([1, 3, 2], [1, 2, 0]).value == pytest.approx(7 / 9)
 
 
-def test_strata_count_alike_whatever_their_size() -> None:
+def test_strata_have_equal_weight_whatever_their_size() -> None:
     # In 'a' both lose, in 'b' all four win: the mean of 0 and 1.
     found = probability_of_improvement([0, 0, 5, 5, 5, 5], [1, 1, 1, 1, 1, 1], strata=list("aabbbb"))
     assert (found.value, found.low, found.high) == (0.5, 0.5, 0.5)
 
 
-def test_it_is_the_statistic_of_mann_and_whitney() -> None:
+def test_probability_of_improvement_is_the_mann_whitney_statistic() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 6, 40), rng.integers(0, 6, 40)
     u = mannwhitneyu(x, y).statistic
@@ -34,7 +34,7 @@ def test_an_agent_is_neither_ahead_of_nor_behind_itself() -> None:
     assert found.value == found.low == found.high == 0.5
 
 
-def test_the_interval_follows_from_the_seed() -> None:
+def test_the_interval_is_determined_by_the_seed() -> None:
     rng = np.random.default_rng(3)
     x, y = rng.normal(0.5, 1, 25), rng.normal(0, 1, 25)
     first, again, other = (
@@ -46,13 +46,13 @@ def test_the_interval_follows_from_the_seed() -> None:
     assert first.low < (first.value or 0) < first.high
 
 
-def test_nothing_to_compare_is_undefined_and_one_case_has_no_interval() -> None:
+def test_no_cases_give_none_and_one_case_has_no_interval() -> None:
     assert probability_of_improvement([], []).value is None
     one = probability_of_improvement([2.0], [1.0])
     assert (one.value, one.low) == (1.0, None)
 
 
-def test_what_cannot_be_paired_is_refused() -> None:
+def test_unequal_lengths_and_nan_are_refused() -> None:
     for x, y, strata in (([1, 2], [1], None), ([1, np.nan], [1, 2], None), ([1, 2], [1, 2], ["a"])):
         with pytest.raises(UsageError):
             probability_of_improvement(x, y, strata=strata)
@@ -65,7 +65,7 @@ def test_a_profile_is_the_share_strictly_above_each_threshold() -> None:
     assert profile.low[1] < 0.75 < profile.high[1]
 
 
-def test_a_profile_of_nothing_is_refused() -> None:
+def test_a_profile_without_scores_or_with_nan_is_refused() -> None:
     for scores in ([], [np.nan]):
         with pytest.raises(UsageError):
             performance_profile(scores, [0.5])

@@ -14,7 +14,7 @@ def replicates_of(d: np.ndarray, reps: int = 4000) -> np.ndarray:
     return np.asarray(weights @ d / len(d))
 
 
-def test_one_is_added_to_both_counts() -> None:
+def test_the_p_value_adds_one_to_both_counts() -> None:
     # 30 of 199 lie at or below 0: 2 · 31 ÷ 200. With so many degrees of freedom the tails are the normal ones.
     replicates = np.concatenate([np.full(30, -1.0), np.full(169, 1.0)])
     found = difference(0.7, replicates, level=0.95, freedom=10**9, n=10**9)
@@ -47,7 +47,7 @@ def test_few_cases_have_wider_tails() -> None:
     assert p(9) == pytest.approx(2 * scipy_stats.t.sf(2.5758 * np.sqrt(0.9), 9), rel=0.02)
 
 
-def test_three_cases_that_all_moved_up_may_have_done_so_by_chance() -> None:
+def test_three_cases_that_all_improved_may_have_done_so_by_chance() -> None:
     d = np.zeros(50)
     d[:3] = 0.3
     found = difference(0.018, replicates_of(d), level=0.95, freedom=49, n=50, n_differing=3)
@@ -55,14 +55,14 @@ def test_three_cases_that_all_moved_up_may_have_done_so_by_chance() -> None:
     assert found.p >= 0.25  # 2 · ½³
 
 
-def test_replicates_without_a_value_say_nothing() -> None:
+def test_the_difference_of_undefined_replicates_is_none() -> None:
     assert difference(0.1, np.full(10, np.nan), level=0.95, freedom=3, n=4) is None
 
 
-def test_four_times_the_cases_halve_an_interval() -> None:
-    # ±1.96 · 0.1 is twice the difference of 0.098, so four times 25 cases just leave out 0.
+def test_four_times_as_many_cases_halve_an_interval() -> None:
+    # ±1.96 · 0.1 is twice the difference of 0.098, so with four times 25 cases the interval just excludes 0.
     assert cases_needed(0.098, 0.1, 25, margin=0.0) == 100
-    # 0.05 − 0.001 has to hold 0.196.
+    # 0.196, half the interval of 25 cases, has to shrink to 0.05 − 0.001.
     assert cases_needed(0.001, 0.1, 25, margin=0.05) == pytest.approx(25 * (0.196 / 0.049) ** 2, rel=0.01)
     assert cases_needed(0.0, 0.1, 25, margin=0.0) is None
     assert cases_needed(0.1, 0.0, 25, margin=0.0) is None
@@ -71,7 +71,7 @@ def test_four_times_the_cases_halve_an_interval() -> None:
     assert more > 200
 
 
-def test_resamples_keep_the_size_of_every_stratum_whatever_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resamples_keep_the_size_of_every_stratum_for_any_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
     strata = list("abbbab")
     whole = np.concatenate(list(case_weights(strata, 50, np.random.default_rng(1))))
     assert whole.shape == (50, 6)
@@ -81,7 +81,7 @@ def test_resamples_keep_the_size_of_every_stratum_whatever_the_chunks(monkeypatc
     assert [len(chunk) for chunk in case_weights(strata, 25, np.random.default_rng(1))] == [10, 10, 5]
 
 
-def test_replicates_of_means_weigh_sums_and_counts() -> None:
+def test_replicates_of_means_weight_sums_and_counts() -> None:
     sums = np.array([[1.0, 2.0], [3.0, 0.0], [0.5, 1.0]])
     counts = np.array([[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]])
     found = mean_replicates(sums, counts, [""] * 3, reps=200, seed=3)
@@ -92,7 +92,7 @@ def test_replicates_of_means_weigh_sums_and_counts() -> None:
     assert np.isnan(found[:, 1]).any()  # a resample of the second case alone has nothing to measure
 
 
-def test_cases_put_together_vary_as_single_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_combined_cases_vary_as_single_cases_do(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(8)
     strata = ["a"] * 3000 + ["b"] * 1000
     sums = np.concatenate([rng.normal(0, 1, (3000, 1)), rng.normal(5, 2, (1000, 1))])

@@ -1,4 +1,4 @@
-"""Percentiles and interquartile means are those of NumPy and of the definition, to the last bit."""
+"""Percentiles equal NumPy's to the last bit, and interquartile means follow their definition."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def test_iqm_is_not_moved_by_an_outlier() -> None:
 
 
 def test_iqm_includes_both_ends() -> None:
-    # Of 0, 10, 20, 30, 100: Q25 is exactly 10 and Q75 exactly 30, and both belong: (10 + 20 + 30) ÷ 3.
+    # Of 0, 10, 20, 30, 100: Q25 is exactly 10 and Q75 exactly 30, and both are included: (10 + 20 + 30) ÷ 3.
     assert stats.iqm([0, 10, 20, 30, 100]) == 20.0
-    # Many values tie with the quartiles: all of them are in. Q25 = Q75 = 1.
+    # All values that equal a quartile are included. Q25 = Q75 = 1.
     assert stats.iqm([0, 1, 1, 1, 1, 1, 9]) == 1.0
 
 
 @given(values)
-def test_iqm_is_the_mean_of_what_lies_between_the_quartiles(x: list[float]) -> None:
+def test_iqm_is_the_mean_of_the_values_between_the_quartiles(x: list[float]) -> None:
     array = np.array(x)
     low, high = np.percentile(array, [25, 75])
     inside = array[(array >= low) & (array <= high)]
     if not len(inside):
         assert stats.iqm(x) is None
         return
-    # A mean of counted values adds up in another order than a mean of single ones.
+    # A mean of values with counts is summed in another order than a mean of single values.
     assert stats.iqm(x) == pytest.approx(inside.mean(), rel=1e-12, abs=1e-6)
 
 
@@ -70,7 +70,7 @@ def test_two_values_that_differ_have_no_interquartile_mean() -> None:
     assert stats.iqm([1, 1]) == 1.0
 
 
-def test_nothing_to_measure_is_none() -> None:
+def test_statistics_of_no_values_are_none() -> None:
     assert stats.iqm([]) is None
     assert stats.percentile([], 50) is None
     assert stats.iqmpe([], []) is None

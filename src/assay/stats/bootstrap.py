@@ -2,7 +2,8 @@
 
 Three units, as SPEC 1.4 defines them:
 
-- `reference` resamples single values in their order with NumPy's legacy generator: published figures, draw for draw.
+- `reference` resamples single values in their order with NumPy's legacy generator: it reproduces published figures,
+  draw for draw.
 - `event` has the same distribution. Resampling n values is one multinomial draw over the distinct values, and a
   percentile of a resample is one order statistic, so the cost depends on how many values are distinct, not on n.
 - `episode` resamples whole groups (episodes, scenarios) within strata: events of one episode are not independent, and
@@ -30,7 +31,7 @@ UNITS = ("reference", "event", "episode")
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are made. The defaults are those of SPEC 1.4."""
+    """How intervals are computed. The defaults are those of SPEC 1.4."""
 
     unit: str = "event"
     """'reference', 'event' or 'episode'."""
@@ -39,25 +40,26 @@ class Resampling:
     level: float = 0.95
     """Confidence level."""
     seed: int = 42
-    """Seed of the generator; every interval starts from it anew."""
+    """Seed of the random generator; every interval starts again from it."""
     keep: bool = False
-    """Keep the replicates in the estimate. With the same units, strata and seed, two estimates rest on the same
-    resamples, so the difference of their replicates is a paired one."""
+    """Keep the replicates in the estimate. With the same units, strata and seed, two estimates use the same
+    resamples, so the difference of their replicates is a paired difference."""
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
             raise UsageError(f"there is no interval '{self.unit}'", hint=f"Use one of: {', '.join(UNITS)}")
-        if self.reps < 1 or not 0 < self.level < 1:
-            raise UsageError(
-                f"cannot make an interval from {self.reps} resamples at level {self.level}",
-                hint="Use at least 1 resample and a level between 0 and 1",
-            )
+        if self.reps < 1:
+            raise UsageError(f"reps must be at least 1, got {self.reps}", hint="Use 1000 or more")
+        if not 0 < self.level < 1:
+            raise UsageError(f"level must be between 0 and 1, got {self.level}", hint="Use 0.95 for a 95 % interval")
         if not 0 <= self.seed < 2**32:  # the legacy generator of `reference` takes 32 bits
-            raise UsageError(f"{self.seed} is no seed", hint="Give a whole number from 0 to 4294967295")
+            raise UsageError(
+                f"seed must be between 0 and 4294967295, got {self.seed}", hint="Give a whole number in that range"
+            )
 
     @property
     def method(self) -> str:
-        """The words that an Estimate carries."""
+        """The description of the method that an `Estimate` carries."""
         return f"percentile bootstrap, {self.reps} resamples, seed {self.seed}"
 
 
@@ -76,7 +78,7 @@ def bootstrap(
 
     `statistic` is 'iqm', 'mean', 'median' or a percentile such as 'p95'. `groups` names the episode of each value
     and `strata` its stratum; both are used by `interval="episode"` only. The interval says how much the statistic
-    would move if the resampled units had been other ones of the same kind.
+    would change with other resampled units of the same kind.
 
     Example:
         >>> estimate = bootstrap([3, 1, 4, 1, 5, 9, 2, 6], statistic="mean")
@@ -111,8 +113,8 @@ def value_intervals(
 ) -> dict[str, Estimate]:
     """Each of `statistics` over all `parts` (one per episode) with its interval, from the same resamples.
 
-    `in_order` holds the single values and is needed by the `reference` unit only. Where the caller has the sum of the
-    parts, as `whole`, and one stratum for each, the parts are read once and need not all exist at a time.
+    `in_order` holds the single values and is needed by the `reference` unit only. If the caller gives the sum of the
+    parts as `whole`, and the stratum of each part, the parts are read once and need not all be in memory together.
 
     Example:
         >>> parts = [Distribution.of([1, 2, 3]), Distribution.of([2, 3, 4])]
@@ -130,7 +132,7 @@ def value_intervals(
     if not len(total.values):
         return dict.fromkeys(statistics, blank)
     if plan.unit == "episode" and n_units < 2:
-        # One episode says nothing about others: resampling it would give an interval of no width.
+        # One episode says nothing about others: resampling it would give an interval of zero width.
         return {name: replace(blank, value=points[name]) for name in statistics}
     if plan.unit == "reference":
         if in_order is None:
@@ -183,8 +185,8 @@ def sum_interval(
 ) -> Estimate:
     """`function` of the sum of all `parts`, one array of shape (k,) per episode, with its interval.
 
-    `function` takes sums of shape (…, k) and gives values of shape (…), NaN where undefined. Sums do not say what
-    single events were, so only the `episode` unit has an interval here.
+    `function` takes sums of shape (…, k) and returns values of shape (…), NaN if undefined. Sums do not keep single
+    events, so only the `episode` unit has an interval here.
 
     Example:
         >>> parts = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]  # a sum and a count for each episode
@@ -238,7 +240,7 @@ def curve_intervals(
 
 
 def _with_ends(estimate: Estimate, replicates: Floats, plan: Resampling) -> Estimate:
-    """The estimate with its interval's two ends. Resamples in which nothing could be measured are left out."""
+    """The estimate with the two ends of its interval. Resamples in which nothing could be measured are left out."""
     if plan.keep:
         estimate = replace(estimate, replicates=replicates)
     usable = replicates[~np.isnan(replicates)]

@@ -1,7 +1,7 @@
 """Resampling whole groups of values: episodes, scenarios.
 
-Values of one group are not independent, so groups are drawn, each with all that belongs to it. A resample is a weight
-for each group; what it counts is a matrix product of weights and counts.
+Values of one group are not independent, so whole groups are drawn. A resample is a weight for each group; its counts
+are a matrix product of weights and counts.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def replicates(
 class _Cells:
     """Counts by episode and value, summed in blocks of neighbouring values.
 
-    Resampling episodes weighs each one's counts, which is a matrix product over the blocks. Only the blocks that a
-    quartile falls in are then looked into, so the cost does not grow with the number of distinct values.
+    Resampling episodes weights the counts of each, which is a matrix product over the blocks. Only the blocks that
+    contain a quartile are then opened, so the cost does not grow with the number of distinct values.
     """
 
     values: Floats
@@ -89,7 +89,7 @@ class _Cells:
 
     @classmethod
     def of(cls, parts: Iterable[Distribution], n_units: int, total: Distribution) -> _Cells:
-        # 32 bits suffice for everything here, and with thousands of episodes they are what takes the memory.
+        # 32 bits suffice for everything here, and with thousands of episodes these arrays take most of the memory.
         indices, counts = [], []
         for part in parts:
             indices.append(np.searchsorted(total.values, part.values).astype(np.int32))
@@ -109,8 +109,8 @@ class _Cells:
         return cls(
             values=total.values,
             edges=edges.astype(np.int64),
-            block_counts=_weighed(flat, count, size).reshape(shape),
-            block_sums=_weighed(flat, count * total.values[index], size).reshape(shape),
+            block_counts=_weighted(flat, count, size).reshape(shape),
+            block_sums=_weighted(flat, count * total.values[index], size).reshape(shape),
             unit=unit,
             index=index,
             count=count,
@@ -123,12 +123,12 @@ class _Cells:
         if self.blocks == len(self.values):
             return {name: statistic_of_rows(self.values, counts, name) for name in statistics}
         sums = weights @ self.block_sums
-        rows = [_WeighedRow(self, *row) for row in zip(weights, counts, sums, strict=True)]
+        rows = [_WeightedRow(self, *row) for row in zip(weights, counts, sums, strict=True)]
         return {name: np.array([row.statistic(name) for row in rows]) for name in statistics}
 
 
-class _WeighedRow:
-    """One resample of episodes: block totals, and the values of a block once it has been looked into."""
+class _WeightedRow:
+    """One resample of episodes: block totals, and the values of a block once it has been opened."""
 
     def __init__(self, cells: _Cells, weights: Floats, counts: Floats, sums: Floats) -> None:
         self.cells, self.weights, self.counts, self.sums = cells, weights, counts, sums
@@ -171,10 +171,10 @@ class _WeighedRow:
             cells = slice(self.cells.cell_edges[block], self.cells.cell_edges[block + 1])
             low, high = self.cells.edges[block], self.cells.edges[block + 1]
             weighed = self.weights[self.cells.unit[cells]] * self.cells.count[cells]
-            self.opened[block] = _weighed(self.cells.index[cells] - low, weighed, int(high - low))
+            self.opened[block] = _weighted(self.cells.index[cells] - low, weighed, int(high - low))
         return self.opened[block]
 
 
-def _weighed(index: NDArray[np.integer[Any]], weights: NDArray[Any], size: int) -> Floats:
+def _weighted(index: NDArray[np.integer[Any]], weights: NDArray[Any], size: int) -> Floats:
     """Sum of the weights at each index, shape (size,)."""
     return np.asarray(np.bincount(index, weights, size), np.float64)

@@ -1,7 +1,8 @@
 """Resampling single values without drawing them one by one.
 
 Resampling n values is one multinomial draw over the distinct ones, and a percentile of a resample is one order
-statistic of n uniforms. Both have exactly the distribution of the slow way, and cost what is distinct, not n.
+statistic of n uniforms. Both have exactly the distribution of plain resampling, and their cost grows with the number of
+distinct values, not with n.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 from assay.stats.quantiles import interpolate, percent_of, split_rank, statistic_of_rows
 from assay.types import Distribution, Floats, Ints
 
-# A binomial draw costs about this many times a uniform draw with its counting (NumPy 2, measured).
+# A binomial draw costs about this many times as much as a uniform draw and counting it (NumPy 2, measured).
 _BINOMIAL_COST = 12
-# Counts of this many cells at most are held at once (32 MB).
+# At most this many counts are in memory at a time (32 MB).
 CELLS_AT_ONCE = 4_000_000
 
 
@@ -27,7 +28,7 @@ def replicates(d: Distribution, name: str, *, reps: int, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     if name not in ("iqm", "mean"):
         return _percentile_of_resamples(d, percent_of(name), reps, rng)
-    # Only the middle half of a resample enters its interquartile mean, so the tails may be counted in lumps.
+    # Only the middle half of a resample enters its interquartile mean, so the tails may be counted in whole blocks.
     chunks = _resample_counts(d, reps, rng, lump_tails=name == "iqm")
     return np.concatenate([statistic_of_rows(d.values, counts, name) for counts in chunks])
 
@@ -102,7 +103,7 @@ def _blockwise_multinomial(d: Distribution, reps: int, rng: np.random.Generator)
 
 
 def equal_mass_edges(counts: Ints, blocks: int) -> Ints:
-    """Where to cut a run of counts into at most `blocks` parts of about equal sum; first 0, last its length."""
+    """Indices that cut an array of counts into at most `blocks` parts of about equal sum; first 0, last its length."""
     cumulative = np.cumsum(counts)
     targets = cumulative[-1] * np.arange(1, blocks) / blocks
     return np.unique(np.concatenate([[0], np.searchsorted(cumulative, targets, "left") + 1, [len(counts)]])).astype(

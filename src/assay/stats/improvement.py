@@ -1,8 +1,8 @@
-"""Scores of single cases, side by side: how likely one agent beats the other, and how many cases pass each mark.
+"""Scores of single cases, side by side: how likely one agent beats the other, and how many cases exceed a threshold.
 
 Both follow Agarwal et al. (2021, "Deep reinforcement learning at the edge of the statistical precipice"): the
 probability of improvement is averaged over strata, ties count half, and a performance profile is the share of cases
-that score above a threshold. Intervals resample cases within strata, the same ones on both sides, from a stated seed.
+that score above a threshold. Intervals resample cases within strata, the same cases on both sides, with a given seed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from assay.types import Estimate, Floats
 def probability_of_improvement(
     x: ArrayLike, y: ArrayLike, *, strata: Sequence[str] | None = None, plan: Resampling | None = None
 ) -> Estimate:
-    """P(X > Y): that a case of x, shape (n,), scores above a case of y, shape (n,), of the same stratum.
+    """P(X > Y): the probability that a case of x, shape (n,), scores above a case of y, shape (n,), in its stratum.
 
-    Every case of x is set against every case of y within its stratum, ties count ½, and strata count alike whatever
-    their size. 0.5 means that neither is ahead. Undefined without cases.
+    Every case of x is compared with every case of y in its stratum, ties count ½, and all strata have equal weight
+    whatever their size. 0.5 means that neither is ahead. Undefined without cases.
 
     Example:
         >>> probability_of_improvement([0.9, 0.8], [0.5, 0.6]).value
@@ -36,7 +36,7 @@ def probability_of_improvement(
     xs, ys = _paired(x, y)
     labels = [""] * len(xs) if strata is None else list(strata)
     if len(labels) != len(xs):
-        raise UsageError(f"{len(xs)} cases and {len(labels)} strata", hint="Give one stratum for each case")
+        raise UsageError(f"got {len(labels)} strata for {len(xs)} cases", hint="Give one stratum for each case")
     blank = Estimate(None, level=plan.level, method=plan.method, unit="episode", n=len(xs), n_units=len(xs))
     if not len(xs):
         return blank
@@ -59,7 +59,7 @@ def probability_of_improvement(
 
 
 def _wins(x: Floats, y: Floats) -> Floats:
-    """1 where a row's x is above a column's y, ½ where they are equal; shape (n, n)."""
+    """1 if the x of the row is above the y of the column, ½ if they are equal; shape (n, n)."""
     return np.asarray((x[:, None] > y[None, :]) + 0.5 * (x[:, None] == y[None, :]), np.float64)
 
 
@@ -70,7 +70,7 @@ class Profile:
     thresholds: Floats
     """Shape (t,)."""
     share: Floats
-    """Shape (t,), 0–1, falling."""
+    """Shape (t,), between 0 and 1, not increasing."""
     low: Floats
     """Lower ends of the intervals, threshold by threshold, shape (t,)."""
     high: Floats
@@ -95,7 +95,7 @@ def performance_profile(
     plan = plan or Resampling("episode")
     values, marks = np.asarray(scores, np.float64).ravel(), np.asarray(thresholds, np.float64).ravel()
     if not len(values) or np.isnan(values).any():
-        raise UsageError("a profile needs scores, and no NaN among them", hint="Leave out what is undefined")
+        raise UsageError("a profile needs at least one score and no NaN", hint="Leave out undefined scores")
     above = (values[:, None] > marks[None, :]).astype(np.float64)
     weights = resample_weights(len(values), strata, plan.reps, np.random.default_rng(plan.seed))
     tail = (1 - plan.level) / 2 * 100
@@ -108,5 +108,5 @@ def _paired(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     if len(xs) != len(ys):
         raise UsageError(f"{len(xs)} and {len(ys)} cases cannot be paired", hint="Give the same cases on both sides")
     if np.isnan(xs).any() or np.isnan(ys).any():
-        raise UsageError("NaN is not a score", hint="Leave out the cases that are undefined on either side")
+        raise UsageError("scores must not be NaN", hint="Leave out the cases that are undefined on either side")
     return xs, ys

@@ -1,4 +1,4 @@
-"""Several tests at once: the more one looks, the more one finds by chance, and Holm's correction pays for looking."""
+"""Correction for several tests at once: the more tests there are, the more differences are found by chance."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from assay.types import Floats
 def holm(p_values: ArrayLike) -> Floats:
     """Adjusted p-values, shape (m,), in the order given (Holm 1979, step-down Bonferroni).
 
-    Calling every test whose adjusted p is at most 0.05 is wrong about any of them in at most 5 % of all families,
-    however the tests depend on each other.
+    If every test whose adjusted p is at most 0.05 is called significant, at most 5 % of all families contain a false
+    call, however the tests depend on each other.
 
     Example:
         >>> holm([0.01, 0.04, 0.03]).tolist()
@@ -22,7 +22,7 @@ def holm(p_values: ArrayLike) -> Floats:
     """
     p = np.asarray(p_values, np.float64).ravel()
     if np.isnan(p).any() or ((p < 0) | (p > 1)).any():
-        raise UsageError("a p-value lies between 0 and 1", hint="Leave out what was not tested")
+        raise UsageError("p-values must be between 0 and 1", hint="Leave out metrics that were not tested")
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty_like(p)

@@ -1,12 +1,12 @@
-"""Two measurements of the same cases: the difference, its interval, and how surely it is one.
+"""Two measurements of the same cases: the difference, its interval, and its p-value.
 
-Both sides rest on the same resamples of cases, so what makes a case hard for both cancels out. The interval is the
-percentile bootstrap of SPEC 1.4. The p-value inverts it, with two corrections without which it would promise too much
-where cases are few; both are measured in `benchmarks/honesty.py`:
+Both sides use the same resamples of cases, so what makes a case hard for both cancels out. The interval is the
+percentile bootstrap of SPEC 1.4. The p-value inverts it, with two corrections without which it would be too small if
+there are few cases; both are measured in `benchmarks/honesty.py`:
 
 - a resample of n cases varies by √((n − 1) / n) too little, and its tails are those of a normal, not of a t
   distribution (Hesterberg 2015, the expanded percentile interval);
-- where few cases differ at all, k of them, the signs of their differences may agree by chance with probability
+- if only k cases differ at all, the signs of their differences agree by chance with probability
   2 · ½^k, so no p-value is smaller than that.
 """
 
@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from assay.types import Floats
 
 _NORMAL = NormalDist()
-# Weights of this many cells at most are held at once (64 MB of float64).
+# At most this many weights are in memory at a time (64 MB of float64).
 _CELLS_AT_ONCE = 8_000_000
 # Resamples of up to this many cases are counted all at once.
 _COUNTED_TOGETHER = 2000
 # Beyond this many, several cases are resampled together.
 _SINGLE = 20_000
-# This many resamples beyond 0 and more tell how many there are to be expected.
+# From this many resamples beyond 0 on, their share is precise enough to use.
 _RESOLVED = 10
 _SMALLEST = 1e-12
 
@@ -50,10 +50,11 @@ class Difference:
 def difference(
     value: float, replicates: Floats, *, level: float, freedom: int, n: int, n_differing: int | None = None
 ) -> Difference | None:
-    """What `replicates`, shape (reps,), of a difference say about its `value`; None where none is defined.
+    """Interval, p-value and error of the difference `value`, from its `replicates`, shape (reps,); None if all of them
+    are undefined.
 
-    `n` is the number of cases, `freedom` that number less the number of strata, `n_differing` how many of the cases
-    differ at all, where most do not.
+    `n` is the number of cases, `freedom` that number minus the number of strata, and `n_differing` how many of the
+    cases differ at all, given if most do not.
 
     Example:
         >>> found = difference(0.5, np.array([0.4, 0.5, 0.6, 0.5]), level=0.95, freedom=9, n=10)
@@ -76,9 +77,9 @@ def difference(
 def _score(value: float, replicates: Floats) -> float:
     """How many standard errors lie between the difference and 0, by the share of resamples beyond 0.
 
-    Where fewer than ten resamples lie beyond 0, their number is too rough to be corrected for several tests, and the
-    replicates' spread takes its place: else a clear difference among many metrics would need tens of thousands of
-    resamples.
+    If fewer than ten resamples lie beyond 0, their number is too rough to be corrected for several tests, and the
+    spread of the replicates is used instead: otherwise a clear difference among many metrics would need tens of
+    thousands of resamples.
     """
     reps = len(replicates)
     beyond = int(min((replicates <= 0).sum(), (replicates >= 0).sum()))
@@ -90,7 +91,7 @@ def _score(value: float, replicates: Floats) -> float:
 
 
 def _tail(score: float, freedom: int, n: int) -> float:
-    """Two-sided p-value of a score of resampling."""
+    """Two-sided p-value of a score from `_score`."""
     if math.isinf(score):
         return _SMALLEST
     t = score * math.sqrt(max(freedom, 1) / n)
@@ -100,10 +101,10 @@ def _tail(score: float, freedom: int, n: int) -> float:
 def cases_needed(
     difference: float, error: float, n: int, *, margin: float, tests: float = 1.0, level: float = 0.95
 ) -> int | None:
-    """How many cases of the same kind would decide, if the difference stayed what it is: either its interval leaves out
-    0 even after the correction (`tests` is the factor that was put on p), or it fits within the margin.
+    """How many cases of the same kind would decide if the difference did not change: either its interval excludes 0
+    even after the correction (`tests` is the factor that p was multiplied by), or it fits within the margin.
 
-    An interval narrows with the root of the number of cases. None where no number would do.
+    The width of an interval falls with the square root of the number of cases. None if no number would be enough.
     """
     if not error > 0 or not math.isfinite(error):
         return None
@@ -118,13 +119,13 @@ def cases_needed(
 def mean_replicates(sums: Floats, counts: Floats, strata: Sequence[str], *, reps: int, seed: int) -> Floats:
     """Means in resamples of cases, shape (reps, m), of m columns of sums and counts, shape (cases, m) each.
 
-    All columns rest on the same resamples, so replicates of two columns may be subtracted. NaN where a resample has
-    nothing to measure. Tens of thousands of cases are first put together at random, a few at a time within their
-    stratum, and those groups are resampled: sums of a few random cases vary as cases do, and it costs a fraction.
+    All columns use the same resamples, so replicates of two columns may be subtracted. NaN if a resample has nothing
+    to measure. Tens of thousands of cases are first combined at random into small groups within their stratum, and
+    those groups are resampled: sums of a few random cases vary as cases do, at a fraction of the cost.
     """
     rng = np.random.default_rng(seed)
     sums, counts, labels = _grouped(sums, counts, np.asarray(strata, str), rng)
-    # Where every case has the same number of answers in all metrics, one column of counts serves them all.
+    # If every case has the same number of answers in all metrics, one column of counts serves them all.
     kept: dict[bytes, int] = {}
     where = np.array([kept.setdefault(column.tobytes(), len(kept)) for column in counts.T], np.int64)
     _, first = np.unique(where, return_index=True)
@@ -142,7 +143,7 @@ def mean_replicates(sums: Floats, counts: Floats, strata: Sequence[str], *, reps
 def _grouped(
     sums: Floats, counts: Floats, strata: NDArray[np.str_], rng: np.random.Generator
 ) -> tuple[Floats, Floats, NDArray[np.str_]]:
-    """Random cases of one stratum put together, so that no more than `_SINGLE` or so are left to resample."""
+    """Random cases of one stratum combined, so that about `_SINGLE` at most are left to resample."""
     size = len(strata) // _SINGLE
     if size < 2:
         return sums, counts, strata
@@ -156,7 +157,7 @@ def _grouped(
 
 
 def case_weights(strata: Sequence[str], reps: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """How often each case occurs in each resample, shape (some, cases), drawn within strata, in bounded chunks."""
+    """How often each case occurs in each resample, shape (some, cases), drawn within strata; in bounded chunks."""
     n = len(strata)
     labels = np.unique(np.asarray(strata, str), return_inverse=True)[1]
     members = [np.flatnonzero(labels == label) for label in range(int(labels.max(initial=-1)) + 1)]
@@ -170,14 +171,14 @@ def case_weights(strata: Sequence[str], reps: int, rng: np.random.Generator) -> 
 
 def _drawn(rows: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """How often each of `size` members occurs in `size` draws, shape (rows, size)."""
-    if size > _COUNTED_TOGETHER:  # row by row, the counts stay in the cache of the processor
+    if size > _COUNTED_TOGETHER:  # row by row, the counts stay in the processor's cache
         return np.stack([np.bincount(rng.integers(0, size, size), minlength=size) for _ in range(rows)])
     members = rng.integers(0, size, (rows, size)) + np.arange(rows)[:, None] * size
     return np.bincount(members.ravel(), minlength=rows * size).reshape(rows, size)
 
 
 def differing(a: Floats, b: Floats) -> NDArray[np.int64]:
-    """How many cases differ in each column, shape (m,); undefined on either side is no difference."""
+    """How many cases differ in each column, shape (m,). Cases that are undefined on either side do not count."""
     return np.asarray(((a != b) & ~np.isnan(a) & ~np.isnan(b)).sum(axis=0), np.int64)
 
 

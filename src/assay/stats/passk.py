@@ -73,5 +73,6 @@ def _mean(values: list[float | None]) -> Estimate:
 def _check(passes: int, trials: int, k: int) -> None:
     if k < 1 or not 0 <= passes <= trials:
         raise UsageError(
-            f"{passes} passes in {trials} trials at k = {k} is impossible", hint="Use 0 ≤ passes ≤ trials and k ≥ 1"
+            f"impossible counts: {passes} passes in {trials} trials with k = {k}",
+            hint="Use 0 ≤ passes ≤ trials and k ≥ 1",
         )

@@ -1,7 +1,7 @@
 """Percentiles and the interquartile mean, from distinct values and counts.
 
 Percentiles interpolate linearly, as NumPy's default does, to the last bit. The interquartile mean is the mean of all
-x with Q25 ≤ x ≤ Q75, both ends included. Everything is None where there are no values.
+x with Q25 ≤ x ≤ Q75, both ends included. Everything is None if there are no values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.types import Distribution, Floats, Ints
 
 
 def percentile(x: ArrayLike | Distribution, q: float) -> float | None:
-    """The q-th percentile of x (0 ≤ q ≤ 100), or None where x is empty.
+    """The q-th percentile of x (0 ≤ q ≤ 100), or None if x is empty.
 
     Example:
         >>> percentile([1, 2, 3, 4], 50)
@@ -34,7 +34,7 @@ def percentile(x: ArrayLike | Distribution, q: float) -> float | None:
 
 
 def iqm(x: ArrayLike | Distribution) -> float | None:
-    """The interquartile mean of x, or None where nothing lies between the quartiles: no values, or two that differ.
+    """The interquartile mean of x, or None if no value lies between the quartiles: no values, or two that differ.
 
     Example:
         >>> iqm([1, 2, 3, 4, 100])
@@ -64,7 +64,7 @@ def iqmpe(predicted: ArrayLike, truth: ArrayLike) -> float | None:
 
 
 def statistic_of(d: Distribution, name: str) -> float | None:
-    """The statistic called `name` of a distribution, or None where it is empty."""
+    """The statistic called `name` of a distribution, or None if it is empty."""
     if not len(d.values):
         return None
     if name == "iqm":
@@ -85,14 +85,14 @@ def percent_of(name: str) -> float:
 
 
 def split_rank(q: float, n: int) -> tuple[int, float]:
-    """Where the q-th percentile of n values lies: the rank below it (from 0), and how far towards the next one."""
+    """Position of the q-th percentile of n values: the rank below it (from 0) and the fraction towards the next."""
     virtual = (q / 100) * (n - 1)
     below = math.floor(virtual)
     return below, virtual - below
 
 
 def interpolate(a: float | Floats, b: float | Floats, share: float | Floats) -> float | Floats:
-    """`share` of the way from a to b, in the order of operations of `numpy.percentile`, so that bits agree."""
+    """The point `share` of the way from a to b, computed exactly as in `numpy.percentile`, so that all bits agree."""
     gap = np.subtract(b, a)
     forward, backward = a + gap * share, b - gap * (1 - np.asarray(share))
     result: Floats = np.where(np.asarray(share) >= 0.5, backward, forward)
@@ -100,7 +100,7 @@ def interpolate(a: float | Floats, b: float | Floats, share: float | Floats) -> 
 
 
 def mean_of_counts(values: Floats, counts: Ints | Floats) -> float:
-    """The mean of `values`, each `counts` times; NaN where all counts are 0."""
+    """The mean of `values`, each counted `counts` times; NaN if all counts are 0."""
     total = counts.sum()
     return float((values * counts).sum() / total) if total else math.nan
 
@@ -110,7 +110,7 @@ def statistic_of_rows(values: Floats, counts: NDArray[np.int64] | Floats, name: 
     if name == "mean":
         return np.array([mean_of_counts(values, row) for row in counts])
     rows, k = counts.shape
-    # One running sum over all rows keeps the ranks of all rows ascending: one search serves them all.
+    # One running sum over all rows keeps the ranks of all rows ascending, so one search serves all rows.
     cumulative = np.cumsum(counts.ravel())
     ends = cumulative[k - 1 :: k]
     starts = np.concatenate([[0], ends[:-1]])
