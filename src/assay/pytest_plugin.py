@@ -74,18 +74,21 @@ class AssayFixture:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """Estimates, by metric."""
+    """Estimates, by metric: 'owa:comparable', or just 'comparable' if no other protocol has a metric of that name."""
 
     estimates: Mapping[str, Estimate]
     of: str
     """Name of what was evaluated, for messages."""
 
     def __getitem__(self, metric: str) -> Estimate:
-        if metric not in self.estimates:
-            from assay.errors import unknown_name
+        if metric in self.estimates:
+            return self.estimates[metric]
+        qualified = [name for name in self.estimates if name.partition(":")[2] == metric]
+        if len(qualified) == 1:
+            return self.estimates[qualified[0]]
+        from assay.errors import unknown_name
 
-            raise unknown_name("metric", metric, self.estimates)
-        return self.estimates[metric]
+        raise unknown_name("metric", metric, self.estimates)
 
     def at_least(self, metric: str, bound: float, *, by: Bound = "interval") -> Evaluated:
         """Fail unless the lower end of the interval reaches `bound`; with by='value', the estimate itself.
