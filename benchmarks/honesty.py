@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 
 from assay.compare import Margin, side_of
-from assay.compare.scores import measure_scores as measure
-from assay.compare.verdicts import judge
+from assay.compare.comparing import judge
+from assay.compare.conversations import measure_scores as measure
 from assay.stats import Resampling, difference, iqm, ratio_interval, value_intervals
 from assay.types import Case, Distribution, Estimate, Floats, Ratio, Run, Verdict
 from benchmarks.measuring import RESULTS

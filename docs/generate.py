@@ -75,7 +75,7 @@ def _agents() -> str:
     from dataclasses import fields
 
     from assay.chat.agents import AGENTS, Limits
-    from assay.chat.world.situation import FAULTS
+    from assay.chat.world.faults import FAULTS
 
     rows = []
     for name in AGENTS.names():

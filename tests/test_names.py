@@ -22,7 +22,7 @@ CONTRACTS = {
     "report/html/*.py": ("page", "render", "write", "summary"),  # each page is made, rendered and written alike
     "report/html/agents/__init__.py": ("page", "render", "write"),
     "report/terminal/*.py": ("tables",),  # each result is printed as its tables
-    "runs/references.py": ("compare",),  # as compare.compare, of stored runs by reference
+    "runs/loading.py": ("compare",),  # as compare.compare, of stored runs by reference
     "stats/by_*.py": ("replicates",),  # one for each unit of resampling
 }
 """Definitions that are meant to have the same name, by pattern of path; None stands for every name of the module."""

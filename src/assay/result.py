@@ -1,7 +1,7 @@
 """What every result can do: print itself, export itself, and show itself in a notebook.
 
-How a result is drawn is up to `assay.report`, which is imported when something is shown: the one place where an import
-points up, as a convenience for people at a prompt.
+How a result is drawn is up to `assay.report`, which is imported when something is shown. That import points up, against
+the direction of all others, as a convenience for people at a prompt.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from assay.events.codecs import NAMES, codec, codec_from_json
 from assay.events.evaluation import EventReport, rebuilt_report
 from assay.events.protocols import every_protocol
 from assay.events.stored import protocol_of, settings_of
-from assay.runs.recording import recorded_run
+from assay.runs.from_results import recorded_run
 from assay.types import Run
 
 UNUSUAL: dict[str, Any] = {"delta_bases": (2, 20, 4, 25), "time_bases": (7, 11, 13), "unit_ns": 5_000_000}

@@ -24,7 +24,7 @@ from assay.errors import StoreError
 from assay.runs import load_answers
 from assay.runs.recorder import Recorder
 from assay.store import open_store
-from assay.store.runs import Store
+from assay.store.store import Store
 from assay.types import Run
 
 CIRCLE: dict[str, Any] = {"a": 1}

@@ -17,7 +17,7 @@ from assay.chat.scoring.scores import Scores
 from assay.chat.transcript import ToolCall, Transcript, Turn
 from assay.report.html import agents as agents_page
 from assay.report.html import chat as chat_page
-from assay.runs.recording import recorded_run
+from assay.runs.from_results import recorded_run
 from assay.store import open_store
 
 SECRETS = (K, K[:8], K.upper()[:8], BASIC)

@@ -12,7 +12,7 @@ from tests.store import postgres
 
 from assay.store import open_store
 from assay.store.references import new_id
-from assay.store.runs import Store
+from assay.store.store import Store
 from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))

@@ -18,7 +18,7 @@ from tests.store.conftest import some_run
 
 from assay.store import open_store
 from assay.store.references import new_id
-from assay.store.runs import Store
+from assay.store.store import Store
 from assay.types import Case, Run
 
 CASES, AT_ONCE = 24, 2

@@ -112,7 +112,9 @@ def test_a_store_of_a_newer_assay_is_refused_and_untouched(address: str) -> None
         connection.execute(text("UPDATE assay_schema SET version = 99"))
     database.close()
     for _ in range(2):
-        with pytest.raises(StoreError, match=f"newer assay: its schema is 99, and this one knows {migrations.SCHEMA_VERSION}"):
+        with pytest.raises(
+            StoreError, match=f"newer assay: its schema is 99, and this one knows {migrations.SCHEMA_VERSION}"
+        ):
             open_store(address)
 
 

@@ -18,7 +18,7 @@ from tests.store.conftest import MakeRun, some_run, states_of
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import open_store, schema
 from assay.store.references import new_id
-from assay.store.runs import Store
+from assay.store.store import Store
 from assay.types import Case, Ratio
 
 ROOT = Path(__file__).parents[2]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.chat.evaluator import METRIC_NAMES, ChatbotEvaluator
     from assay.chat.formats import read_transcripts
     from assay.chat.judge import Judge
+    from assay.chat.running.runner import Pace, Progress
     from assay.chat.scoring.answers import Answer, Record
     from assay.chat.scoring.metric import METRICS, Entry, Evidence, Finding, Metric, Rule
     from assay.chat.scoring.scores import Scores, score
@@ -46,6 +47,8 @@ _HOMES = {
     "Judge": "assay.chat.judge",
     "Limits": "assay.chat.agents",
     "Metric": "assay.chat.scoring.metric",
+    "Pace": "assay.chat.running.runner",
+    "Progress": "assay.chat.running.runner",
     "Record": "assay.chat.scoring.answers",
     "Reply": "assay.chat.agents",
     "Rule": "assay.chat.scoring.metric",
@@ -80,6 +83,8 @@ __all__ = [
     "Judge",
     "Limits",
     "Metric",
+    "Pace",
+    "Progress",
     "Record",
     "Reply",
     "Rule",

@@ -41,7 +41,7 @@ METRIC_NAMES = (
     "repeatability",
     "groundedness",
 )
-"""The fifteen, in the order in which they are shown; metrics of other packages follow by name."""
+"""The built-in metrics in the order in which they are shown; metrics of other packages follow by name."""
 
 _USER_ROLES = ("user", "human")
 _ASSISTANT_ROLES = ("assistant", "model", "ai", "bot")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import agents
+from assay.cli import chat_run
 from assay.cli._output import announce_run, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
@@ -16,9 +16,9 @@ app = typer.Typer(
     help="Score conversations: fifteen metrics, each explained by the words that moved it; and run agents.",
     no_args_is_help=True,
 )
-app.command("run")(agents.run)
-app.command("agents")(agents.list_agents)
-app.command("suites")(agents.list_suites)
+app.command("run")(chat_run.run)
+app.command("agents")(chat_run.list_agents)
+app.command("suites")(chat_run.list_suites)
 
 
 @app.command()

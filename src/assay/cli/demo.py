@@ -103,7 +103,7 @@ def _is_installed(agent: str) -> bool:
 def _agents(out: Path, console: Console) -> None:
     """Google ADK and Microsoft Agent Framework through a part of the weather suite."""
     from assay.chat.agents import AGENTS
-    from assay.cli.agents import show, start_with_progress
+    from assay.cli.chat_run import show, start_with_progress
     from assay.runs import plan_experiment
 
     experiment = plan_experiment("weather", _AGENTS, limit=_SCENARIOS, skill=_SKILL, repeat=_REPETITIONS)

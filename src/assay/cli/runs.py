@@ -15,7 +15,7 @@ from assay.errors import AssayError, UsageError
 if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
     from assay.events.evaluation import EventReport
-    from assay.store.runs import Store
+    from assay.store.store import Store
 
 app = typer.Typer(help="List, show, export, delete and tag stored runs.", no_args_is_help=True)
 

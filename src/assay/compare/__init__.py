@@ -3,13 +3,13 @@
 compare(a, b)              one comparison, baseline first
 Requirement.parse(text)    "accuracy>=0.9", to be checked against a comparison
 
-How each kind of run is measured is in `events.py` and `scores.py`; what is made of it, in `verdicts.py`; nothing here
-knows where runs are kept or how a comparison is shown.
+`events.py` and `conversations.py` measure each kind of run, and `comparing.py` makes verdicts of that. Nothing here
+knows where runs are stored or how a comparison is shown.
 """
 
+from assay.compare.comparing import compare
+from assay.compare.comparison import Change, Comparison, ComparisonLine, Margin, Measure, Side, side_of
 from assay.compare.gates import Gates, Outcome, Requirement
-from assay.compare.model import Change, Comparison, ComparisonLine, Margin, Measure, Side, side_of
-from assay.compare.verdicts import compare
 
 __all__ = [
     "Change",

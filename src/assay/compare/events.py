@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.compare.model import Measure, Measured, Sample, Side, apart, matched, pooled_strata
+from assay.compare.comparison import Measure, Measured, Sample, Side, apart, matched, pooled_strata
 from assay.errors import UsageError
 from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric
 from assay.events.stored import protocol_of, settings_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from assay.compare.model import Comparison, ComparisonLine
+from assay.compare.comparison import Comparison, ComparisonLine
 from assay.errors import UsageError
 
 FAIL_ON: Final = ("worse", "inconclusive", "unmeasured")

@@ -56,7 +56,7 @@ class ProtocolResult:
         return f"{self.name}@{self.version}"
 
     def flat(self) -> dict[str, float | None]:
-        """Every figure by its key, with the ends of the intervals that SPEC.md names."""
+        """Every figure by its key, with the ends of the intervals that have a key of their own."""
         out: dict[str, float | None] = {}
         for metric in self.metrics:
             estimate = self.estimates[metric.key]
@@ -96,7 +96,7 @@ class EventReport(Result):
         return self.scoring.report(tallies, self.predicted + other.predicted, self.truth + other.truth)
 
     def flat(self, protocol: str = "owa") -> dict[str, float | None]:
-        """Every figure of one protocol by its key of SPEC.md; None where undefined."""
+        """Every figure of one protocol by its key (docs/reference/figures.md); None if undefined."""
         for result in self.protocols.values():
             if protocol in (result.name, result.label):
                 return result.flat()
@@ -337,7 +337,7 @@ def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> Protocol
 def decode(
     source: AnySource, encoding: str | Codec = "hierarchical", *, strict: bool = False, **reading: Any
 ) -> EventStream:
-    """All events of a source as one stream: anything SPEC 1.3 names.
+    """All events of a source as one stream: a path, an address, token text, a list of texts, a table.
 
     Example:
         >>> decode("<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>").vk.tolist()

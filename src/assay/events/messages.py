@@ -1,6 +1,6 @@
 """What a recorded message says: topic and JSON fields in, one event in the golden files' form out.
 
-Shared by the JSON encoding and by OWAMcap recordings, which carry the same messages (SPEC 1.2, 1.3).
+Shared by the JSON encoding and by OWAMcap recordings, which carry the same messages.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Kind(IntEnum):
 
 
 MAX_FLAGS = 0xFFF
-"""Every button flag and wheel flag together (SPEC 1.1)."""
+"""Every button flag and wheel flag together."""
 
 CATEGORIES = ("keyboard", "mouse_op", "mouse_nop", "screen")
 """What reports slice by: a mouse event with button flags is an operation, one without is a movement."""
@@ -142,7 +142,7 @@ class EventStream:
     dy: Column
     """Vertical movement of a mouse event."""
     flags: Column
-    """Button flags of a mouse event (SPEC 1.1)."""
+    """Button flags of a mouse event, as Windows' raw input has them."""
     data: Column
     """Scroll of a mouse event; 120 a notch, signed."""
     problem: Column

@@ -20,7 +20,7 @@ from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
     from assay.store.contents import AnswerRow
-    from assay.store.runs import StoredRun
+    from assay.store.store import StoredRun
 
 _DIGEST_SHOWN = 12
 # Too long for a line of a table; exports have them.

@@ -9,8 +9,8 @@ compare(a, b)                      stored runs against each other, by reference
 record(result, …)                  store a result that was computed without a store
 open_store(address)                the store itself: list, describe, tag, delete
 
-Recording (`recording`, `recorder`, `machine`), starting and resuming (`experiments`) and rebuilding results
-(`results`) have a module each.
+Modules: `experiments` starts and resumes, `recorder` stores turns as they finish, `from_results` turns a result into a
+run, `machine` describes the machine, `results` rebuilds results, `loading` finds stored runs by reference.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from assay._lazy import lazy_names
 
 if TYPE_CHECKING:
     from assay.runs.experiments import plan_experiment, resume_run, run, start_run
-    from assay.runs.references import compare, load, load_answers, record
+    from assay.runs.loading import compare, load, load_answers, record
     from assay.runs.results import ExperimentResult
     from assay.store import open_store
 
 _HOMES = {
     "ExperimentResult": "assay.runs.results",
-    "compare": "assay.runs.references",
-    "load": "assay.runs.references",
-    "load_answers": "assay.runs.references",
+    "compare": "assay.runs.loading",
+    "load": "assay.runs.loading",
+    "load_answers": "assay.runs.loading",
     "open_store": "assay.store",
     "plan_experiment": "assay.runs.experiments",
-    "record": "assay.runs.references",
+    "record": "assay.runs.loading",
     "resume_run": "assay.runs.experiments",
     "run": "assay.runs.experiments",
     "start_run": "assay.runs.experiments",

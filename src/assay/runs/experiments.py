@@ -20,12 +20,12 @@ from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Scores
 from assay.chat.scoring.tallies import tallies_of
 from assay.errors import RunInterruptedError, UsageError
+from assay.runs.from_results import experiment_run
 from assay.runs.machine import command_line
 from assay.runs.recorder import Recorder
-from assay.runs.recording import experiment_run
 from assay.runs.results import ExperimentResult
 from assay.store import open_store
-from assay.store.runs import Store, StoredRun
+from assay.store.store import Store, StoredRun
 from assay.types import Run
 
 if TYPE_CHECKING:
@@ -58,32 +58,34 @@ def run(
     name: str = "",
     tags: Iterable[str] = (),
     resume: str | None = None,
-    progress: Callable[[Progress], None] = lambda progress: None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> ExperimentResult:
     """Run agents through the scenarios of a suite, score every turn, and compare the agents.
 
     Everything runs on this machine by default: the model is a scripted stand-in and the weather is made up, both on
-    loopback, both following from `seed`.
+    loopback, and both are determined by `seed`. In a notebook, or in any running event loop, await the call:
+    `result = await assay.chat.run(...)`.
 
     Args:
         suite: The name of a suite (`"weather"`), the path of a YAML file, or a loaded suite.
         agents: Names of agents, as `assay chat agents` lists them, or a dictionary of names to agents. There an agent
             may be a name, `"module:function"`, an address, or a function, which then answers in this process.
-        repeat: How many trials each agent has at each scenario.
+        repeat: How many trials each agent has at each scenario: repetitions of the same conversation.
         seed: Decides the weather, the scripted model's errors, the order of trials, and the intervals.
         model: The name of a real model at `model_url` (by default OPENAI_BASE_URL) with the key in OPENAI_API_KEY;
             None for the scripted model.
         model_url: Address of an OpenAI-compatible endpoint for `model`.
         weather: `"embedded"`, or `"openweather"` for the real service with the key in OPENWEATHER_API_KEY.
-        skill: How often the scripted model is right: `"1"` never errs, `"0.8"` errs in one turn of five.
+        skill: How often the scripted model is right: `"1"` never errs, `"0.8"` errs in one turn of five,
+            `"wrong_figure=0.2"` sets the rate of one kind of error.
         metrics: Names of metrics, or metrics; None for all.
         kinds: Play only scenarios of these kinds.
         scenarios: Play only scenarios with these ids or patterns of ids.
         limit: Play at most this many scenarios, spread over all kinds.
         experience: Whether to measure developer experience first, which takes some seconds for each agent.
-        pace: Concurrency, timeouts and retries.
-        store: Where to store the run: an address, True for the default store, or None for nowhere. Every finished
-            turn is stored at once.
+        pace: Concurrency, timeouts and retries: `Pace(jobs=4, turn_timeout=30)`.
+        store: Where to store the run: an address, an open `Store`, True for the default store, or None for nowhere.
+            Every finished turn is stored at once.
         name: Name of the stored run.
         tags: Tags of the stored run.
         resume: Continue a stored run, by id or name, or `"@unfinished"` for the newest; every other argument except
@@ -178,8 +180,8 @@ async def start_run(
     name: str = "",
     tags: Iterable[str] = (),
     measure_experience: bool = False,
-    progress: Callable[[Progress], None] = lambda progress: None,
-    notify: Callable[[str], None] = lambda message: None,
+    progress: Callable[[Progress], None] | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
@@ -200,7 +202,7 @@ async def start_run(
 
 
 async def resume_run(
-    reference: str, *, store: StoreChoice = True, progress: Callable[[Progress], None] = lambda progress: None
+    reference: str, *, store: StoreChoice = True, progress: Callable[[Progress], None] | None = None
 ) -> ExperimentResult:
     """Continue a stored run of agents that is not finished.
 
@@ -288,7 +290,7 @@ def _unfinished(store: Store, reference: str) -> StoredRun:
 
 
 async def _play_in_memory(
-    experiment: Experiment, measured: Experiences, progress: Callable[[Progress], None]
+    experiment: Experiment, measured: Experiences, progress: Callable[[Progress], None] | None
 ) -> ExperimentResult:
     sink = MemorySink()
     try:
@@ -299,7 +301,7 @@ async def _play_in_memory(
 
 
 async def _play_stored(
-    experiment: Experiment, run: Run, measured: Experiences, store: Store, progress: Callable[[Progress], None]
+    experiment: Experiment, run: Run, measured: Experiences, store: Store, progress: Callable[[Progress], None] | None
 ) -> ExperimentResult:
     with store.held(run.id):
         recorder = Recorder(store, run)
@@ -329,13 +331,14 @@ def _result(
     )
 
 
-def _measured(experiment: Experiment, notify: Callable[[str], None]) -> Experiences:
+def _measured(experiment: Experiment, notify: Callable[[str], None] | None) -> Experiences:
     from assay.chat.experience import measure_experience
     from assay.chat.world.embedded import World
 
     found = {}
     with World(seed=experiment.seed) as world:
         for agent in experiment.agents:
-            notify(f"measuring developer experience: {agent.name} …")
+            if notify is not None:
+                notify(f"measuring developer experience: {agent.name} …")
             found[agent.name] = measure_experience(agent.kind(), name=agent.name, world=world)
     return found

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.scoring.tallies import tallies_of
-from assay.runs.references import load_answers
-from assay.store.runs import Store
+from assay.runs.loading import load_answers
+from assay.store.store import Store
 from assay.types import Run
 
 

@@ -12,9 +12,9 @@ from assay.errors import UsageError, missing_extra, unknown_name
 from assay.events.evaluation import EventReport
 from assay.events.protocols import ProtocolMetric
 from assay.events.training.figures import figures
-from assay.runs.recording import recorded_run
+from assay.runs.from_results import recorded_run
 from assay.store import open_store
-from assay.store.runs import Store
+from assay.store.store import Store
 from assay.types import Estimate, Run
 
 try:

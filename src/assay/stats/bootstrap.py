@@ -1,6 +1,6 @@
 """Percentile bootstrap intervals, with the unit of resampling always stated.
 
-Three units, as SPEC 1.4 defines them:
+Three units of resampling (docs/concepts/intervals.md):
 
 - `reference` resamples single values in their order with NumPy's legacy generator: it reproduces published figures,
   draw for draw.
@@ -31,7 +31,7 @@ UNITS = ("reference", "event", "episode")
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are computed. The defaults are those of SPEC 1.4."""
+    """How intervals are computed. The defaults: 95 %, 1000 resamples, seed 42."""
 
     unit: str = "event"
     """'reference', 'event' or 'episode'."""

@@ -1,8 +1,8 @@
 """Two measurements of the same cases: the difference, its interval, and its p-value.
 
 Both sides use the same resamples of cases, so what makes a case hard for both cancels out. The interval is the
-percentile bootstrap of SPEC 1.4. The p-value inverts it, with two corrections without which it would be too small if
-there are few cases; both are measured in `benchmarks/honesty.py`:
+percentile bootstrap of `bootstrap.py`. The p-value inverts it, with two corrections without which it would be too small
+if there are few cases; both are measured in `benchmarks/honesty.py`:
 
 - a resample of n cases varies by √((n − 1) / n) too little, and its tails are those of a normal, not of a t
   distribution (Hesterberg 2015, the expanded percentile interval);

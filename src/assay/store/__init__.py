@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from assay.errors import missing_extra
 
 if TYPE_CHECKING:
-    from assay.store.runs import Store
+    from assay.store.store import Store
 
 VARIABLE = "ASSAY_STORE"
 """Environment variable that names the store to use where none is given."""
@@ -35,7 +35,7 @@ def open_store(address: str | os.PathLike[str] | None = None) -> Store:
         import sqlalchemy  # noqa: F401 — asked for here so that its absence is told in our words
     except ImportError as error:
         raise missing_extra("sqlalchemy", "store", "keep runs") from error
-    from assay.store.runs import Store
+    from assay.store.store import Store
 
     return Store(os.fspath(address) if address else default_address())
 

@@ -18,8 +18,9 @@ from assay.chat.formats.otel import TurnTrace
 from assay.chat.running.tracing import Tracing
 from assay.chat.transcript import ToolCall
 from assay.chat.world.embedded import World
+from assay.chat.world.faults import Fault
 from assay.chat.world.preferences import Preferences
-from assay.chat.world.situation import Fault, Situation
+from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
 
 NOW = datetime(2026, 1, 15, 9, 0, tzinfo=UTC)

@@ -26,8 +26,8 @@ from assay.chat.suites import SUITES, Scenario, ScenarioTurn, Suite, load_suite,
 from assay.chat.transcript import Check, ToolCall
 from assay.chat.world.cities import find_city
 from assay.chat.world.embedded import World
+from assay.chat.world.faults import FAULTS, Fault
 from assay.chat.world.scripted import Skill
-from assay.chat.world.situation import FAULTS, Fault
 from assay.chat.yamlfile import load_yaml, parse_yaml, validated
 from assay.errors import SourceError, UsageError
 

@@ -20,8 +20,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.chat.world.cities import find_city
 from assay.chat.world.climate import Climate
+from assay.chat.world.faults import Fault
 from assay.chat.world.serving import LoopbackServer
-from assay.chat.world.situation import Fault, Situation
+from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient, WeatherError
 from assay.chat.world.weather_server import current_response
 

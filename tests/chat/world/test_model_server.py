@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from tests.chat.world.serving import TLS
 from tests.chat.world.weather_dialog import NOW, TOOLS, called, user
 
+from assay.chat.world.faults import Fault
 from assay.chat.world.model_server import MODEL, OWNER, model_app
 from assay.chat.world.scripted import Skill
 from assay.chat.world.serving import LoopbackServer
-from assay.chat.world.situation import Fault, Situation, inject
+from assay.chat.world.situation import Situation, inject
 from assay.chat.world.tokens import count_tokens, tokenize
 
 QUESTION = [{"role": "system", "content": "Be helpful."}, user("What's the weather in Helsinki?")]

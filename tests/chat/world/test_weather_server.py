@@ -16,7 +16,8 @@ from tests.chat.world.serving import NOW, TLS, Served, served, situation
 from assay.chat.domains.weather import read_truth
 from assay.chat.world import weather_server
 from assay.chat.world.cities import all_cities
-from assay.chat.world.situation import Fault, Situation, inject
+from assay.chat.world.faults import Fault
+from assay.chat.world.situation import Situation, inject
 from assay.chat.world.weather_server import INJECTIONS, weather_app
 
 # One response of each endpoint from OpenWeather's documentation (openweathermap.org/current and /forecast5), without

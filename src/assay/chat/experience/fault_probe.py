@@ -27,7 +27,8 @@ from typing import Any
 import assay
 from assay.chat.agents import Reply, Setup
 from assay.chat.experience.source import ASSISTANT_TOOLS
-from assay.chat.world.situation import Fault, Situation
+from assay.chat.world.faults import Fault
+from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
 
 MESSAGE = "What is the weather like in Helsinki right now?"

@@ -1,6 +1,6 @@
 """What a framework is like to build with: the measured characteristics of an assistant, or what was claimed for it.
 
-The three metrics of developer experience read these; the claims are seed 004's and are named as claims wherever shown.
+The three metrics of developer experience read these; claims are named as claims wherever they are shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CLAIMED: Mapping[str, Mapping[str, Any]] = {
         "documentation": "moderate",
     },
 }
-"""Seed 004's record of its two frameworks."""
+"""What was claimed for two frameworks before they were measured."""
 
 ALLOWED: Mapping[str, tuple[str, ...]] = {
     "setup": ("low", "medium", "high"),

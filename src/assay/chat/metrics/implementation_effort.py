@@ -8,7 +8,7 @@ from assay.chat.metrics._characteristics import characteristics, source, unknown
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
-# Seed 004 calls 5 files many and 4 files few.
+# Five files are many, four are few.
 _FEW_FILES = 4
 
 

@@ -11,7 +11,7 @@ def _unknown(context: ScoringContext) -> str | None:
 
 
 def score_of(seconds: float) -> float:
-    """Seed 004's curve: 1 below 2 s, 0.9 falling to 0.7 at 5 s, to 0.5 at 10 s, then to 0.3."""
+    """A curve: 1 below 2 s, 0.9 falling to 0.7 at 5 s, to 0.5 at 10 s, then to 0.3."""
     if seconds < 2.0:
         return 1.0
     if seconds < 5.0:

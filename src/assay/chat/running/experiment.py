@@ -156,7 +156,7 @@ class Experiment:
         *,
         done: Container[AnswerKey] = (),
         experience: Experiences | None = None,
-        progress: Callable[[Progress], None] = lambda progress: None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> Progress:
         """Play every conversation that is not `done`; each finished turn goes to `sink` at once."""
         async with AsyncExitStack() as stack:

@@ -155,25 +155,26 @@ class Runner:
         sink: Sink,
         *,
         done: Container[AnswerKey] = (),
-        progress: Callable[[Progress], None] = lambda progress: None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> Progress:
         """Play every trial that is not `done`. Cancelling it stops cleanly: finished turns are kept."""
+        report = progress or (lambda state: None)
         trials = plan(list(self.hosts), self.suite, repeat=self.repeat, seed=self.seed)
         state = Progress(len(trials), sum(trial.key in done for trial in trials))
-        progress(state)
+        report(state)
         to_do = [trial for trial in trials if trial.key not in done]
         # One after the other, before anything is timed: importing a framework keeps a core busy for seconds.
         for agent in dict.fromkeys(trial.agent for trial in to_do):
             state.starting = agent
-            progress(state)
+            report(state)
             await self._open(agent)
         state.starting = ""
-        progress(state)
-        await self._play_all(to_do, sink, state, progress)
+        report(state)
+        await self._play_all(to_do, sink, state, report)
         return state
 
     async def _play_all(
-        self, trials: Sequence[Trial], sink: Sink, state: Progress, progress: Callable[[Progress], None]
+        self, trials: Sequence[Trial], sink: Sink, state: Progress, report: Callable[[Progress], None]
     ) -> None:
         """Play trials in the order of the plan, as many at a time as the pace allows.
 
@@ -185,7 +186,7 @@ class Runner:
             for answer in await self._play(trial, sink):
                 state.counts[answer.status] += 1
             state.done += 1
-            progress(state)
+            report(state)
 
         waiting = list(trials)
         running: dict[asyncio.Task[None], str] = {}

@@ -19,7 +19,7 @@ from assay.result import Result
 from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
 from assay.types import Estimate, Run
 
-# SPEC 2.3: where a scenario has no checks of its own, these must reach this where they are measured.
+# A turn without checks of its own passes if each of these metrics that was measured reaches the pass mark.
 _PASSING = ("accuracy", "task_completion")
 _PASS_MARK = 0.7
 KS = (1, 2, 3, 4, 5)

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from assay.chat.domains import DOMAINS
 from assay.chat.transcript import OPERATORS, Check, ToolCall
-from assay.chat.world.situation import FAULTS, Fault
+from assay.chat.world.faults import FAULTS, Fault
 from assay.chat.yamlfile import refusal, refused
 from assay.errors import AssayError, unknown_name
 

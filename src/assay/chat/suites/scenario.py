@@ -16,8 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from assay.chat.scoring.metric import METRICS
 from assay.chat.suites.fields import DomainName, ExpectedCall, FaultText, Name, RequiredScore, ScenarioClock, Text
+from assay.chat.world.faults import Fault
 from assay.chat.world.openweather import MAX_FORECAST_DAYS
-from assay.chat.world.situation import Fault
 from assay.chat.yamlfile import refusal, refused
 from assay.errors import UsageError, unknown_name
 

@@ -79,7 +79,7 @@ def summary(tally: Tally) -> dict[str, Any]:
     return found | {"first_episode": episode, "first_position": position}
 
 
-def sentence(tally: Tally) -> str | None:
+def out_of_step_sentence(tally: Tally) -> str | None:
     """What to tell before any figure that pairs by position; None where both sides are in step."""
     found = summary(tally)
     if found["out_of_step"]:

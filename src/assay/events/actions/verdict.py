@@ -15,7 +15,7 @@ Tone = Literal["good", "bad", "note"]
 
 # Below these a finding is not worth a sentence.
 _LAG_GAIN = 0.01  # F1 that taking out the lag must win
-_FULL_COVERAGE = 0.95  # SPEC 1.7 says the same of d2e
+_FULL_COVERAGE = 0.95  # d2e@1 has the same bound
 _SCALE = 0.2  # log₂, about 15 %
 _CONFUSED_SHARE, _CONFUSED_TIMES = 0.1, 3
 _NEVER_TIMES = 4

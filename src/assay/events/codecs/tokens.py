@@ -1,4 +1,4 @@
-"""The two token encodings of SPEC 1.2, as settings over one pair of compiled loops.
+"""The two token encodings, hierarchical and factorized, as settings over one pair of compiled loops.
 
 Hierarchical writes a signed number modularly and interleaves dx with dy; factorized writes a sign token first, dx
 whole, then dy whole, and prefixes key codes and button digits. The loops themselves are in `kernels.py`.

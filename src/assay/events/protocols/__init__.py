@@ -38,7 +38,7 @@ class ProtocolMetric:
     undefined: str = "nothing to measure"
     """When it is None."""
     ends: tuple[str, str] | None = None
-    """Names of the interval's two ends in flat results, where SPEC.md names them."""
+    """Names of the interval's two ends in flat results, if they have keys of their own."""
     headline: bool = False
     """Shown in short tables."""
 

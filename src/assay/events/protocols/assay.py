@@ -1,4 +1,4 @@
-"""`assay@1`: two free-running streams, action by action and path by path (SPEC 1.8).
+"""`assay@1`: two free-running streams, action by action and path by path.
 
 Keys, buttons and scrolls are matched one to one within a tolerance; holds like notes; the pointer as a path. Beside the
 figures of the model stand those of trivial baselines, and a verdict in words. The parts are in `assay.events.actions`.
@@ -229,7 +229,7 @@ class Assay:
     def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:
         """That pairing by position went out of step, where a protocol that pairs so stands beside this one."""
         by_position = {"owa", "sequence"} & set(beside)
-        said = positions.sentence(tally) if by_position else None
+        said = positions.out_of_step_sentence(tally) if by_position else None
         return [] if said is None else [said]
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Assay:

@@ -1,4 +1,4 @@
-"""`d2e@1`: two free-running streams, compared in bins of time (SPEC 1.7).
+"""`d2e@1`: two free-running streams, compared in bins of time.
 
 Each side has its own length. Both are put on one clock, cut into bins of 50 ms over the range that both cover, and
 compared bin by bin: movement by correlation and scale, keys and buttons by equal counts.
@@ -143,7 +143,7 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
     return out
 
 
-def cautions(tally: Tally) -> list[str]:
+def _cautions(tally: Tally) -> list[str]:
     """Sentences to be read before the figures."""
     found = []
     coverage = tally.total("coverage", Ratio).value
@@ -273,7 +273,7 @@ class D2e:
 
     def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:
         """What makes figures of the common range look better than the prediction is."""
-        return cautions(tally)
+        return _cautions(tally)
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> D2e:
         return replace(self, **{name: settings[name] for name in ("bin_ms", "clock") if name in settings})

@@ -1,4 +1,4 @@
-"""`owa@1`: prediction i against truth i, teacher-forced (SPEC 1.5).
+"""`owa@1`: prediction i against truth i, teacher-forced.
 
 What is kept per episode: which kind was predicted for which, how far off each time was, which four deltas each compared
 movement had, and how often keys, buttons and scrolls were right. Every figure of the protocol follows from these.

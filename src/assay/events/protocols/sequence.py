@@ -1,6 +1,6 @@
-"""`sequence@1`: two token strings, compared event by event and digit by digit (seed 002, SPEC 1.6).
+"""`sequence@1`: two token strings, compared event by event and digit by digit.
 
-`compute_metrics_for_event` gives seed 002's nested dictionary for two strings. The protocol gives the same figures over
+`compute_metrics_for_event` gives a nested dictionary for two strings. The protocol gives the same figures over
 any number of episodes. Both rest on the same comparison. Digits are those of the decoded value in the encoding's own
 bases, so a spoiled digit that was added up leniently counts as the number it came to.
 """
@@ -185,7 +185,7 @@ def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: E
 
 
 def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estimate]:
-    """Every figure of the protocol, under the dotted names of seed 002's dictionary."""
+    """Every figure of the protocol, under the dotted names of that dictionary."""
     plan = plan if plan.unit == "episode" else Resampling("event", plan.reps, plan.level, plan.seed)
     by_episode = plan.unit == "episode"
     strata = [episode.stratum for episode in tally.episodes] if by_episode else None
@@ -254,7 +254,7 @@ def _count(n: int) -> Estimate:
     return Estimate(float(n), n=n)
 
 
-# --- seed 002's dictionary -----------------------------------------------------------------------------------------
+# --- the nested dictionary -----------------------------------------------------------------------------------------
 
 
 def compute_metrics_for_event(
@@ -264,7 +264,7 @@ def compute_metrics_for_event(
     encoding: str = "hierarchical",
     log_probabilities: Sequence[Sequence[float]] | None = None,
 ) -> dict[str, Any]:
-    """Seed 002's nested dictionary for two token strings, plus `type_accuracy`.
+    """The nested dictionary of figures for two token strings, plus `type_accuracy`.
 
     `log_probabilities` has one run for each true event: the natural logarithms of the probabilities that the model gave
     to its tokens. With it, a loss is their negative sum; without, the share of tokens that the prediction got wrong.
@@ -332,7 +332,7 @@ def _event_comparisons(
 
 
 def _details(comparison: StreamComparison, guess: EventStream, right: EventStream, kind: Kind) -> dict[str, Any]:
-    """What seed 002 lists for one comparable event of this kind, apart from the loss."""
+    """What the dictionary lists for one comparable event of this kind, apart from the loss."""
     if kind == Kind.KEYBOARD:
         vk, action = bool(guess.vk[0] == right.vk[0]), bool(guess.press[0] == right.press[0])
         return {"vk_match": vk, "action_match": action, "combined_match": vk and action}

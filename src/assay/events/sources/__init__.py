@@ -1,8 +1,8 @@
 """Where events come from: token text, JSON, CSV, Parquet and Arrow, OWAMcap recordings, tables in memory.
 
-`read` gives batches of events from anything SPEC 1.3 names, so that no source has to fit in memory. A file format is
-one module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes it answers
-to and one method. Sources know codecs and streams, and nothing of scores.
+`read` gives batches of events from files, addresses, texts and tables, so that no source has to fit in memory. A file
+format is one module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes
+it answers to and one method. Sources know codecs and streams, and nothing of scores.
 """
 
 from __future__ import annotations

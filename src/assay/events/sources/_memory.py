@@ -119,7 +119,7 @@ def read_array(array: np.ndarray[Any, Any], reading: ReadOptions) -> Iterator[Ev
 
 
 def _read_texts(texts: list[str], reading: ReadOptions) -> Iterator[EventStream]:
-    # A list of texts is one event each unless told otherwise (SPEC 1.3); 'auto' has nothing to decide.
+    # A list of texts is one event each unless `rows` says otherwise; 'auto' has nothing to decide.
     shape = "event" if reading.rows == "auto" else shape_of([], reading)
     starts = range(0, len(texts), reading.batch_rows) or range(1)
     for at in starts:

@@ -1,4 +1,4 @@
-"""OWAMcap recordings: JSON messages on the topics keyboard, mouse and screen, timed by `log_time` (SPEC 1.3).
+"""OWAMcap recordings: JSON messages on the topics keyboard, mouse and screen, timed by `log_time`.
 
 A recording is one episode. It is read whole or not at all: one that was cut short is refused, since its end would be
 missing from every score without a word.

@@ -20,7 +20,7 @@ _MOSTLY = 0.9
 
 
 @dataclass(frozen=True)
-class Alignment:
+class TokenAlignment:
     """Counts over positions at which an answer tells something: where the two labels in question differ."""
 
     before: int = 0
@@ -42,7 +42,7 @@ class Alignment:
     """Of these, how many equal the input at the next position: labels that were shifted already."""
 
     @classmethod
-    def of(cls, predictions: Ints, labels: Ints, inputs: Ints | None, at: Ints, *, shift: bool) -> Alignment:
+    def of(cls, predictions: Ints, labels: Ints, inputs: Ints | None, at: Ints, *, shift: bool) -> TokenAlignment:
         """The counts of one batch, shape (rows, positions) each; `at` are the flat positions that are scored."""
         width = max(labels.shape[1], 1)
         flat = labels.ravel()
@@ -58,8 +58,8 @@ class Alignment:
         coming = np.where(column < width - 1, flat[np.minimum(at + 1, len(flat) - 1)], -100) if len(at) else flat[:0]
         return cls(*_compared(guess, own, seen), *_compared(guess, own, coming), known, here, following)
 
-    def __add__(self, other: Alignment) -> Alignment:
-        return Alignment(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+    def __add__(self, other: TokenAlignment) -> TokenAlignment:
+        return TokenAlignment(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def warnings(self, *, shift: bool) -> list[str]:
         """What is suspicious, in sentences."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from assay.errors import SourceError
 from assay.events.stream import Episode, EventStream
-from assay.events.training.alignment import Alignment
+from assay.events.training.alignment import TokenAlignment
 from assay.events.training.spans import RowEvents
 
 _COLUMNS = {
@@ -80,4 +80,4 @@ def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> RowEvents:
         sides.append(stream)
     scores = np.frombuffer(columns[at:], "<f8").reshape(2, n) if heading["scores"] else None
     known_scores = None if scores is None else (scores[0], scores[1])
-    return RowEvents(sides[0], sides[1], lengths, Alignment(*heading["alignment"]), known_scores)
+    return RowEvents(sides[0], sides[1], lengths, TokenAlignment(*heading["alignment"]), known_scores)

@@ -16,7 +16,7 @@ from assay.errors import UsageError
 from assay.events.codecs import kernels
 from assay.events.codecs.tokens import IGNORED_TOKENS, TokenCodec
 from assay.events.stream import EventStream, Problem
-from assay.events.training.alignment import Alignment
+from assay.events.training.alignment import TokenAlignment
 from assay.types import Floats, Ints
 
 MASKED = -100
@@ -33,7 +33,7 @@ class RowEvents:
     truth: EventStream
     lengths: Ints
     """Events in each row, shape (rows,)."""
-    alignment: Alignment
+    alignment: TokenAlignment
     """How well the predictions fit the labels at, before and after their place."""
     scores: tuple[Floats, Floats] | None = None
     """Log-probabilities of the true and of the predicted events, shape (events,) each; None if they are not known."""
@@ -71,7 +71,7 @@ class SpanReader:
         truth = np.where(spans.given, spans.filling, codes[at])
         guess = truth.copy()  # what the model is not asked for is given
         guess[asked] = self._codes(predictions.ravel()[at[asked] - self.shift])
-        alignment = Alignment.of(predictions, labels, inputs, at[asked], shift=self.shift)
+        alignment = TokenAlignment.of(predictions, labels, inputs, at[asked], shift=self.shift)
         ignored = int((flat != MASKED).sum()) - spans.labelled
         notes = Counter({IGNORED_TOKENS: ignored, CUT_OFF: spans.cut_off})
         kept = spans.kept

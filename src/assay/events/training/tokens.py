@@ -15,7 +15,7 @@ from assay.events.codecs.tokens import TokenCodec
 from assay.events.codecs.vocabulary import AnyTokenizer
 from assay.events.evaluation import EventReport
 from assay.events.stream import Episode, EventStream
-from assay.events.training.alignment import Alignment
+from assay.events.training.alignment import TokenAlignment
 from assay.events.training.arrays import (
     Names,
     array_of,
@@ -82,13 +82,13 @@ class TokenEvaluation:
             raise UsageError("log-probabilities are scored by assay@1", hint="Add 'assay' to the protocols")
         self.log_probabilities = log_probabilities
         self.reader = SpanReader(codec, codec.codes_of(tokenizer), shift)
-        self.alignment = Alignment()
+        self.alignment = TokenAlignment()
         """How well predictions fit the labels at, before and after their place, so far."""
 
     def reset(self) -> None:
         """Forget everything that was scored."""
         self.evaluation.reset()
-        self.alignment = Alignment()
+        self.alignment = TokenAlignment()
 
     def update(
         self,

@@ -43,7 +43,7 @@ def fault_description(fault: str) -> str:
     """What a fault does; empty if it is not one of assay's own."""
     try:
         # The world needs the extra `agents`; a page about what others ran does not.
-        from assay.chat.world.situation import FAULTS
+        from assay.chat.world.faults import FAULTS
     except ImportError:
         return ""
     return FAULTS.get(fault.partition("*")[0], "")

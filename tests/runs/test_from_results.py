@@ -21,10 +21,10 @@ from assay.events.protocols import every_protocol
 from assay.events.stream import EventStream
 from assay.report.html.events import render
 from assay.runs import load_answers
+from assay.runs.from_results import recorded_run
 from assay.runs.machine import environment
-from assay.runs.recording import recorded_run
 from assay.store import open_store
-from assay.store.runs import Store
+from assay.store.store import Store
 from assay.types import Distribution
 
 

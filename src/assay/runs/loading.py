@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay.errors import AssayError, UsageError
 from assay.runs.results import rebuilt
 from assay.store import open_store
-from assay.store.runs import Store
+from assay.store.store import Store
 
 if TYPE_CHECKING:
     from assay.chat.scoring.answers import Answer
@@ -83,7 +83,7 @@ def record(
 
     """
     from assay.chat.scoring.scores import Scores
-    from assay.runs.recording import recorded_run
+    from assay.runs.from_results import recorded_run
 
     run = recorded_run(result, command=command, name=name, tags=tags)
     rows = [answer.to_row() for answer in result.answers] if isinstance(result, Scores) else []

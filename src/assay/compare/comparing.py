@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.compare.model import (
+from assay.compare.comparison import (
     Change,
     Comparable,
     Comparison,
@@ -94,7 +94,7 @@ def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -
     if a.run.half == "events":
         from assay.compare.events import measure_events as measure
     else:
-        from assay.compare.scores import measure_scores as measure
+        from assay.compare.conversations import measure_scores as measure
     return measure(a, b, level=level, seed=seed, reps=reps, full=full)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assay.compare.model import Measure, Measured, Sample, Side, matched, pooled_strata
+from assay.compare.comparison import Measure, Measured, Sample, Side, matched, pooled_strata
 from assay.stats.paired import mean_replicates
 from assay.types import Case, Distribution, Estimate, Floats, State
 
