@@ -17,7 +17,7 @@ CONTRACTS = {
     "chat/agents/*/assistant.py": None,  # one idiomatic program for each framework, all with the same four tools
     "chat/domains/*/__init__.py": ("read_truth",),  # the one function of a domain
     "cli/*.py": None,  # commands and options, named as on the command line; nothing imports them
-    "events/protocols/*.py": ("score", "finish"),  # the two functions of a protocol
+    "events/protocols/*.py": ("score", "finish", "cautions"),  # the functions of a protocol
     "report/__init__.py": ("page", "tables", "summary"),  # for any result; they call those of the result's module
     "report/html/*.py": ("page", "render", "write", "summary"),  # each page is made, rendered and written alike
     "report/html/agents/__init__.py": ("page", "render", "write"),

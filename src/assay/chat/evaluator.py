@@ -1,6 +1,6 @@
-"""`ChatbotEvaluator`: scores an answer with every metric. The door through which text and data from outside come in.
+"""`ChatbotEvaluator`: scores an answer with every metric.
 
-A wrong type is an error that names the field; odd text is scored.
+It checks the types of its input: a wrong type is an error that names the field. Any text is scored.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ChatbotEvaluator:
         """`metrics` restricts or extends the metrics (all that are installed by default).
 
         `language` is one that comes with assay, or the path of a file like `languages/en.toml`; the domain needs a file
-        of the same name. `names` are subjects that the suite knows besides the gazetteer: cities, products.
+        of the same name. `names` are cities or products that the gazetteer does not have.
         """
         self.domain = DOMAINS.get(domain) if isinstance(domain, str) else domain
         self.language = language
@@ -235,7 +235,7 @@ def _calls(value: Any, field: str) -> tuple[ToolCall, ...] | None:
 
 
 def _parsed(arguments: Any) -> Any:
-    """Arguments as a table; many services give them as JSON in a text."""
+    """Arguments as a dictionary; many services give them as JSON text."""
     if not isinstance(arguments, str):
         return arguments
     try:

@@ -1,7 +1,7 @@
 """A model as judge: an optional metric over any OpenAI-compatible endpoint. Off unless asked for.
 
-Prompt, scale, model and sampling are part of the metric's version: change one, and the scores are of another metric.
-Each answer is judged several times, and how far the samples lie apart is reported.
+Prompt, scale, model and sampling are part of the metric's version: if one changes, so does the version.
+Each answer is judged several times, and the spread of the samples is reported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ where N is a whole number from {low} (useless) to {high} (could not be better).
 {response}
 ====="""
 
-# A judge gets this much of each text; an answer of a megabyte would cost more than it tells.
+# Characters of each text that a judge gets: an answer of a megabyte would cost more than it is worth.
 _LONGEST = 20_000
 _LONGEST_PROBLEM = 200
 _AT_ONCE = 8  # samples of one answer that are asked for at the same time
@@ -47,13 +47,13 @@ _AT_ONCE = 8  # samples of one answer that are asked for at the same time
 
 @dataclass(frozen=True)
 class Judge:
-    """How a model judges."""
+    """A model as judge, with its endpoint and settings."""
 
     url: str
     """Address of the endpoint, with or without the path /chat/completions."""
     model: str
     prompt: str = PROMPT
-    """Has the places {query}, {response}, {truth}, {low} and {high}."""
+    """Has the placeholders {query}, {response}, {truth}, {low} and {high}."""
     scale: tuple[int, int] = (1, 5)
     samples: int = 3
     temperature: float = 0.7
@@ -66,18 +66,21 @@ class Judge:
 
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
-            raise UsageError(f"'{self.url}' is no address of an endpoint", hint="It starts with http:// or https://")
+            raise UsageError(
+                f"'{self.url}' is not the address of an endpoint",
+                hint="Use an address that starts with http:// or https://",
+            )
         if self.samples < 1 or self.scale[0] >= self.scale[1]:
-            raise UsageError("a judge needs at least one sample and a scale that rises", hint="Use scale=(1, 5)")
+            raise UsageError("a judge needs at least one sample and a scale from low to high", hint="Use scale=(1, 5)")
 
     @property
     def version(self) -> str:
-        """Differs wherever the judgement may: by prompt, scale, model, samples or temperature."""
+        """Changes with prompt, scale, model, samples and temperature."""
         parts = json.dumps([self.prompt, self.scale, self.model, self.samples, self.temperature])
         return f"judge@1-{hashlib.sha256(parts.encode()).hexdigest()[:10]}"
 
     def metric(self) -> Metric:
-        """The metric, to be given to an evaluator among its `metrics`."""
+        """The metric, to pass to an evaluator in `metrics`."""
         return Metric(
             name=self.name,
             group="own",
@@ -130,7 +133,7 @@ class Judge:
         return samples
 
     def _sample(self, client: OpenAI, text: str, seed: int) -> tuple[int, str] | str:
-        """Score and reason, or what went wrong."""
+        """Score and reason, or the error."""
         from openai import OpenAIError
 
         try:
@@ -141,7 +144,7 @@ class Judge:
     def _ask(self, client: OpenAI, text: str, seed: int) -> str:
         from openai import Omit
 
-        # The judge has a key of its own; what the environment says of an account at OpenAI is not for its endpoint.
+        # The judge has a key of its own; settings of an OpenAI account in the environment must not reach its endpoint.
         left_out = [
             "OpenAI-Organization",
             "OpenAI-Project",
@@ -170,7 +173,7 @@ class Judge:
         )
 
     def _parse(self, reply: str) -> tuple[int, str]:
-        """Score and reason of a reply: the JSON object in it, whatever stands around."""
+        """Score and reason of a reply: the JSON object in it; other text is ignored."""
         first, last = reply.find("{"), reply.rfind("}")
         if first < 0 or last < first:
             raise ValueError("the reply has no JSON object")

@@ -1,6 +1,6 @@
-"""Conversations as data: `Transcript`, its turns and tool calls, and their JSONL form, one transcript to a line.
+"""Conversations as data: `Transcript`, its turns and tool calls, and their JSONL form, one transcript per line.
 
-This is where text from files comes in: types are checked, and an error says the file, the line and the field.
+Types are checked on reading; an error names the file, the line and the field.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ class _Model(BaseModel):
 
 
 def _finite(seconds: Any) -> Any:
-    """A time that is no number is not known."""
+    """A time that is not a number counts as unknown."""
     return None if isinstance(seconds, float) and not math.isfinite(seconds) else seconds
 
 
 class ToolCall(_Model):
-    """A call of a tool. What it was given and returned is made fit for JSON: a NaN becomes the text "NaN"."""
+    """A tool call. Arguments and results are made JSON-safe: a NaN becomes the text "NaN"."""
 
     name: Annotated[str, BeforeValidator(json_safe)]
     arguments: Annotated[dict[str, Any], BeforeValidator(json_safe)] = Field(default_factory=dict)
     result: Annotated[Any, BeforeValidator(json_safe)] = None
     """What it returned, in any JSON shape."""
     error: Annotated[str | None, BeforeValidator(json_safe)] = None
-    """What went wrong, where something did."""
+    """The error, if it failed."""
     duration: Annotated[float | None, BeforeValidator(_finite)] = None
     """Seconds."""
 
 
 class Check(_Model):
-    """Something a scenario demands of an answer: `{"metric": "accuracy", "is": ">=", "value": 0.9}`."""
+    """A condition that a scenario sets for an answer: `{"metric": "accuracy", "is": ">=", "value": 0.9}`."""
 
     metric: str
     is_: Literal["==", ">=", "<=", ">", "<", "measured"] = Field(alias="is")
     value: float
 
     def holds(self, entries: Mapping[str, Entry]) -> bool:
-        """Whether the entries of an answer satisfy it; a metric that was not measured satisfies no number."""
+        """Whether the entries of an answer satisfy it; a metric that was not measured satisfies no comparison."""
         entry = entries.get(self.metric)
         if entry is None:
             return False
@@ -77,16 +77,16 @@ class Turn(_Model):
     truth: Any = None
     """The ground truth in the domain's own shape."""
     tool_calls: list[ToolCall] | None = None
-    """None where it is not known which tools were called; an empty list where none was."""
+    """None if it is unknown which tools were called; an empty list if none was."""
     tool_call_count: int | None = Field(default=None, ge=0)
     expected_calls: list[ToolCall] | None = None
     response_time: float | None = Field(default=None, ge=0)
     """Seconds."""
     checks: list[Check] = Field(default_factory=list)
     says: list[str] = Field(default_factory=list)
-    """What the answer must contain, in any case of letters, to pass."""
+    """Texts that the answer must contain to pass; case is ignored."""
     never_says: list[str] = Field(default_factory=list)
-    """What it must not contain."""
+    """Texts that it must not contain."""
 
 
 class Transcript(_Model):
@@ -94,19 +94,19 @@ class Transcript(_Model):
 
     agent: str
     scenario: str
-    """What was tried. Repetitions of one scenario share it, and intervals are made by resampling it."""
+    """Name of the scenario. Its repetitions share it, and intervals come from resampling scenarios."""
     repetition: int = 0
     domain: str = "weather"
     language: str = "en"
     names: list[str] = Field(default_factory=list)
-    """Cities or products that the suite knows besides the gazetteer's."""
+    """Cities or products that the gazetteer does not have."""
     preferences: dict[str, Any] | None = None
     characteristics: dict[str, Any] | None = None
     turns: list[Turn]
 
 
 class Transcripts(list[Transcript]):
-    """Transcripts of one file, with where they came from and the SHA-256 of its bytes."""
+    """Transcripts of one file, with its path and the SHA-256 of its bytes."""
 
     def __init__(self, transcripts: Iterable[Transcript], *, source: str, sha256: str) -> None:
         super().__init__(transcripts)
@@ -125,7 +125,7 @@ def parse(data: object, where: str) -> Transcript:
 
 
 def json_lines(text: str, path: Path) -> Iterator[tuple[str, Any]]:
-    """Each line's place and data; blank lines are skipped."""
+    """Each line's location and data; blank lines are skipped."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
@@ -137,7 +137,7 @@ def json_lines(text: str, path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def load_json(text: str) -> Any:
-    """Parsed JSON; halves of a surrogate pair, which JSON can escape and no text can hold, become U+FFFD."""
+    """Parsed JSON; unpaired surrogates, which JSON can escape but text cannot hold, become U+FFFD."""
     data = json.loads(text)
     return _whole(data) if _SURROGATE.search(text) else data
 
@@ -153,7 +153,7 @@ def _whole(data: Any) -> Any:
 
 
 def write_jsonl(transcripts: Iterable[Transcript], path: Path) -> None:
-    """Write transcripts in assay's own form."""
+    """Write transcripts in assay's own format."""
     with path.open("w", encoding="utf-8") as file:
         for transcript in transcripts:
             file.write(transcript.model_dump_json(exclude_defaults=True, by_alias=True) + "\n")

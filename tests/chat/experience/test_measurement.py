@@ -93,4 +93,4 @@ def test_claimed_characteristics_are_included(world: World) -> None:
     assert found.measured["import_seconds"] > 0
     entries = ChatbotEvaluator().evaluate_response("Hi", "Hi", "MS", characteristics=found.characteristics)
     assert entries["integration_simplicity"].score == 1.0
-    assert "claimed were files 4, memory manual" in entries["integration_simplicity"].details
+    assert "the claims were files 4, memory manual" in entries["integration_simplicity"].details

@@ -1,7 +1,7 @@
-"""What a conversation is about: the words, quantities and states of a subject, and how to read its truth.
+"""Domains: the words, quantities and states of a subject of conversation, and how to read its ground truth.
 
-Everything that data can say stands in the domain's folder (`domain.toml`, and a file of words for each language);
-the one function says how the subject's ground truth, in whatever shape it comes, becomes facts.
+A domain's folder holds its data (`domain.toml`, and a file of words for each language); its one function turns the
+ground truth, in the shape that the caller has, into facts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A figure that is true."""
+    """A true value."""
 
     kind: str
     """The kind of quantity, as `domain.toml` names it."""
@@ -30,12 +30,12 @@ class Fact:
     role: str = "actual"
     """'actual', or a role of the kind: 'feels_like', 'high', 'low'."""
     day: str | None = None
-    """None for now; else an ISO date, or a name of the language's list of times."""
+    """None for now; else an ISO date, or a name from the language's list of times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What is true of the subject, as far as it is known."""
+    """The ground truth about a subject, as far as it is known."""
 
     subject: str | None = None
     """What the facts are about: a city, a product."""
@@ -43,11 +43,11 @@ class Truth:
     states: Mapping[str | None, str] = field(default_factory=dict)
     """The state in words ('light rain') by day; None is now."""
     dates: Mapping[str, date] = field(default_factory=dict)
-    """Dates by what happens on them ('delivery'), as the domain's list `dated` names it."""
+    """Dates of events ('delivery'), with the names of the domain's list `dated`."""
     today: str | None = None
-    """The ISO date on which it was true, where it says so."""
+    """The ISO date on which it was true, if known."""
     source: object = None
-    """The data it was read from: figures in it support figures in an answer."""
+    """The data it was read from; numbers in it support figures in an answer."""
 
     def __bool__(self) -> bool:
         return bool(self.facts or self.states or self.dates)
@@ -69,17 +69,17 @@ class Domain:
 
     @property
     def uses_places(self) -> bool:
-        """Whether its subjects are cities, looked up in the gazetteer."""
+        """Whether its subjects are cities of the gazetteer."""
         return bool(self.settings.get("uses_places", False))
 
     @property
     def by_day(self) -> bool:
-        """Whether what is true depends on the day that is spoken of."""
+        """Whether the truth depends on the day."""
         return bool(self.settings.get("by_day", True))
 
     @property
     def states(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
-        """By state: what it `contradicts`, and which others it `includes` as a way of naming it."""
+        """For each state: those that it `contradicts`, and those that it `includes` as another way to name it."""
         states: Mapping[str, Mapping[str, Sequence[str]]] = self.settings.get("states", {})
         return states
 
@@ -91,13 +91,13 @@ class Domain:
 
     @property
     def preferences(self) -> Mapping[str, Mapping[str, Any]]:
-        """What users may prefer: patterns to recognise it by, and the aspect that it needs."""
+        """What users may prefer: patterns to recognise it, and the aspect that it needs."""
         preferences: Mapping[str, Mapping[str, Any]] = self.settings.get("preferences", {})
         return preferences
 
     @property
     def steps(self) -> Sequence[Sequence[str]]:
-        """Words in the names of tools, in the order in which the tools make sense."""
+        """Words in the names of tools, in the order in which the tools should be called."""
         steps: Sequence[Sequence[str]] = self.settings.get("steps", ())
         return steps
 
@@ -106,7 +106,7 @@ DOMAINS: Registry[Domain] = Registry("domain", package="assay.chat.domains", att
 
 
 def read_number(value: object, field_name: str) -> float | None:
-    """A figure of a truth: None where it is absent or NaN; UsageError where it is no number at all."""
+    """A number of a ground truth; None if it is missing or NaN. Raises UsageError if it is not a number."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -121,7 +121,7 @@ def read_number(value: object, field_name: str) -> float | None:
 
 
 def read_text(value: object, field_name: str) -> str | None:
-    """A text of a truth: None where it is absent or blank; UsageError where it is no text."""
+    """A text of a ground truth; None if it is missing or blank. Raises UsageError if it is not a text."""
     if value is None:
         return None
     if not isinstance(value, str):
@@ -130,7 +130,7 @@ def read_text(value: object, field_name: str) -> str | None:
 
 
 def read_mapping(value: object, field_name: str) -> Mapping[str, Any]:
-    """A table of a truth: empty where it is absent; UsageError where it is something else."""
+    """A table of a ground truth; empty if it is missing. Raises UsageError if it is something else."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -147,7 +147,7 @@ def first_value(table: Mapping[str, Any], names: Sequence[str]) -> tuple[str, An
 
 
 def leaves(data: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Every value in nested data with the names that lead to it. Loops are cut; the order is that of the data."""
+    """Every value in nested data with the names of the fields around it, in order. Cycles are cut."""
     stack: list[tuple[tuple[str, ...], object, tuple[int, ...]]] = [(path, data, ())]
     while stack:
         names, value, above = stack.pop()

@@ -1,7 +1,7 @@
 """OpenTelemetry spans → transcripts, tool calls, tokens, times: plain data and pure functions.
 
-One reader serves exported spans and those of a running agent (`running/tracing.py`); OpenTelemetry itself is not needed
-here. Attributes are those of the GenAI semantic conventions; frameworks are named only where they deviate from them.
+Used for exported spans and for those of a running agent (`running/tracing.py`); OpenTelemetry itself is not needed.
+Attributes follow the GenAI semantic conventions; frameworks are named only where they deviate from them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Events = Sequence[tuple[str, Mapping[str, Any]]]
 _MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion"})
 # ADK adds this span around parallel calls that have spans of their own.
 _NOT_A_TOOL = "(merged tools)"
-# On a request to the model: when its bytes were waited for, as start and end in turn, in nanoseconds since 1970.
+# On a request to the model: when the client waited for bytes, as alternating starts and ends in ns since 1970.
 WAITS = "assay.waits"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A finished span. Times are nanoseconds since 1970, whole, so that differences of short spans stay exact."""
+    """A finished span. Times are integer nanoseconds since 1970, so that differences of short spans are exact."""
 
     name: str
     trace: str
@@ -41,7 +41,7 @@ class Span:
     events: Events = ()
     service: str | None = None
     failed: str | None = None
-    """What went wrong, where something did."""
+    """The error, if it failed."""
 
     @property
     def operation(self) -> str:
@@ -60,7 +60,7 @@ class Span:
 
     @property
     def waits(self) -> list[tuple[int, int]]:
-        """When the bytes of a request's answer were waited for, where it tells."""
+        """When the client waited for the bytes of a response, if recorded."""
         ends = self.attributes.get(WAITS) or ()
         return list(zip(ends[::2], ends[1::2], strict=False))
 
@@ -81,26 +81,26 @@ class TurnTrace:
     """In the order of their start."""
     model_calls: int
     input_tokens: int | None
-    """None where no call of the model told."""
+    """None if no model call reported it."""
     output_tokens: int | None
     seconds: float
     """The whole turn."""
     model_seconds: float
-    """While the model was waited for; parallel calls count once."""
+    """Time spent waiting for the model; parallel calls count once."""
     tool_seconds: float
-    """While at least one tool was at work and the model was not waited for."""
+    """Time in which a tool ran and nothing waited for the model."""
     spans: tuple[Span, ...] = ()
     dropped: int = 0
-    """Spans that were too many to keep; anything but 0 makes the counts a lower bound."""
+    """Number of spans that were not kept; if it is not 0, the counts are lower bounds."""
 
     @property
     def overhead_seconds(self) -> float:
-        """What is neither model nor tool: the framework's own time."""
+        """Time of neither model nor tools: the framework's own."""
         return self.seconds - self.model_seconds - self.tool_seconds
 
 
 def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int = 0) -> TurnTrace:
-    """What a turn's spans say; the turn lasted from `start_ns` to `end_ns`, and what lies outside is not its time."""
+    """Tool calls, tokens and times of a turn that lasted from `start_ns` to `end_ns`; time outside does not count."""
     spans = tuple(sorted(spans, key=lambda span: (span.start_ns, span.end_ns)))
     models = [span for span in spans if span.is_model_call]
     tools = [span for span in spans if span.is_tool_call]
@@ -122,11 +122,11 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
 
 
 def _waiting(models: Sequence[Span], requests: Sequence[Span]) -> list[tuple[int, int]]:
-    """When the model was waited for.
+    """Intervals of waiting for the model.
 
-    Frameworks open a model's span at different points and do work of their own inside it: that is not the model's time.
-    What is the model's is the waiting for its bytes, where the requests tell. A span without such a request counts
-    whole, and so does one with a request that failed, as the pause before the next try is no work of the framework.
+    Frameworks open a model's span at different points and do work of their own inside it; that is not the model's time.
+    The model's time is the waiting for its bytes, if the requests record it. A span without such a request counts as
+    a whole, and so does one with a failed request: the pause before a retry is not work of the framework.
     """
     found = [wait for request in requests for wait in request.waits]
     for span in models:
@@ -137,7 +137,7 @@ def _waiting(models: Sequence[Span], requests: Sequence[Span]) -> list[tuple[int
 
 
 def _covered(intervals: Iterable[tuple[int, int]], start_ns: int, end_ns: int) -> int:
-    """Nanoseconds from `start_ns` to `end_ns` that lie in at least one interval: the length of their union."""
+    """Nanoseconds from `start_ns` to `end_ns` inside at least one interval: the length of their union."""
     total, reached = 0, start_ns
     for begin, end in sorted(intervals):
         begin, end = max(begin, reached), min(end, end_ns)
@@ -148,11 +148,11 @@ def _covered(intervals: Iterable[tuple[int, int]], start_ns: int, end_ns: int) -
 
 
 def _within(spans: Sequence[Span]) -> dict[str | None, list[Span]]:
-    """The model's spans by the span of the model that they lie directly in, and under None those that lie in none.
+    """Model spans by the model span directly around them; None for those without one.
 
-    Where one lies in another, the outer one is a wrapper (a fallback, an instrumentation of the client) that tells of
-    the same call again. What counts are the innermost: each is a request that went out. A call that a tool makes is
-    one of its own, even where a framework runs the tool inside the model's span.
+    If one contains another, the outer span is a wrapper (a fallback, an instrumented client) that reports the same call
+    again. Only the innermost count: each is a request that was sent. A model call made by a tool counts separately,
+    even if a framework runs the tool inside the model's span.
     """
     by_id = {span.id: span for span in spans if span.id}
     found: dict[str | None, list[Span]] = {}
@@ -169,7 +169,7 @@ def _within(spans: Sequence[Span]) -> dict[str | None, list[Span]]:
 
 
 def _tokens(spans: Sequence[Span], within: Mapping[str | None, Sequence[Span]], name: str) -> int | None:
-    """The tokens of some spans: each one's innermost calls', or its own where those do not tell."""
+    """Tokens of some spans: the sum over their innermost calls, or their own number if those report none."""
     known = []
     for span in spans:
         told = _tokens(within[span.id], within, name) if span.id in within else None
@@ -182,7 +182,7 @@ def _tokens(spans: Sequence[Span], within: Mapping[str | None, Sequence[Span]], 
 
 
 def _call_of(span: Span) -> dict[str, Any]:
-    # The second name of each is that of ADK before it followed the conventions.
+    # The second names are those of ADK before it followed the conventions.
     told = span.attributes
     result = parsed(told.get("gen_ai.tool.call.result", told.get("gcp.vertex.agent.tool_response")))
     written = told.get("gen_ai.tool.call.arguments", told.get("gcp.vertex.agent.tool_call_args"))
@@ -190,7 +190,7 @@ def _call_of(span: Span) -> dict[str, Any]:
         "name": str(told.get("gen_ai.tool.name") or span.name.removeprefix("execute_tool ")),
         "arguments": arguments_of(written),
         "result": result,
-        # A result's own words say more than the name of an error's class; ADK marks such a span as a success.
+        # The message in a result says more than the name of an exception class; ADK marks such a span as successful.
         "error": failure_in(result) or span.failed,
         "duration": span.seconds,
     }
@@ -200,7 +200,7 @@ def _call_of(span: Span) -> dict[str, Any]:
 
 
 def from_spans(records: Iterable[tuple[str, Any]], *, agent: str | None = None) -> list[Transcript]:
-    """Transcripts from exported spans: OTLP JSON (`resourceSpans`) or one span to a record, as SDKs print them.
+    """Transcripts from exported spans: OTLP JSON (`resourceSpans`) or one span per record, as SDKs print them.
 
     A trace is a turn; traces with the same `gen_ai.conversation.id` are one conversation, in the order of their start.
     Tool calls are `execute_tool` spans; texts are the messages of the model's spans, or of the agent's.
@@ -286,7 +286,7 @@ def _printed_span(span: Mapping[str, Any]) -> Span:
 
 
 def failure_of(attributes: Mapping[str, Any], failed: bool, message: str | None, events: Events) -> str | None:
-    """What went wrong, in the words of the exception where one was recorded; a status may hold it as code."""
+    """The error message: that of the recorded exception, else of the status."""
     kind = attributes.get("error.type")
     if not failed and not kind:
         return None
@@ -320,7 +320,7 @@ def _first(spans: Sequence[Span], name: str) -> Any:
 
 
 def _turn_of(spans: Sequence[Span]) -> dict[str, Any] | None:
-    """The turn that a trace records, or None where it has no text."""
+    """The turn that a trace records; None if it has no text."""
     speaking = [span for span in spans if span.is_model_call]
     speaking = speaking or [span for span in spans if span.operation == "invoke_agent"]
     user = assistant = None
@@ -345,7 +345,7 @@ def _turn_of(spans: Sequence[Span]) -> dict[str, Any] | None:
 def _messages(span: Span) -> list[tuple[str, str]]:
     """Roles and texts, from message attributes (current conventions) or from events (earlier ones).
 
-    An assistant's text among the input is history; only what the span put out is an answer.
+    Assistant messages in the input are history; only the span's output is an answer.
     """
     found: list[tuple[str, str]] = []
     for name, is_output in (("gen_ai.input.messages", False), ("gen_ai.output.messages", True)):

@@ -1,4 +1,4 @@
-"""What messages and spans carry as text where a value is meant: arguments, results, contents. Knows no records."""
+"""Values that messages and spans carry as text: arguments, results, contents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.errors import SourceError
 
 
 def parsed(text: Any) -> Any:
-    """Parsed JSON, or the value as it is where it is no JSON."""
+    """Parsed JSON, or the value unchanged if it is not JSON."""
     if not isinstance(text, str):
         return text
     try:
@@ -20,11 +20,11 @@ def parsed(text: Any) -> Any:
 
 
 def arguments_of(raw: Any) -> dict[str, Any]:
-    """Arguments as a table; text that is no JSON object is kept under 'raw'."""
+    """Arguments as a dictionary; text that is not a JSON object is kept under 'raw'."""
     value = parsed(raw)
     if isinstance(value, Mapping):
         return dict(value)
-    # Agent Framework writes Python's None where a call has no arguments.
+    # Agent Framework writes Python's None if a call has no arguments.
     return {} if value in (None, "", "None") else {"raw": value}
 
 

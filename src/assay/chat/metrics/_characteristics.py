@@ -1,4 +1,4 @@
-"""What a framework is like to build with: the measured characteristics of an assistant, or what was claimed for it.
+"""Characteristics of an assistant's code and framework: measured, or as claimed.
 
 The three metrics of developer experience read these; claims are named as claims wherever they are shown.
 """
@@ -47,7 +47,7 @@ COUNTS = ("files", "tool_files")
 
 
 def characteristics(context: ScoringContext) -> Mapping[str, Any]:
-    """What is known: the measured characteristics, else the claimed ones, else nothing."""
+    """The measured characteristics, else the claimed ones, else none."""
     return context.characteristics if context.characteristics is not None else CLAIMED.get(context.framework, {})
 
 
@@ -60,7 +60,7 @@ def source(context: ScoringContext) -> str:
         return "Measured."
     names = [name for name in claimed if name in measured and claimed[name] != measured[name]]
     differing = ", ".join(f"{name} {claimed[name]}" for name in names)
-    return f"Measured; claimed were {differing}." if differing else "Measured, as claimed."
+    return f"Measured; the claims were {differing}." if differing else "Measured, as claimed."
 
 
 def unknown(*names: str) -> Any:
@@ -68,13 +68,13 @@ def unknown(*names: str) -> Any:
 
     def reason(context: ScoringContext) -> str | None:
         missing = [name for name in names if characteristics(context).get(name) is None]
-        return f"{', '.join(missing)} of the assistant is not known" if missing else None
+        return f"not known of the assistant: {', '.join(missing)}" if missing else None
 
     return reason
 
 
 def check(data: Mapping[str, Any]) -> None:
-    """Refuse a characteristic of the wrong type or with a value that is not foreseen; others are left alone."""
+    """Raise UsageError for a characteristic of the wrong type or with an unknown value; unknown names are ignored."""
     for name in COUNTS:
         value = data.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):

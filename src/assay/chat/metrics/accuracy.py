@@ -1,4 +1,4 @@
-"""accuracy: does the answer agree with the ground truth? Figures, the state, and what is to come."""
+"""accuracy: does the answer agree with the ground truth? Figures, states and forecasts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.chat.scoring.days import day_name
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 from assay.chat.scoring.truth import facts_for, states_in, states_named, true_states
 
-# Differences are of decimal fractions: 25.1 − 23.1 must not come out as more than 2.
+# For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
 _EPSILON = 1e-9
 _FORECAST = ("high", "low")
 
@@ -25,7 +25,7 @@ def _no_truth(context: ScoringContext) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """A figure, and how far it lies from the fact nearest to it."""
+    """A figure, and its distance from the nearest fact."""
 
     quantity: Quantity
     fact: Fact
@@ -33,9 +33,9 @@ class _Gap:
 
 
 def _worst(context: ScoringContext, role: str) -> list[_Gap]:
-    """For each kind of quantity the figure of this role that lies farthest from what it should be.
+    """For each kind of quantity, the figure of this role with the largest error.
 
-    The role 'now' stands for all but highs and lows.
+    The role 'now' stands for all roles except high and low.
     """
     known = context.derived.get(f"accuracy {role}")
     if isinstance(known, list):
@@ -54,7 +54,7 @@ def _worst(context: ScoringContext, role: str) -> list[_Gap]:
 
 
 def _main(context: ScoringContext, gaps: list[_Gap]) -> list[_Gap]:
-    """Without what is said of a part of the day ("15 °C, and 9 °C tonight"); if all is, the one that fits best."""
+    """Gaps without those about a part of the day ("15 °C, and 9 °C tonight"); if all are, the smallest one."""
     whole = [gap for gap in gaps if not context.is_part_of_day(gap.quantity.first)]
     return whole or [min(gaps, key=lambda gap: gap.size)]
 
@@ -65,13 +65,13 @@ def _gap(quantity: Quantity, facts: Sequence[Fact]) -> _Gap | None:
     lows = [fact.value for fact in facts if fact.role == "low"]
     highs = [fact.value for fact in facts if fact.role == "high"]
     if quantity.role == "actual" and len(lows) == len(highs) == 1 and lows[0] <= quantity.low <= highs[0]:
-        return None  # between the day's low and high it is right at some hour
+        return None  # between the day's low and high, it is right at some hour
     fact = min(facts, key=lambda fact: quantity.distance(fact.value))
     return _Gap(quantity, fact, quantity.distance(fact.value))
 
 
 def _off(role: str, *, wrong: bool) -> Callable[[ScoringContext], list[Finding]]:
-    """A predicate: figures of a role that are wrong, or else those that are a little off."""
+    """A predicate: figures of a role that are wrong, or those that are slightly off."""
 
     def off(context: ScoringContext) -> list[Finding]:
         found = []
@@ -87,7 +87,7 @@ def _off(role: str, *, wrong: bool) -> Callable[[ScoringContext], list[Finding]]
 
 
 def _state_missing(context: ScoringContext) -> Finding | None:
-    """Fires where no true state is named, or one is that contradicts them."""
+    """Fires if the response names no true state, or names one that contradicts it."""
     true = true_states(context)
     if not true:
         return None
@@ -103,12 +103,12 @@ def _state_missing(context: ScoringContext) -> Finding | None:
     found = [mention for state in against for mention in named.get(state, ())]
     contradicting = sorted(found, key=lambda mention: mention.first)  # a set has no order of its own
     if contradicting:
-        return Finding(contradicting, note=f"it says otherwise, and it is {true[0]}")
+        return Finding(contradicting, note=f"it contradicts the truth, {true[0]}")
     return None if wanted & named.keys() else Finding(note=true[0])
 
 
 def _wrong_date(context: ScoringContext) -> Finding | None:
-    """A date, or a day of the week, that is said of something the truth has another date for."""
+    """A date or weekday that differs from the truth's date for the same thing."""
     response = context.response
     for what, true in context.truth.dates.items():
         about = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
@@ -139,14 +139,14 @@ METRIC = Metric(
     asks="Does it agree with the ground truth?",
     unmeasured=_no_truth,
     rules=(
-        Rule("figure_off", -0.1, "a figure is a little off", when=_off("now", wrong=False)),
+        Rule("figure_off", -0.1, "a figure is slightly off", when=_off("now", wrong=False)),
         Rule("figure_wrong", -0.3, "a figure is wrong", when=_off("now", wrong=True)),
-        Rule("high_off", -0.1, "a high is a little off", when=_off("high", wrong=False)),
+        Rule("high_off", -0.1, "a high is slightly off", when=_off("high", wrong=False)),
         Rule("high_wrong", -0.3, "a high is wrong", when=_off("high", wrong=True)),
-        Rule("low_off", -0.1, "a low is a little off", when=_off("low", wrong=False)),
+        Rule("low_off", -0.1, "a low is slightly off", when=_off("low", wrong=False)),
         Rule("low_wrong", -0.3, "a low is wrong", when=_off("low", wrong=True)),
         Rule("date_wrong", -0.3, "a date is wrong", when=_wrong_date),
         Rule("state_missing", -0.2, "the actual state is not named", when=_state_missing),
-        Rule("later_missing", -0.2, "what is to come was asked for and is not addressed", when=_later_missing),
+        Rule("later_missing", -0.2, "a forecast was asked for and is not addressed", when=_later_missing),
     ),
 )

@@ -1,4 +1,4 @@
-"""action_planning: were the steps right? Data first, then advice; fitting tools, each once and in order."""
+"""action_planning: were the steps right? Data first, then advice; suitable tools, each called once and in order."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def _needless(context: ScoringContext) -> Finding | None:
 
 
 def has_data(context: ScoringContext) -> bool:
-    """Whether the answer rests on data: it tells some, and a tool or an earlier turn can have given it.
+    """Whether the answer is based on data: it gives some, and a tool or an earlier turn can have supplied it.
 
-    Where nothing is known about tools, an answer that tells data is taken to have it from somewhere.
+    If nothing is known about tool calls, an answer that gives data is assumed to have a source.
     """
     if not context.told:
         return False
@@ -89,11 +89,11 @@ METRIC = Metric(
     unmeasured=_needs_no_data,
     rules=(
         Rule("needless_calls", +0.3, "tool calls for a query that needs no data", when=_needless, alone=True),
-        Rule("data_retrieved", +0.3, "rests on data", when=_retrieved),
-        Rule("data_first", +0.3, "tells the data before the advice", when=_data_first),
-        Rule("fitting_tools", +0.2, "fitting number or choice of tool calls", when=_fitting_tools),
-        Rule("flow", +0.1, "leads from step to step", words="flow"),
-        Rule("unfounded_advice", -0.2, "advises with no data behind it", when=_unfounded),
+        Rule("data_retrieved", +0.3, "is based on data", when=_retrieved),
+        Rule("data_first", +0.3, "gives the data before the advice", when=_data_first),
+        Rule("fitting_tools", +0.2, "suitable number or choice of tool calls", when=_fitting_tools),
+        Rule("flow", +0.1, "connects the steps", words="flow"),
+        Rule("unfounded_advice", -0.2, "gives advice without data", when=_unfounded),
         Rule("out_of_order", -0.1, "a call out of order", when=_out_of_order),
         Rule("repeated_call", -0.1, "a call repeated with the same arguments", when=_repeated),
     ),

@@ -1,4 +1,4 @@
-"""adaptation_quality: is the answer shaped by what the user is known to prefer?"""
+"""adaptation_quality: does the answer adapt to the user's known preferences?"""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def _no_preferences(context: ScoringContext) -> str | None:
 
 
 def _adapts(context: ScoringContext) -> list[Finding]:
-    """One finding for each aspect whose preference is answered; those without an aspect count as one.
+    """One finding for each aspect whose preference is taken into account; preferences without an aspect count as one.
 
-    A preference that needs an aspect counts only where that aspect holds.
+    A preference that needs an aspect counts only if that aspect holds.
     """
     found: dict[str | None, Finding] = {}
     for name in sorted(context.preferences):
@@ -29,7 +29,7 @@ METRIC = Metric(
     name="adaptation_quality",
     group="functional",
     base=0.5,
-    asks="Is it shaped by what the user prefers?",
+    asks="Does it adapt to what the user prefers?",
     unmeasured=_no_preferences,
     rules=(
         Rule("adapts", +0.15, "adapts to a preference", when=_adapts),

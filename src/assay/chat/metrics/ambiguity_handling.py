@@ -1,4 +1,4 @@
-"""ambiguity_handling: where the query leaves something open, is that dealt with, and a clear one not questioned?"""
+"""ambiguity_handling: does the answer handle an ambiguous query, and answer a clear one without asking back?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _clear(context: ScoringContext) -> str | None:
 
 
 def _asks_instead(context: ScoringContext) -> bool:
-    """Whether it asks back instead of answering; a question after the answer is only polite."""
+    """Whether the response asks back instead of answering; a question after an answer does not count."""
     return bool(context.clarifications) and not context.told and not context.advice
 
 
@@ -37,13 +37,8 @@ def _asks_place(context: ScoringContext) -> Finding | None:
 
 
 def _ignored(context: ScoringContext) -> Finding | None:
-    if (
-        context.clarifications
-        or context.told
-        or context.advice
-        or context.said("assumption")
-        or context.said("guidance")
-    ):
+    answers = context.clarifications or context.told or context.advice
+    if answers or context.said("assumption") or context.said("guidance"):
         return None
     return Finding(note=_missing(context))
 
@@ -57,15 +52,15 @@ METRIC = Metric(
     name="ambiguity_handling",
     group="behavioural",
     base=0.5,
-    asks="Is what the query leaves open dealt with?",
+    asks="Does it handle what the query leaves open?",
     unmeasured=_clear,
     rules=(
         Rule("needless_question", -0.2, "asks back although the query is clear", when=_needless_question, alone=True),
         Rule("clarifies", +0.4, "asks for clarification", when=_clarifies),
         Rule("assumes", +0.3, "says what it assumes", words="assumption"),
-        Rule("helps_anyway", +0.2, "is of help all the same", when=_helps_anyway),
+        Rule("helps_anyway", +0.2, "helps anyway", when=_helps_anyway),
         Rule("asks_place", +0.2, "asks for the missing place", when=_asks_place),
         Rule("guidance", +0.2, "guides the user", words="guidance"),
-        Rule("ignored", -0.2, "does not deal with what is open", when=_ignored),
+        Rule("ignored", -0.2, "ignores what the query leaves open", when=_ignored),
     ),
 )

@@ -6,7 +6,7 @@ from assay.chat.reading.text import Mention, Reading
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
-# "Today" and "now" go without saying; repeating them remembers nothing.
+# Repeating "today" or "now" does not show that anything was remembered.
 _TRIVIAL = frozenset({"now", "today"})
 
 
@@ -37,7 +37,7 @@ def _moments(context: ScoringContext) -> set[tuple[int | None, ...]]:
 
 
 def _preferences(context: ScoringContext) -> list[frozenset[str]]:
-    """For each preference that the user has told: the stems of what it is about."""
+    """For each preference that the user has stated: the stems of the words around it."""
     told = []
     for turn in context.history:
         if turn.user is not None:
@@ -73,12 +73,12 @@ def _place_kept(context: ScoringContext) -> Finding | None:
 
 
 def _place_ignored(context: ScoringContext) -> Finding | None:
-    """An earlier place asked about again and not named, or asked for although it was given."""
+    """The query names an earlier place that the response does not, or the response asks for a place that is known."""
     places = _places(context)
     if places and context.clarifications and context.asks_data and not context.query_places:
         sentence = context.response.sentence(context.clarifications[0].first)
         if any(sentence[0] <= mention.first <= sentence[1] for mention in context.response.all("place_words")):
-            return Finding(context.clarifications[:1], note="it asks for a place that was given")
+            return Finding(context.clarifications[:1], note="it asks for a place that is already known")
     again = places & context.query_places
     if not again or any(place.name in again for place in context.response_places):
         return None
@@ -118,9 +118,9 @@ METRIC = Metric(
     asks="Does it use what was said before?",
     unmeasured=_nothing_to_retain,
     rules=(
-        Rule("place_kept", +0.2, "names a place from before", when=_place_kept),
-        Rule("preference_kept", +0.15, "acknowledges a preference from before", when=_preference_kept),
-        Rule("time_kept", +0.15, "names a time from before", when=_time_kept),
-        Rule("place_ignored", -0.1, "passes over a place asked about again", when=_place_ignored),
+        Rule("place_kept", +0.2, "names a place from an earlier turn", when=_place_kept),
+        Rule("preference_kept", +0.15, "acknowledges a preference from an earlier turn", when=_preference_kept),
+        Rule("time_kept", +0.15, "names a time from an earlier turn", when=_time_kept),
+        Rule("place_ignored", -0.1, "ignores a place that the user asks about again", when=_place_ignored),
     ),
 )

@@ -26,7 +26,9 @@ METRIC = Metric(
     unmeasured=unknown("errors", "logging", "documentation"),
     rules=(
         Rule("framework_errors", +0.2, "the framework handles errors", when=is_level("errors", "framework")),
-        Rule("manual_errors", -0.1, "errors are handled by hand", when=is_level("errors", "manual")),
+        Rule(
+            "manual_errors", -0.1, "errors are handled in the assistant's own code", when=is_level("errors", "manual")
+        ),
         Rule("framework_logging", +0.2, "the framework logs", when=is_level("logging", "framework")),
         Rule("basic_logging", -0.1, "logging is basic", when=is_level("logging", "basic")),
         Rule("documented", +0.1, "comprehensive documentation", when=is_level("documentation", "comprehensive")),

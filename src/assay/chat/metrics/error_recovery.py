@@ -1,4 +1,4 @@
-"""error_recovery: where something went wrong, does the answer say so and help on?"""
+"""error_recovery: if something went wrong, does the answer say so and offer a way forward?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _helps(context: ScoringContext) -> list[Mention]:
 
 
 def _acknowledges(context: ScoringContext) -> list[Mention]:
-    """Where it says that data is missing; 'couldn't' itself makes what follows denied, so denial is no objection."""
+    """Where the response says that data is missing. Denied mentions count: 'couldn't' itself denies what follows."""
     return context.own(
         [mention for mention in context.response.all("missing") if not context.response.is_question(mention.first)]
     )
@@ -57,7 +57,7 @@ METRIC = Metric(
     name="error_recovery",
     group="behavioural",
     base=0.5,
-    asks="Where something went wrong, does it say so and help on?",
+    asks="If something went wrong, does it say so and offer a way forward?",
     unmeasured=_nothing_wrong,
     rules=(
         Rule("error_with_alternatives", +0.3, "offers alternatives to what failed", when=_error_with_alternatives),
@@ -65,7 +65,7 @@ METRIC = Metric(
         Rule("alternatives", +0.3, "offers alternatives to what is missing", when=_alternatives),
         Rule("clarifies", +0.2, "asks for what it needs", when=_clarifies),
         Rule("fallback", +0.2, "names a fallback", words="fallback"),
-        Rule("bare_error", -0.2, "an error and nothing to go on with", when=_bare_error),
+        Rule("bare_error", -0.2, "reports an error and offers no way forward", when=_bare_error),
         Rule("silence", -0.2, "does not say that data is missing", when=_silence),
     ),
 )

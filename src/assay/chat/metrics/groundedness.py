@@ -9,7 +9,7 @@ from assay.chat.scoring.support import Sources
 
 
 def _figures(context: ScoringContext) -> list[Quantity]:
-    """Figures that a source can have; by how much something has changed is nowhere in it."""
+    """Figures that a source can contain; differences ("2 degrees warmer") are not in any source."""
     return [figure for figure in context.figures if figure.role != "change"]
 
 

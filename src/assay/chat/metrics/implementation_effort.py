@@ -35,7 +35,7 @@ METRIC = Metric(
         Rule("few_files", +0.2, "four files or fewer", when=_files(few=True)),
         Rule("many_files", -0.2, "five files or more", when=_files(few=False)),
         Rule("low_setup", +0.15, "little to set up", when=is_level("setup", "low")),
-        Rule("medium_setup", -0.15, "something to set up", when=is_level("setup", "medium")),
+        Rule("medium_setup", -0.15, "a moderate amount to set up", when=is_level("setup", "medium")),
         Rule("high_setup", -0.2, "much to set up", when=is_level("setup", "high")),
         Rule("low_complexity", +0.15, "simple code", when=is_level("complexity", "low")),
         Rule("medium_complexity", -0.15, "code of medium complexity", when=is_level("complexity", "medium")),

@@ -23,8 +23,8 @@ METRIC = Metric(
     rules=(
         Rule("one_file", +0.3, "a tool is added in one file", when=_tool_files(1)),
         Rule("two_files", +0.1, "a tool is added in two files", when=_tool_files(2)),
-        Rule("built_in_memory", +0.2, "the framework keeps the memory", when=is_level("memory", "built-in")),
-        Rule("manual_memory", -0.1, "the memory is kept by hand", when=is_level("memory", "manual")),
+        Rule("built_in_memory", +0.2, "the framework manages memory", when=is_level("memory", "built-in")),
+        Rule("manual_memory", -0.1, "memory is managed in the assistant's own code", when=is_level("memory", "manual")),
     ),
     remark=source,
 )

@@ -26,7 +26,7 @@ def _items(context: ScoringContext) -> Finding | None:
 
 
 def _several(context: ScoringContext) -> Finding | None:
-    """Distinct items and distinct words of advice: saying one thing three times is one recommendation."""
+    """Distinct items and distinct words of advice; repeating one of them adds nothing."""
     distinct = {**context.said_by_name("items"), **context.said_by_name("counted_advice")}
     return Finding([mentions[0] for mentions in distinct.values()]) if len(distinct) >= _SEVERAL else None
 

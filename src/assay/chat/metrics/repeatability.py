@@ -31,7 +31,7 @@ def _is_similar(context: ScoringContext, turn: Exchange, intent: tuple[object, .
 
 
 def _intent(context: ScoringContext, query: Reading) -> tuple[object, ...]:
-    """What a query wants, about which place and day; () for one that is about nothing we know."""
+    """The intent of a query, with its place and day; its plain text if no intent is recognised."""
     topical, advice = bool(query.all("topic")), bool(query.all("asks.advice") or query.all("asks_topic.advice"))
     if not topical and not advice:
         return (query.plain(),)
@@ -40,7 +40,7 @@ def _intent(context: ScoringContext, query: Reading) -> tuple[object, ...]:
 
 
 def _pairs(context: ScoringContext) -> list[tuple[Quantity, Quantity]]:
-    """Figures of the two answers that speak of the same thing: kind, role, and the place asked about."""
+    """Pairs of figures in the two answers with the same kind, role and place."""
     earlier = _earlier(context)
     asked = context.query_places
     if earlier is None:
@@ -79,7 +79,9 @@ def _other_figure(context: ScoringContext) -> Finding | None:
     wrong = [(now, before) for now, before in _pairs(context) if not _agrees(context, now, before)]
     if not wrong or earlier is None:
         return None
-    return Finding([now for now, _ in wrong], note=f"before it was {earlier.text[wrong[0][1].start : wrong[0][1].end]}")
+    return Finding(
+        [now for now, _ in wrong], note=f"the earlier answer said {earlier.text[wrong[0][1].start : wrong[0][1].end]}"
+    )
 
 
 def _same_advice(context: ScoringContext) -> Finding | None:
@@ -98,7 +100,7 @@ def _same_items(context: ScoringContext) -> Finding | None:
 
 
 def _reversed_advice(context: ScoringContext) -> Finding | None:
-    """An item that one of the two answers advises and the other advises against."""
+    """An item that one answer recommends and the other advises against."""
     earlier = _earlier(context)
     if earlier is None:
         return None
@@ -123,11 +125,11 @@ METRIC = Metric(
     unmeasured=_no_similar_query,
     rules=(
         Rule("same_figure", +0.3, "the figures agree with the earlier answer", when=_same_figure),
-        Rule("same_advice", +0.3, "advises as the earlier answer did", when=_same_advice),
+        Rule("same_advice", +0.3, "gives advice, as the earlier answer did", when=_same_advice),
         Rule("same_items", +0.2, "names the same items", when=_same_items),
         Rule("other_figure", -0.3, "contradicts the earlier answer's figure", when=_other_figure),
         Rule("reversed_advice", -0.2, "advises the opposite of the earlier answer", when=_reversed_advice),
-        Rule("hedges", -0.1, "speaks as if by chance", words="hedges"),
+        Rule("hedges", -0.1, "hedges", words="hedges"),
         Rule("short", -0.1, "under 30 characters", when=_short),
     ),
 )

@@ -7,7 +7,7 @@ from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
 def _unknown(context: ScoringContext) -> str | None:
-    return "the time was not taken" if context.response_time is None else None
+    return "the response time is not known" if context.response_time is None else None
 
 
 def score_of(seconds: float) -> float:

@@ -53,7 +53,7 @@ METRIC = Metric(
     rules=(
         Rule("short_error", -0.3, "nothing but an error", when=_short_error, alone=True),
         Rule("too_short", -0.4, "too short to be an answer", when=_too_short, alone=True),
-        Rule("nothing_told", -0.1, "what was asked about is not told", when=_nothing_told, alone=True),
+        Rule("nothing_told", -0.1, "does not give the data asked for", when=_nothing_told, alone=True),
         Rule("figures", +0.2, "gives figures", when=_figures),
         Rule("advice", +0.2, "gives advice", when=_advice),
         Rule("substantial", +0.1, "more than 100 characters", when=_substantial),

@@ -1,4 +1,4 @@
-"""tool_call_count: how many tools were called? One or two are best; none may be right for a question without data."""
+"""tool_call_count: how many tools were called? One or two are best."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.chat.scoring.metric import Finding, Metric, Rule
 
 
 def _unknown(context: ScoringContext) -> str | None:
-    return "the tool calls were not counted" if context.calls_made is None else None
+    return "the number of tool calls is not known" if context.calls_made is None else None
 
 
 def _calls(least: int, most: int | None) -> Callable[[ScoringContext], Finding | None]:

@@ -1,6 +1,6 @@
 """Dates and clock times in a text: 20 November, November 20th, 2026-11-20, 15:30, 3 pm.
 
-Names of days and parts of the day are words in lists; here are those that are written with numbers.
+Only those written with numbers; names of days and parts of the day are words in lists.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A date or a clock time, with its place in the text."""
+    """A date or a clock time, with its position in the text."""
 
     start: int
     end: int
@@ -34,11 +34,11 @@ class Moment:
 
     @property
     def key(self) -> tuple[int | None, ...]:
-        """What two mentions of one moment share."""
+        """Equal for two mentions of the same date or time."""
         return self.month, self.day, self.hour, self.minute
 
     def is_date(self, other: date) -> bool:
-        """Whether it names that date; a year that is not said does not matter."""
+        """Whether it names that date; a missing year matches any."""
         return (self.month, self.day) == (other.month, other.day) and self.year in (None, other.year)
 
 

@@ -1,6 +1,6 @@
-"""Word lists, compiled: from the data files of a language and a domain to one look-up by a word's stem.
+"""Word lists of a language and a domain, compiled from their data files into look-ups by a word's stem.
 
-Knows how a list is written (`languages/*.toml`, `domains/*/*.toml`), and nothing of texts or metrics.
+Knows the format of the lists (`languages/*.toml`, `domains/*/*.toml`), and nothing of texts or metrics.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 from assay.errors import UsageError, missing_extra
 
-# One alternative for each kind of token; none can begin where another goes on, so matching never backtracks.
-# Tags, entities and emphasis marks are formatting: they are read as if they were not there.
+# One alternative for each kind of token; no two can match at the same place, so matching never backtracks.
+# Tags, entities and emphasis marks are formatting and are ignored.
 TOKEN = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)*)"
     r"|(?P<word>[^\W\d_]+(?:['’ʼ‘`´][^\W\d_]+)*)"
@@ -28,9 +28,9 @@ TOKEN = re.compile(
 )
 _APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´", "'"))
 
-# A word longer than this is no word of a language; it is kept as it stands and never stemmed.
+# Longer words are not natural language; they are kept unchanged and never stemmed.
 _LONGEST_WORD = 40
-# Lists whose phrases hide what they begin with or contain: "rain jacket" says nothing about rain.
+# Lists whose phrases hide shorter entries inside them: "rain jacket" says nothing about rain.
 _HIDING = frozenset({"items", "other", "sympathy", "idiom"})
 
 
@@ -44,11 +44,11 @@ class Phrase:
     """One entry of a list."""
 
     parts: tuple[tuple[str, bool], ...]
-    """For each word: the stem, or the form itself where the flag is set."""
+    """For each word: the stem, or the exact form if the flag is set."""
     keys: tuple[str, ...]
-    """The list it stands in and the lists that contain that one: ('advice.should', 'advice')."""
+    """Its list and the lists that contain that list: ('advice.should', 'advice')."""
     hides: bool
-    """Whether shorter entries inside it are overlooked."""
+    """Whether shorter entries inside it are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Unit:
     times: float
     over: float
     cased: bool
-    """Whether it is written in exactly this case, or directly behind the number: 25 C, 25c, but not 25 c."""
+    """Whether it must be written in exactly this case, or directly after the number: 25 C, 25c, but not 25 c."""
 
     def convert(self, value: float) -> float:
         return (value - self.zero) * self.times / self.over
@@ -74,13 +74,13 @@ class QuantityKind:
 
     name: str
     unit: str
-    """The unit that values are kept in, as it is shown."""
+    """The unit in which values are stored, as displayed."""
     checked: bool = False
     """Whether accuracy compares it with the truth."""
     near: float = 0.0
-    """Up to this difference a figure is exact."""
+    """A figure is exact up to this difference."""
     far: float = 0.0
-    """Up to this it is a little off, beyond it is wrong."""
+    """A figure is slightly off up to this difference, and wrong beyond it."""
     agree: float = 0.0
     """Two answers agree within this."""
     support: float = 0.0
@@ -88,9 +88,9 @@ class QuantityKind:
     kelvin_above: float | None = None
     """A bare number above this in a source is in kelvin."""
     fraction: bool = False
-    """Whether a source may give it as a share of 1."""
+    """Whether a source may give it as a fraction of 1."""
     prefix: bool = False
-    """Whether the unit may stand before the number."""
+    """Whether the unit may come before the number."""
     keys: frozenset[str] = frozenset()
     """Words in the names of fields that hold it."""
     units: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -99,14 +99,14 @@ class QuantityKind:
 
 @dataclass(slots=True)
 class Lexicon:
-    """What a language and a domain know about words."""
+    """The words, units and roles of a language and a domain."""
 
     language: Mapping[str, Any]
     stemmer: Stemmer
     by_stem: dict[str, list[Phrase]] = field(default_factory=dict)
     by_form: dict[str, list[Phrase]] = field(default_factory=dict)
     openings: set[str] = field(default_factory=set)
-    """The first two letters of every stem in any entry: other words need no stemming."""
+    """The first two letters of every stem in any entry; words that start differently are not stemmed."""
     units: dict[str, list[Unit]] = field(default_factory=dict)
     """By first token, the longest first."""
     kinds: dict[str, QuantityKind] = field(default_factory=dict)
@@ -128,11 +128,11 @@ class Lexicon:
             self.openings.update(form[:2] for form, is_form in parts if not is_form)
 
     def stem(self, word: str) -> str:
-        """The stem of a normal word, or the word itself where no entry could have its stem."""
+        """The stem of a normalised word, or the word itself if no entry could have its stem."""
         return self.stemmer.stem(word) if word[:2] in self.openings else word
 
     def phrases(self, word: str) -> list[Phrase]:
-        """Entries that begin with `word`, a normal word."""
+        """Entries that start with `word`, a normalised word."""
         return self.by_form.get(word, []) + self.by_stem.get(self.stem(word), [])
 
     def _parts(self, entry: str) -> Iterator[tuple[str, bool]]:
@@ -146,7 +146,7 @@ class Lexicon:
                     yield token.translate(_APOSTROPHES), True
 
     def add_units(self, words: Mapping[str, Mapping[str, list[str]]]) -> None:
-        """Add the written forms of units, by kind and unit; kinds that the domain does not know are left out."""
+        """Add the written forms of units, by kind and unit; kinds that the domain does not have are skipped."""
         for kind_name, by_unit in words.items():
             kind = self.kinds.get(kind_name)
             if kind is None:
@@ -182,7 +182,7 @@ class Stemmer:
         self._known: dict[str, str] = {}
 
     def stem(self, word: str) -> str:
-        """The stem of a normal word. A derived word (clearly) keeps its ending: it is another word than clear."""
+        """The stem of a normalised word. A derived word (clearly) keeps its ending: it differs from clear."""
         known = self._known.get(word)
         if known is not None:
             return known
@@ -198,7 +198,7 @@ class Stemmer:
 def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[str, Iterable[str]]) -> Lexicon:
     """The lexicon of a language and a domain's folder, with `extra` lists (those of a metric's own rules).
 
-    A language is one of those that come with assay, by name, or a file like theirs.
+    A language is the name of one that comes with assay, or the path of a file in the same format.
     """
     name = language.stem if isinstance(language, Path) else language
     file = language if isinstance(language, Path) else files("assay.chat.reading") / "languages" / f"{language}.toml"
@@ -227,17 +227,17 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
 
 
 def read_toml(path: Traversable, what: str) -> dict[str, Any]:
-    """The tables of a data file; an absent or spoiled one is an error that says what it was for."""
+    """The tables of a data file; if it is missing or malformed, the error says what it is for."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
         raise UsageError(f"there is no file for {what}", where=str(path), hint="Add one; copy en.toml") from error
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{what} is no TOML: {error}", where=str(path)) from error
+        raise UsageError(f"{what} is not valid TOML: {error}", where=str(path)) from error
 
 
 def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Lists by dotted name; a list called 'any' is its parent's own."""
+    """Lists by dotted name; a list called 'any' belongs to its parent."""
     for name, value in tables.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.chat.reading.text import Reading
     from assay.chat.reading.tokens import Token
 
-# Other names ("New York", "Bombay") are taken for cities of at least this many people; below, they are mostly noise.
+# Alternative names ("New York", "Bombay") count only for cities of at least this many people; others are noise.
 _WELL_KNOWN = 500_000
 _SHORTEST = 3
 # A lower-case word after "in" or "for" names a city only if at least this many people live there.
@@ -31,31 +31,31 @@ class Place:
     first: int
     last: int
     name: str
-    """The folded words of its main name, by which two mentions are compared."""
+    """The folded words of its main name; mentions of the same city have the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class GazetteerCity:
-    """What a name stands for: the largest city called so."""
+    """A city of the gazetteer: the largest one with its name."""
 
     name: str
-    """The folded words of its main name: New York and New York City are one."""
+    """The folded words of its main name; New York and New York City have the same."""
     people: int
 
 
 @dataclass(frozen=True, slots=True)
 class CityNames:
-    """Names of cities that begin with the same word."""
+    """Names of cities that start with the same word."""
 
     lengths: tuple[int, ...]
-    """How many words they have, the longest first."""
+    """Numbers of words in the names, descending."""
     cities: Mapping[tuple[str, ...], GazetteerCity]
     """By the folded words of a name."""
 
 
 @functools.lru_cache(maxsize=65_536)
 def fold(word: str) -> str:
-    """A word in lower case without accents: Malmö and Malmo are one."""
+    """A word in lower case without accents: Malmö becomes malmo."""
     if word.isascii():
         return word.lower()
     return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
@@ -98,7 +98,7 @@ def gazetteer() -> dict[str, CityNames]:
 
 
 def main_name(words: tuple[str, ...]) -> str:
-    """The main name of the city that these folded words name, or the words themselves where it is unknown."""
+    """The main name of the city with these folded words, or the words themselves if it is unknown."""
     names = gazetteer().get(words[0]) if words else None
     city = names.cities.get(words) if names is not None else None
     return " ".join(words) if city is None else city.name
@@ -139,7 +139,7 @@ class PlaceReader:
         return places
 
     def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[GazetteerCity, int] | None:
-        """The city that is named from token `at` on and its last token, if the sentence supports that it is one."""
+        """The city whose name starts at token `at`, and its last token; None if the context does not suggest a city."""
         tokens = reading.tokens
         token = tokens[at]
         assert token.cities is not None

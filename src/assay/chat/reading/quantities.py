@@ -1,6 +1,6 @@
-"""Figures with units in a text: value, range, sign, unit, and role ("feels like", "a high of").
+"""Figures, numbers with a unit, in a text: value, range, sign, unit, and role ("feels like", "a high of").
 
-Knows how numbers are written; which units and roles there are is the lexicon's.
+Knows how numbers are written; units and roles come from the lexicon.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _DASHES = frozenset("-–—−‑")
 _MINUS = frozenset("-−–‑")
 _STOPS = frozenset(".!?…\n;")
 _EXTREMES = frozenset({"high", "low"})
-# Digits beyond this many are no figure anyone meant.
+# A longer run of digits is not read as a number.
 _LONGEST_NUMBER = 18
-# A role may stand this many tokens before its figure.
+# A role may be at most this many tokens before its figure.
 _ROLE_REACH = 5
 
 
 @dataclass(slots=True, eq=False)
 class Quantity:
-    """A figure, or a range of them."""
+    """A figure: a number with a unit, or a range of numbers."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class Quantity:
     kind: str
     unit: Unit
     low: float
-    """In the unit of its kind; equal to `high` where it is no range. −∞ and ∞ stand for 'below' and 'above'."""
+    """In the unit of its kind; equal to `high` unless it is a range. −∞ and ∞ stand for 'below' and 'above'."""
     high: float
     written: tuple[float, float]
     """The two ends as written, in `unit`."""
@@ -48,7 +48,7 @@ class Quantity:
     asserted: bool = True
 
     def distance(self, value: float) -> float:
-        """How far `value` lies outside; 0 inside a range."""
+        """Distance of `value` from the range; 0 inside it."""
         return max(self.low - value, value - self.high, 0.0)
 
 
@@ -64,7 +64,7 @@ def read_figures(reading: Reading, lexicon: Lexicon) -> None:
         else:
             at += 1
     if reading.quantities:
-        parser.give_roles()
+        parser.assign_roles()
         parser.pair_highs_with_lows()
 
 
@@ -94,7 +94,7 @@ class _Parser:
     # --- one figure -------------------------------------------------------------------------------------------------
 
     def figure(self, at: int) -> int:
-        """Read the figure whose first number is token `at`; the index to go on from."""
+        """Read the figure whose first number is token `at`; return the index to continue from."""
         number = self.number(at)
         if number is None or at in self.moments:
             return at + 1
@@ -171,11 +171,11 @@ class _Parser:
         return _Number(value, decimals, first, last)
 
     def is_sign(self, at: int) -> bool:
-        """Whether the dash at `at` is a minus sign: it touches the number after it, and no word or number before."""
+        """Whether the dash at `at` is a minus sign: it touches the number after it, and no word or number before it."""
         if self.tokens[at].text not in _MINUS or self.reading.ends[at] != self.reading.starts[at + 1]:
             return False
         if not at or self.reading.ends[at - 1] != self.reading.starts[at]:
-            # "14 -16 °C" is a range; a dash after a bare number is no sign.
+            # "14 -16 °C" is a range; a dash after a bare number is not a sign.
             return not (at and self.tokens[at - 1].kind == "number")
         return self.tokens[at - 1].kind not in ("number", "word", "degree")
 
@@ -223,7 +223,7 @@ class _Parser:
         return None, first
 
     def connector(self, first: int, last: int) -> int:
-        """The index of the second number of a range whose first ends at `last`; 0 where there is none."""
+        """The index of the second number of a range whose first ends at `last`; 0 if there is none."""
         at = last + 1
         tokens = self.tokens
         if at >= len(tokens):
@@ -242,13 +242,13 @@ class _Parser:
         return 0
 
     def is_list_marker(self, at: int) -> bool:
-        """Whether it only numbers a line: '1. Bring …'."""
+        """Whether a number only numbers a line: '1. Bring …'."""
         starts_line = at == 0 or self.tokens[at - 1].kind == "newline"
         return starts_line and at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
 
     # --- roles ------------------------------------------------------------------------------------------------------
 
-    def give_roles(self) -> None:
+    def assign_roles(self) -> None:
         quantities = self.reading.quantities
         for kind in {quantity.kind for quantity in quantities}:
             roles = self.reading.all(f"role.{kind}")
@@ -291,7 +291,7 @@ class _Parser:
         return roles[at]
 
     def role_after(self, quantity: Quantity, after: int | None, by_first: dict[int, Mention]) -> Mention | None:
-        """A role directly behind its figure, unless another figure follows that it rather belongs to."""
+        """A role directly after its figure, unless another figure follows closely that it belongs to instead."""
         at = quantity.last + 1
         if at < len(self.tokens) and self.tokens[at].text == "(":
             at += 1
@@ -311,7 +311,7 @@ class _Parser:
 
 
 def parse_number(digits: str) -> tuple[float, int] | None:
-    """Value and decimals of a number in digits: 15.3, 15,3, 1,013 and 1.013,5; None where it is none."""
+    """Value and decimals of a number in digits: 15.3, 15,3, 1,013 and 1.013,5; None if it is not a number."""
     if len(digits) > _LONGEST_NUMBER:
         return None
     comma, dot = digits.rfind(","), digits.rfind(".")

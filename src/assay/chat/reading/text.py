@@ -24,7 +24,7 @@ _LONGEST_CACHED = 4_000
 
 @dataclass(slots=True, eq=False)
 class Mention:
-    """Words of a text that stand in one or more lists."""
+    """Words of a text that are in one or more lists."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Mention:
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """A text, read."""
+    """A text with everything that was found in it."""
 
     text: str
     tokens: list[Token]
@@ -55,11 +55,11 @@ class Reading:
     moments: list[Moment] = field(default_factory=list)
     """Dates and clock times written with numbers."""
     numbers: list[int] = field(default_factory=list)
-    """Indices of numbers in digits that are no list markers, dates or clock times."""
+    """Indices of numbers in digits, except list markers, dates and clock times."""
     vocabulary: frozenset[str] | None = None
-    """Its folded words; made when a name is first looked for."""
+    """Its folded words; set when a name is first searched for."""
     memory: dict[str, object] = field(default_factory=dict)
-    """What others have derived from this reading alone, kept with it."""
+    """Results derived from this reading alone, cached with it."""
 
     def all(self, key: str) -> list[Mention]:
         """Mentions of the list `key`, stated or not."""
@@ -80,19 +80,19 @@ class Reading:
         return found
 
     def sentence(self, index: int) -> tuple[int, int]:
-        """First and last token of the sentence that token `index` lies in; the last is its stop, if it has one."""
+        """First and last token of the sentence that contains token `index`; the last is its stop, if it has one."""
         at = bisect_left(self.stops, index)
         first = self.stops[at - 1] + 1 if at else 0
         return first, self.stops[at] if at < len(self.stops) else len(self.tokens) - 1
 
     def is_question(self, index: int) -> bool:
-        """Whether the sentence that token `index` lies in ends with a question mark."""
+        """Whether the sentence that contains token `index` ends with a question mark."""
         if not self.tokens:
             return False
         return self.tokens[self.sentence(index)[1]].text == "?"
 
     def find(self, names: Mapping[str, Sequence[tuple[str, ...]]]) -> list[Place]:
-        """Where names occur, in any case and in the order of the text; `names` has their folded words by the first."""
+        """Where names occur, ignoring case, in the order of the text; `names` maps first words to folded words."""
         if self.vocabulary is None:
             self.vocabulary = frozenset([token.folded for token in self.tokens])
         if self.vocabulary.isdisjoint(names):
@@ -106,7 +106,7 @@ class Reading:
         return found
 
     def plain(self) -> str:
-        """Its words and numbers in lower case, joined by single blanks."""
+        """Its words and numbers in lower case, joined by single spaces."""
         known = self.memory.get("plain")
         if not isinstance(known, str):
             known = " ".join(token.text for token in self.tokens if token.kind in ("word", "number"))
@@ -148,7 +148,7 @@ class Reader:
 
 
 def _find_mentions(reading: Reading) -> list[Mention]:
-    """Find every entry of every list; where one hides what it contains, only it is found there."""
+    """Find every entry of every list; entries inside one that hides them are skipped."""
     mentions: list[Mention] = []
     lists = reading.lists
     tokens = reading.tokens
@@ -184,7 +184,7 @@ def _find_mentions(reading: Reading) -> list[Mention]:
 
 
 def _fits(tokens: Sequence[Token], at: int, phrase: Phrase) -> bool:
-    """Whether the words from token `at` on are those of an entry of several words."""
+    """Whether the words from token `at` are those of an entry of several words."""
     if at + len(phrase.parts) > len(tokens):
         return False
     for n, (form, exact) in enumerate(phrase.parts):

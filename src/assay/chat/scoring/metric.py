@@ -1,7 +1,7 @@
-"""What a metric is: a base, rules with their points, and when there is nothing to measure.
+"""The contract of a metric: a base, rules with their points, and a condition under which nothing can be measured.
 
 A metric is declared once, in one file, as data; this module turns the rules that fire into a score with its evidence.
-The score is the base plus the points, cut to 0–1: nothing moves it without a line of evidence.
+The score is the base plus the points, clipped to 0–1; every change of the score has a line of evidence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BANDS = ((0.4, "poor"), (0.7, "acceptable"), (0.9, "good"))
 
 
 class TextSpan(Protocol):
-    """Anything with a place in the response: a mention, a figure, a city."""
+    """Anything with a position in the response: a mention, a figure, a city."""
 
     @property
     def start(self) -> int: ...
@@ -38,11 +38,11 @@ class Finding:
     """Why a rule fires."""
 
     spans: Sequence[TextSpan] = ()
-    """The words of the response that make it fire; none where it is about something absent."""
+    """The words of the response that make it fire; empty if something is missing."""
     points: float | None = None
-    """The points, where they depend on how much; None takes the rule's."""
+    """The points, if they vary; None for the rule's own."""
     note: str = ""
-    """What to add to the rule's sentence: the figures, the names."""
+    """Added to the rule's sentence: figures, names."""
 
 
 Found = Finding | Sequence[Finding] | None
@@ -50,18 +50,18 @@ Found = Finding | Sequence[Finding] | None
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of a metric: what it looks for, what it is worth, and how it is explained."""
+    """One line of a metric: what it looks for, its points, and its explanation for users."""
 
     id: str
     points: float
     says: str
     """The sentence for the user, without a full stop."""
     words: str | tuple[str, ...] = ()
-    """A list of the language or the domain by name ('advice'), or the words themselves; fires where one is stated."""
+    """A list of the language or the domain by name ('advice'), or the words themselves; fires if one is stated."""
     when: Callable[[ScoringContext], Found] | None = None
-    """A predicate, where words are not enough."""
+    """A predicate, if words are not enough."""
     alone: bool = False
-    """Whether it decides alone: where it fires, no later rule is looked at."""
+    """Whether it decides alone: if it fires, only its points count and later rules are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Metric:
     base: float
     rules: tuple[Rule, ...]
     asks: str
-    """What it asks of an answer, as one question."""
+    """What it measures, as one question."""
     unmeasured: Callable[[ScoringContext], str | None] = lambda context: None
-    """Why there is nothing to measure, as one sentence without a full stop; None where there is."""
+    """Why nothing can be measured, as a sentence without a full stop; None if something can."""
     neutral: float = 0.5
-    """The score where nothing was measured."""
+    """The score if nothing was measured."""
     direction: Literal["higher", "lower"] = "higher"
     version: str = CHAT_PROTOCOL
     remark: Callable[[ScoringContext], str] | None = None
@@ -85,11 +85,17 @@ class Metric:
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
-            raise UsageError(f"'{self.name}' is no name for a metric", hint="Use letters, digits and underscores")
+            raise UsageError(
+                f"'{self.name}' is not a valid name for a metric", hint="Use letters, digits and underscores"
+            )
         if self.group not in GROUPS:
-            raise UsageError(f"the metric '{self.name}' has no group '{self.group}'", hint=f"Use: {', '.join(GROUPS)}")
+            raise UsageError(
+                f"the metric '{self.name}' has the unknown group '{self.group}'", hint=f"Use: {', '.join(GROUPS)}"
+            )
         if len({rule.id for rule in self.rules}) < len(self.rules):
-            raise UsageError(f"the metric '{self.name}' has two rules of the same id", hint="Give each its own")
+            raise UsageError(
+                f"the metric '{self.name}' has two rules with the same id", hint="Give each rule its own id"
+            )
         for rule in self.rules:
             if bool(rule.words) == (rule.when is not None):
                 raise UsageError(
@@ -106,7 +112,7 @@ class Metric:
         return int(number) if number.isdecimal() else int(hashlib.sha256(self.version.encode()).hexdigest()[:12], 16)
 
     def own_words(self) -> dict[str, tuple[str, ...]]:
-        """The lists that its rules bring along."""
+        """The word lists that its rules define."""
         return {self.list_of(rule): rule.words for rule in self.rules if isinstance(rule.words, tuple) and rule.words}
 
     def list_of(self, rule: Rule) -> str:
@@ -114,7 +120,7 @@ class Metric:
         return rule.words if isinstance(rule.words, str) else f"rule.{self.name}.{rule.id}"
 
     def score(self, context: ScoringContext) -> Entry:
-        """The entry of a context."""
+        """The result for one answer."""
         reason = self.unmeasured(context)
         if reason is not None:
             return Entry.make(self, self.neutral, measured=False, details=f"Not measured: {reason}.", evidence=[])
@@ -125,7 +131,7 @@ class Metric:
             if fired and rule.alone:
                 evidence = fired
                 break
-        details = _sentence(evidence) if evidence else f"No rule fired, so the base of {self.base:g} stands."
+        details = _sentence(evidence) if evidence else f"No rule fired; the score is the base of {self.base:g}."
         if self.remark is not None:
             details = f"{details} {self.remark(context)}".rstrip()
         return Entry.make(self, self.base, measured=True, details=details, evidence=evidence)
@@ -144,7 +150,7 @@ class Metric:
 class Evidence(dict[str, Any]):
     """One rule that fired, as a dictionary: id, points, says, words, start, end, and also for further words.
 
-    `response[start:end] == words`; both are 0 and the words empty where it is about something that is not there.
+    `response[start:end] == words`; both are 0 and the words empty if something is missing.
     """
 
     @property
@@ -185,7 +191,7 @@ class Entry(dict[str, Any]):
 
     @property
     def score(self) -> float:
-        """0–1, rounded to 2 places; the neutral value where nothing was measured."""
+        """0–1, rounded to 2 places; the neutral value if nothing was measured."""
         return float(self["score"])
 
     @property
@@ -204,7 +210,7 @@ class Entry(dict[str, Any]):
 
     @property
     def base(self) -> float:
-        """What the points were added to."""
+        """The value that the points were added to."""
         return float(self["base"])
 
     @property
@@ -231,7 +237,7 @@ class Entry(dict[str, Any]):
 
 
 def band(score: float) -> str:
-    """The name of the range that a score lies in."""
+    """The name of a score's range."""
     return next((name for limit, name in BANDS if score < limit), "excellent")
 
 

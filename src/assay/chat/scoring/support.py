@@ -1,7 +1,7 @@
-"""Figures in tool results of any JSON shape, and whether one of them supports a figure of an answer.
+"""Whether a figure of an answer is supported by a number in tool results of any JSON shape.
 
-A number's kind is read from its unit where it has one ("15 °C"), else from the names that lead to it (`wind.speed`);
-a number whose names say nothing may support a figure of any kind.
+A number's kind is read from its unit if it has one ("15 °C"), else from the names of the fields around it
+(`wind.speed`); a number of unknown kind may support a figure of any kind.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _EPSILON = 1e-9
 class _Number:
     value: float
     kind: str | None
-    """The kind of quantity, where known."""
+    """The kind of quantity, if known."""
     converted: bool
-    """Whether the value is in the unit of its kind already."""
+    """Whether the value is already in the unit of its kind."""
 
 
 class Sources:
-    """The figures of some results."""
+    """The numbers in some results."""
 
     def __init__(self, results: Iterable[object], reader: Reader) -> None:
         self._kinds = reader.lexicon.kinds
@@ -48,7 +48,7 @@ class Sources:
         self._exact = {kind: sorted(values) for kind, values in exact.items()}
 
     def support(self, figure: Quantity) -> bool:
-        """Whether some source has it, within the kind's tolerance or else the rounding it was written with."""
+        """Whether a source contains the figure, within the kind's tolerance or the rounding it was written with."""
         kind = self._kinds[figure.kind]
         unit = figure.unit
         rounding = 0.5 * 10.0**-figure.decimals
@@ -57,12 +57,12 @@ class Sources:
             return True
         written = (figure.written[0], figure.written[1])
         for values in (self._bare.get(figure.kind, ()), self._bare.get(None, ())):
-            # A bare number is in the answer's own unit or in the kind's.
+            # A bare number may be in the answer's unit or in the kind's unit.
             if _within(values, figure.low - tolerance, figure.high + tolerance) or _within(
                 values, written[0] - tolerance * unit.over / unit.times, written[1] + tolerance * unit.over / unit.times
             ):
                 return True
-            if any(_within(values, low, high) for low, high in _disguises(kind, figure, tolerance)):
+            if any(_within(values, low, high) for low, high in _other_forms(kind, figure, tolerance)):
                 return True
         return False
 
@@ -92,7 +92,7 @@ class Sources:
                     continue
 
     def _kind_of(self, path: tuple[str, ...]) -> str | None:
-        """The kind that the innermost telling name stands for."""
+        """The kind that the innermost meaningful field name stands for."""
         for name in reversed(path):
             words = [word.lower() for word in _NAME.findall(name)]
             for kind in self._kinds.values():
@@ -101,8 +101,8 @@ class Sources:
         return None
 
 
-def _disguises(kind: QuantityKind, figure: Quantity, tolerance: float) -> Iterator[tuple[float, float]]:
-    """Ranges of bare numbers that mean the same in another guise: kelvin, or a share of 1."""
+def _other_forms(kind: QuantityKind, figure: Quantity, tolerance: float) -> Iterator[tuple[float, float]]:
+    """Ranges of bare numbers with the same meaning in another form: kelvin, or a fraction of 1."""
     if kind.kelvin_above is not None:
         yield figure.low + _KELVIN - tolerance, figure.high + _KELVIN + tolerance
     if kind.fraction and figure.high <= 100:

@@ -32,7 +32,7 @@ _GAIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
+class PositionAlignment:
     """How two sequences of events agree."""
 
     equal: int
@@ -43,7 +43,7 @@ class Alignment:
     """Position of the first event out of step, where aligning explains a good part."""
 
 
-def align(predicted: EventStream, truth: EventStream) -> Alignment:
+def align(predicted: EventStream, truth: EventStream) -> PositionAlignment:
     """Position by position and by edit distance, over the first events of an episode."""
     guess, right = (_symbols(side[:_EVENTS]) for side in (predicted, truth))
     n = min(len(guess), len(right))
@@ -53,10 +53,10 @@ def align(predicted: EventStream, truth: EventStream) -> Alignment:
     band = abs(len(guess) - len(right)) + _BAND
     in_step = len(guess) == len(right) and bool(same[keys].mean() >= _IN_STEP if keys.any() else same.all())
     if not n or in_step or band > _WIDEST:
-        return Alignment(equal, equal, None)
+        return PositionAlignment(equal, equal, None)
     aligned, first = _align(right, guess, band)
     out = first >= 0 and aligned - equal >= _GAIN * len(right)
-    return Alignment(equal, int(aligned), int(first) if out else None)
+    return PositionAlignment(equal, int(aligned), int(first) if out else None)
 
 
 def measure(predicted: EventStream, truth: EventStream) -> dict[str, Joint]:

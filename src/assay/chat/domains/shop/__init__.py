@@ -1,4 +1,4 @@
-"""Shop support: how a product's or order's record becomes facts.
+"""Shop support: reads the record of a product or order.
 
 A record is a flat table: `{"product": "Trail Runner", "price": 89.9, "currency": "EUR", "stock": 4, "delivery_days": 3,
 "delivery_date": "2026-11-20", "return_days": 30, "warranty_days": 730}`; every field may be missing.

@@ -1,6 +1,6 @@
-"""The weather: how the shapes in which weather services and assistants give it become facts.
+"""The weather: reads it in the shapes that weather services and assistants use.
 
-Read are: `{"current": {...}, "forecast": [...]}` as assistants store it, OpenWeather's own answers (current, five-day
+Those are `{"current": {...}, "forecast": [...]}` as assistants store it, OpenWeather's own answers (current, five-day
 list, one call), and a flat table. Temperatures are in °C unless the data says imperial; above 150 they are in kelvin.
 """
 
@@ -24,7 +24,7 @@ _DAYS = ("forecast", "daily", "days", "list", "forecasts")
 _CURRENT = ("current", "current_weather", "now")
 _ENVELOPES = ("data", "result", "weather", "report", "weather_data")
 _KELVIN_ABOVE = 150.0
-# How deep a list of days may lie: {"forecast": {"daily": [...]}}.
+# How deep a list of days may be nested: {"forecast": {"daily": [...]}}.
 _DEEPEST = 3
 
 
@@ -115,7 +115,7 @@ class _Reader:
         return value.strip()[:10] if value[:4].isdigit() else value.strip().lower()
 
     def days(self, root: Mapping[str, Any], field: str) -> list[tuple[str, float | None, float | None, str | None]]:
-        """Date, high, low and condition of each day; the steps of a finer forecast are gathered by day."""
+        """Date, high, low and condition of each day; the steps of a finer forecast are grouped by day."""
         name, value = first_value(root, _DAYS)
         for _ in range(_DEEPEST):
             if isinstance(value, Mapping) and first_value(value, _DAYS)[1] is not None:
