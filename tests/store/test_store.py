@@ -16,6 +16,7 @@ from sqlalchemy import insert
 from tests.store.conftest import MakeRun, some_run, states_of
 
 from assay.errors import StoreError, UnknownRunError, UsageError
+from assay.runs import load
 from assay.store import open_store, schema
 from assay.store.references import new_id
 from assay.store.store import Store
@@ -319,3 +320,14 @@ def test_fifty_kills_lose_and_duplicate_nothing(address: str) -> None:
     found = json.loads(done.stdout)
     assert found["kills"] == 50
     assert found["in_the_middle"] >= 10, found
+
+
+def test_a_mistyped_path_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
+    missing = tmp_path / "mistyped.db"
+    with pytest.raises(StoreError, match="there is no store here"):
+        open_store(missing, create=False)
+    with pytest.raises(StoreError, match="there is no store here"):
+        load("a", store=missing)
+    assert not missing.exists()
+    open_store(missing).close()
+    open_store(f"sqlite:///{missing}", create=False).close()

@@ -176,7 +176,7 @@ def keep(result: EventReport | Scores, store: str | None, *, name: str = "", tag
 def _opened(address: str | None) -> Store:
     from assay.store import open_store
 
-    return open_store(address)
+    return open_store(address, create=False)
 
 
 def _agreed(question: str) -> bool:

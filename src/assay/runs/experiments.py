@@ -208,13 +208,15 @@ async def resume_run(
 
     Example:
         >>> import asyncio
-        >>> asyncio.run(resume_run("@unfinished", store="empty.db"))
+        >>> asyncio.run(resume_run("@unfinished", store="missing.db"))
         Traceback (most recent call last):
             ...
-        assay.errors.UsageError: there is no unfinished run of agents. List all runs with: assay runs list
+        assay.errors.StoreError: missing.db: there is no store here. Check the path, or leave --store out
 
     """
     with ExitStack() as stack:
+        if isinstance(store, str | Path):
+            store = stack.enter_context(open_store(store, create=False))
         opened = _opened(True if store is None else store, stack)
         if opened is None:
             raise UsageError("a run can be resumed only from a store", hint="Name the store it was kept in")

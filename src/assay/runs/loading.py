@@ -88,7 +88,8 @@ def record(
     run = recorded_run(result, command=command, name=name, tags=tags)
     rows = [answer.to_row() for answer in result.answers] if isinstance(result, Scores) else []
     with ExitStack() as stack:
-        return _opened(store, stack).save(run, answers=rows)
+        opened = store if isinstance(store, Store) else stack.enter_context(open_store(store))
+        return opened.save(run, answers=rows)
 
 
 def compare(
@@ -161,4 +162,5 @@ def pairs_of(runs: Sequence[tuple[Run, str | None]]) -> list[tuple[Side, Side]]:
 
 
 def _opened(store: AnyStore, stack: ExitStack) -> Store:
-    return store if isinstance(store, Store) else stack.enter_context(open_store(store))
+    """The store to read from, closed with the stack if it was opened here. A file that does not exist is an error."""
+    return store if isinstance(store, Store) else stack.enter_context(open_store(store, create=False))

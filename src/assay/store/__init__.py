@@ -9,21 +9,23 @@ Tallies are stored and estimates recomputed. The parts: `schema` has the tables,
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import missing_extra
+from assay.errors import StoreError, missing_extra
 
 if TYPE_CHECKING:
     from assay.store.store import Store
 
 VARIABLE = "ASSAY_STORE"
-"""Environment variable that names the store to use where none is given."""
+"""Environment variable that names the store to use if none is given."""
 
 
-def open_store(address: str | os.PathLike[str] | None = None) -> Store:
-    """The store at a path, at `sqlite:///path` or at `postgresql://…`; made and brought up to date where it has to be.
+def open_store(address: str | os.PathLike[str] | None = None, *, create: bool = True) -> Store:
+    """The store at a path, at `sqlite:///path` or at `postgresql://…`; an older one is migrated.
 
-    Without an address it is the one that ASSAY_STORE names, else `assay.db` in the platform's folder for data.
+    Without an address it is the one that ASSAY_STORE names, else `assay.db` in the platform's folder for data. A file
+    that does not exist is created; with `create=False`, a file that was named and does not exist is an error instead.
 
     Example:
         >>> with open_store("example.db") as store:
@@ -32,12 +34,23 @@ def open_store(address: str | os.PathLike[str] | None = None) -> Store:
 
     """
     try:
-        import sqlalchemy  # noqa: F401 — asked for here so that its absence is told in our words
+        import sqlalchemy  # noqa: F401 — imported here so that its absence is reported in our words
     except ImportError as error:
         raise missing_extra("sqlalchemy", "store", "keep runs") from error
     from assay.store.store import Store
 
+    if address and not create:
+        _check_file(os.fspath(address))
     return Store(os.fspath(address) if address else default_address())
+
+
+def _check_file(address: str) -> None:
+    """Raise StoreError if the address is that of a file which does not exist."""
+    if "://" in address and not address.startswith("sqlite:///"):
+        return
+    path = Path(address.removeprefix("sqlite:///")).expanduser()
+    if not path.exists():
+        raise StoreError("there is no store here", where=str(path), hint="Check the path, or leave --store out")
 
 
 def default_address() -> str:
