@@ -64,7 +64,10 @@ def test_several_protocols(assay):
     )
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
-        ["*comparable of owa@1 should be at least 0.9999 by the lower end of its interval: value 0.9*, 95% interval*"]
+        [
+            "*comparable of assay@1, owa@1 should be at least 0.9999 by the lower end of its interval: "
+            "value 0.9*, 95% interval*"
+        ]
     )
     result.stdout.fnmatch_lines(["*n = *from 4 episodes*"])
 

@@ -237,15 +237,15 @@ def test_a_wrapped_clock_is_unwrapped() -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"bin_ms": 0}, "a bin of 0 ms"),
-        ({"bin_ms": -5}, "a bin of -5 ms"),
-        ({"bin_ms": float("nan")}, "a bin of nan ms"),
-        ({"bin_ms": float("inf")}, "a bin of inf ms"),
-        ({"bin_ms": 1e-9}, "a bin of 1e-09 ms"),
+        ({"bin_ms": 0}, "bin_ms must be between 0.000001 and 1000000000, got 0"),
+        ({"bin_ms": -5}, "bin_ms must be between 0.000001 and 1000000000, got -5"),
+        ({"bin_ms": float("nan")}, "bin_ms must be between 0.000001 and 1000000000, got nan"),
+        ({"bin_ms": float("inf")}, "bin_ms must be between 0.000001 and 1000000000, got inf"),
+        ({"bin_ms": 1e-9}, "bin_ms must be between 0.000001 and 1000000000, got 1e-09"),
         ({"clock": "sundial"}, "no clock 'sundial'"),
     ],
 )
-def test_impossible_settings_are_refused(settings: dict[str, Any], complaint: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         figures([key(0)], [key(0)], **settings)
 

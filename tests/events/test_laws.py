@@ -351,7 +351,7 @@ def test_protocols_are_asked_for_by_name_and_version() -> None:
         events.evaluate(TRUTH, TRUTH, protocols=["owa@2"])
     with pytest.raises(UsageError, match="Did you mean 'owa'"):
         events.evaluate(TRUTH, TRUTH, protocols=["owaa"])
-    with pytest.raises(UsageError, match="no protocol was asked for"):
+    with pytest.raises(UsageError, match="no protocol was given"):
         events.evaluate(TRUTH, TRUTH, protocols=[])
     with pytest.raises(UsageError, match="was not evaluated"):
         report.flat("sequence")

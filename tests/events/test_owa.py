@@ -276,4 +276,4 @@ def test_events_as_recorded_are_put_through_the_other_sides_encoding() -> None:
     truth = EventStream.from_events([key(16_015)])  # 16.015 s is 10 ms after the wrap, floored
     report = events.evaluate("<EVENT_START><KEYBOARD><0><0><1><65><press><EVENT_END>", truth)
     assert report.flat("owa")["timestamp_abs_error_p100_ms"] == 0.0
-    assert any("put through the other side's encoding" in warning for warning in report.warnings)
+    assert any("converted to the encoding of the other side" in warning for warning in report.warnings)

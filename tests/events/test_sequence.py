@@ -299,7 +299,7 @@ def test_loss_from_log_probabilities_is_the_negative_log_likelihood() -> None:
 
 
 def test_log_probabilities_belong_to_true_events() -> None:
-    with pytest.raises(UsageError, match="1 runs of log-probabilities for 2 true events"):
+    with pytest.raises(UsageError, match="1 lists of log-probabilities for 2 true events"):
         compute_metrics_for_event(key(), key() * 2, log_probabilities=[[-1.0]])
 
 

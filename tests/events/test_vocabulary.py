@@ -54,13 +54,13 @@ def test_a_number_beyond_every_base_is_read_as_in_text() -> None:
 @pytest.mark.parametrize(
     ("tokenizer", "message"),
     [
-        ({0: "<EVENT_START>", 1: "hello"}, "does not know <EVENT_START> and <EVENT_END>"),
-        (object(), "a object is not a tokenizer"),
-        ({0: 1}, "holds 0: 1"),
-        ({"<EVENT_START>": "x"}, "holds '<EVENT_START>': 'x'"),
+        ({0: "<EVENT_START>", 1: "hello"}, "does not have <EVENT_START> and <EVENT_END>"),
+        (object(), "a object is not a supported tokenizer"),
+        ({0: 1}, "contains 0: 1"),
+        ({"<EVENT_START>": "x"}, "contains '<EVENT_START>': 'x'"),
         ({-1: "<EVENT_START>"}, "has the id -1"),
     ],
 )
-def test_what_is_no_tokenizer_is_refused(tokenizer: Any, message: str) -> None:
+def test_invalid_tokenizers_are_refused(tokenizer: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         code_table(CODEC.vocabulary(), tokenizer)

@@ -1,11 +1,11 @@
 """Streams of desktop events: reading, encoding, and scoring predictions against the truth.
 
-events.decode(source)                      what is in a file, a string, a recording
-events.encode(stream)                      the way back to token text
-events.evaluate(predicted, truth)          numbers with intervals, under one or more protocols
+events.decode(source)                      the events of a file, a string or a recording
+events.encode(stream)                      the events as token text
+events.evaluate(predicted, truth)          scores with intervals, under one or more protocols
 events.Evaluation()                        the same, batch by batch: update, merge, compute
 events.compute_metrics_for_event(p, t)     nested figures for two token strings (protocol sequence@1)
-events.synthetic                           made-up recordings and predictions, for trying things out
+events.synthetic                           synthetic recordings and predictions, for examples and tests
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.events.stream import Episode, EventStream, Kind, Problem
     from assay.events.training.incremental import Evaluation
 
-# Compiled loops take a while to load, so each name is imported when it is first used.
+# Compiled loops are slow to load, so each name is imported when it is first used.
 _HOMES = {
     "Episode": "assay.events.stream",
     "Evaluation": "assay.events.training.incremental",

@@ -1,6 +1,6 @@
-"""Putting predictions beside truths: by position, by whole episode, and in bins of time.
+"""Alignment of predictions and truths: by position, by whole episode, and in bins of time.
 
-Batches of both sides arrive in any sizes; what comes out is aligned. Knows streams, and nothing of scores.
+Batches of both sides may have any size; the result is aligned. This module uses streams and does not depend on scores.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from assay.types import Ints
 class Pair:
     """A prediction and its truth.
 
-    Paired by position, both have the same length and event i belongs to event i; what one side lacks is an invalid
-    event with the problem MISSING. Paired by episode, each side has its own length.
+    If paired by position, both have the same length and event i belongs to event i; events that one side lacks are
+    invalid events with the problem MISSING. If paired by episode, each side has its own length.
     """
 
     episode: Episode
@@ -37,7 +37,7 @@ class Pair:
 
 @dataclass(slots=True)
 class _Side:
-    """What has been read of one side and not been paired yet, by episode."""
+    """Events of one side that have been read and not yet paired, by episode."""
 
     batches: Iterator[EventStream]
     waiting: dict[str, deque[EventStream]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class _Side:
     """Episodes that were taken to be complete."""
 
     def pull(self) -> list[str]:
-        """Read one batch; the names of the episodes it has events of."""
+        """Read one batch; returns the names of its episodes."""
         batch = next(self.batches, None)
         if batch is None:
             self.done = True
@@ -95,18 +95,19 @@ class _Side:
 def by_position(
     predicted: Iterable[EventStream], truth: Iterable[EventStream], *, keep: int | None = None
 ) -> Iterator[Pair]:
-    """Prediction i beside truth i of the same episode, in slices as they arrive.
+    """Prediction i paired with truth i of the same episode, in slices as they arrive.
 
-    Episodes are matched by name, in whatever order either side has them; a side with a single episode is matched with
-    the other's single episode whatever their names. Memory stays bounded where both sides have the same order.
+    Episodes are matched by name, in any order; if each side has a single episode, they are matched whatever their
+    names. Memory is bounded if both sides have the same order.
 
-    For a caller who collects whole episodes: where more than `keep` events belong to episodes that may go on, those
-    that others followed on both sides are taken to be complete. If one goes on after all, that is an error.
+    `keep` is for callers who collect whole episodes: if more than `keep` events belong to episodes that may continue,
+    episodes that are followed by others on both sides are assumed to be complete. If one continues after all, that is
+    an error.
     """
     ours, theirs = _Side(iter(predicted)), _Side(iter(truth))
     open_names: dict[str, int] = {}  # events by episode that may go on
     while not (ours.done and theirs.done):
-        # The side that lags behind reads on, so that little waits.
+        # The side that lags behind reads next, so that few events wait.
         behind = ours if theirs.done or (not ours.done and ours.pending <= theirs.pending) else theirs
         for name in behind.pull():
             n = min(ours.available(name), theirs.available(name))
@@ -125,7 +126,7 @@ def by_position(
 
 
 def _leftovers(ours: _Side, theirs: _Side) -> Iterator[Pair]:
-    """What one side has and the other lacks, paired with missing events."""
+    """Events that the other side lacks, paired with missing events."""
     names, others = list(ours.episodes), list(theirs.episodes)
     if len(names) == len(others) == 1 and names != others:
         pairs = [(names[0], others[0])]
@@ -133,7 +134,7 @@ def _leftovers(ours: _Side, theirs: _Side) -> Iterator[Pair]:
         if names and others and not set(names) & set(others):
             raise SourceError(
                 f"predictions and truths share no episode: {_some(names)} against {_some(others)}",
-                hint="Name the episodes alike on both sides, or leave the episode column out on both",
+                hint="Use the same episode names on both sides, or leave out the episode column on both",
             )
         pairs = [(name, name) for name in dict.fromkeys([*others, *names])]
     for name, other in pairs:
@@ -147,7 +148,7 @@ def _pair(ours: _Side, theirs: _Side, name: str, other: str, n: int, m: int) -> 
     episode = theirs.episodes.get(other) or ours.episodes[name]
     predicted, truth = ours.take(name, n), theirs.take(other, m)
     size = max(n, m)
-    # A side that has nothing left has no encoding of its own either.
+    # A side without remaining events has no encoding of its own.
     predicted, truth = (
         replace(side, quantised=side.quantised or beside.quantised)
         for side, beside in ((predicted, truth), (truth, predicted))
@@ -161,7 +162,7 @@ def _some(names: list[str]) -> str:
 
 
 class EpisodeCollector:
-    """Gathers the slices of each episode, for protocols that need a whole one at a time."""
+    """Collects the slices of each episode, for protocols that need whole episodes."""
 
     def __init__(self) -> None:
         self._parts: dict[Episode, list[Pair]] = {}
@@ -197,11 +198,11 @@ class Bins:
 
     @property
     def count(self) -> int:
-        """How many bins there are; 0 where the range is empty."""
+        """How many bins there are; 0 if the range is empty."""
         return max(0, -(-(self.end_ns - self.start_ns) // self.width_ns))
 
     def of(self, time_ns: NDArray[np.int64]) -> Ints:
-        """The bin of each time, or −1 where it lies outside; the very end of the range is outside."""
+        """The bin of each time, or −1 if it is outside; the very end of the range is outside."""
         inside = (time_ns >= self.start_ns) & (time_ns < self.end_ns)
         return np.where(inside, (time_ns - self.start_ns) // self.width_ns, -1)
 
@@ -224,10 +225,10 @@ def within_reach(stream: EventStream) -> EventStream:
 
 
 def unwrapped(stream: EventStream) -> EventStream:
-    """The events with a clock that runs on where the encoding's starts anew.
+    """The events with a continuous clock instead of the encoding's clock, which wraps around.
 
-    A step back of more than half the wrap is taken for a new round, a step forth of more than half for a step back
-    into the last one: events of two devices may be slightly out of order.
+    A step back of more than half a period starts the next period, a step forward of more than half a period returns to
+    the previous one: events of two devices may be slightly out of order.
     """
     wrap_ns = getattr(stream.quantised, "wrap_ns", None)
     if wrap_ns is None or len(stream) < 2:
@@ -239,12 +240,12 @@ def unwrapped(stream: EventStream) -> EventStream:
 
 Clock = Literal["auto", "frames", "shared", "start"]
 CLOCKS = ("auto", "frames", "shared", "start")
-"""'frames': by the first frame's place in its video. 'shared': times are taken as they are. 'start': each side begins
-at 0. 'auto': frames where both sides have them, else shared."""
+"""'frames': by the position of the first frame in its video. 'shared': times are used as they are. 'start': each side
+begins at 0. 'auto': frames if both sides have them, otherwise shared."""
 
 
 def frame_clocks(predicted: EventStream, truth: EventStream, clock: Clock) -> list[tuple[int, int]] | None:
-    """Time and presentation time of both sides' first frames, or None where the clock does not go by frames."""
+    """Time and presentation time of both sides' first frames, or None if the clock does not use frames."""
     sides = (predicted, truth)
     episodes = [side.episodes[int(side.episode[0])] for side in sides if len(side)]
     known = [
@@ -262,7 +263,7 @@ def frame_clocks(predicted: EventStream, truth: EventStream, clock: Clock) -> li
 
 
 def clock_shifts(predicted: EventStream, truth: EventStream, clock: Clock) -> tuple[int, int]:
-    """What to take from each side's times to put them on one clock."""
+    """What to subtract from the times of each side to align their clocks."""
     frames = frame_clocks(predicted, truth, clock)
     if frames is not None:
         return frames[0][0] - frames[0][1], frames[1][0] - frames[1][1]
@@ -276,5 +277,5 @@ def _first_time(stream: EventStream) -> int:
     times = stream.time_ns[stream.valid]
     if not len(times):
         return 0
-    # On a clock that wraps, the least time may come after a turn; the first event does not.
+    # On a clock that wraps, the least time may belong to a later period; the first event does not.
     return int(times[0] if getattr(stream.quantised, "wrap_ns", None) else times.min())

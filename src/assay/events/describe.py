@@ -1,4 +1,4 @@
-"""What assay reads in a source, before any score: how many events of which kind, what is invalid and where, and when.
+"""Summary of a source before scoring: how many events of each kind, which are invalid and why, and their times.
 
 One pass, a batch at a time; the result is plain data for a terminal, a page or a program to show.
 """
@@ -20,14 +20,14 @@ _FIRST = 5
 
 @dataclass(slots=True)
 class Description:
-    """What a source holds."""
+    """The contents of a source."""
 
     format: str
     """'jsonl', 'parquet', 'mcap', 'tokens', the name of a plug-in, 'folder', 'strings' or 'stream'."""
     encoding: str | None = None
-    """The encoding that the events went through, or None where they are as recorded."""
+    """The encoding of the events, or None if they are as recorded."""
     events: int = 0
-    """All events, invalid ones too."""
+    """All events, including invalid ones."""
     categories: Counter[str] = field(default_factory=Counter)
     """Valid events by category."""
     problems: Counter[Problem] = field(default_factory=Counter)
@@ -37,20 +37,20 @@ class Description:
     episodes: list[Episode] = field(default_factory=list)
     """The first few episodes."""
     n_episodes: int = 0
-    """How many episodes there are; 1 where the source names none."""
+    """How many episodes there are; 1 if the source names none."""
     n_strata: int = 0
-    """How many groups they fall into; 0 where the source names none."""
+    """How many groups they belong to; 0 if the source names none."""
     first_ns: int | None = None
-    """Least time of a valid event, or None."""
+    """Earliest time of a valid event, or None."""
     last_ns: int | None = None
-    """Greatest time of a valid event, or None."""
+    """Latest time of a valid event, or None."""
     notes: Counter[str] = field(default_factory=Counter)
-    """What reading met that a reader should know, with how often."""
+    """Remarks on the input, and how often each applies."""
 
     rows: str | None = None
-    """What a row of token text was taken for, 'event' or 'episode'; None if there was nothing to decide."""
+    """How a row of token text was read, 'event' or 'episode'; None if there was nothing to decide."""
     first_events: list[dict[str, Any] | None] = field(default_factory=list)
-    """The first events themselves, as many as were asked for; None where invalid."""
+    """The first events themselves, as many as requested; None for invalid ones."""
 
     @property
     def valid(self) -> int:

@@ -1,6 +1,6 @@
-"""From two sources to a report: read, align, score, tally, estimate. The one path behind Python and command line.
+"""From two sources to a report: read, align, score, tally, estimate. Used by Python users and the command line alike.
 
-Knows protocols by their contract only. Drawing is left to `assay.report`.
+It uses protocols through their contract only. Tables and pages are made in `assay.report`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assay.types import Estimate, Run
 
 ProgressCallback = Callable[[str, int, int | None], None]
 
-_QUANTISED = "events as recorded, put through the other side's encoding so that like is compared with like"
+_QUANTISED = "events as recorded, converted to the encoding of the other side so that both are comparable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class ProtocolResult:
     settings: Mapping[str, Any]
     tally: Tally
     describe: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False, compare=False)
-    """Makes the details, for protocols that have any."""
+    """Computes the details, for protocols that have any."""
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """Verdict, tables and curves beside the figures, ready for JSON; empty where the protocol has none."""
+        """Verdict, tables and curves in addition to the figures, ready for JSON; empty if the protocol has none."""
         return self.describe() if self.describe is not None else {}
 
     @property
     def label(self) -> str:
-        """Name and version, as every number carries them: 'owa@1'."""
+        """Name and version, as shown with every number: 'owa@1'."""
         return f"{self.name}@{self.version}"
 
     def flat(self) -> dict[str, float | None]:
@@ -68,22 +68,22 @@ class ProtocolResult:
 
 @dataclass(frozen=True, slots=True)
 class EventReport(Result):
-    """Numbers about one prediction of one truth, with what a reader must know about them."""
+    """The scores of one prediction against one truth, with notes on the input that a reader must know."""
 
     subject: ClassVar[str] = "events"
 
     protocols: Mapping[str, ProtocolResult]
-    """By name, in the order asked for."""
+    """Results by protocol name, in the order requested."""
     predicted: Input
     truth: Input
     settings: Mapping[str, Any]
     warnings: Sequence[str]
-    """Sentences about the input that change how the numbers are to be read."""
+    """Sentences about the input that matter for interpreting the numbers."""
     scoring: Scoring | None = field(default=None, repr=False, compare=False)
-    """How it was scored; None for a report made by hand."""
+    """How it was scored; None for a report that was built by hand."""
 
     def __add__(self, other: EventReport) -> EventReport:
-        """The report on both together: tallies add up, and every number is computed anew.
+        """The report on both together: tallies are added, and every number is recomputed.
 
         Episodes of the same name are parts of one episode. Protocols that need whole episodes have scored each part.
         """
@@ -101,7 +101,7 @@ class EventReport(Result):
             if protocol in (result.name, result.label):
                 return result.flat()
         known = ", ".join(result.label for result in self.protocols.values())
-        raise UsageError(f"'{protocol}' was not evaluated", hint=f"There is: {known}")
+        raise UsageError(f"'{protocol}' was not evaluated", hint=f"Evaluated: {known}")
 
     @property
     def verdict(self) -> list[dict[str, Any]]:
@@ -112,11 +112,11 @@ class EventReport(Result):
         return _findings({result.label: result.details for result in self.protocols.values()})
 
     def as_run(self) -> Run:
-        """The report as a run that no store holds, to be compared or recorded."""
+        """The report as a run that is not yet stored, to be compared or recorded."""
         tallies = {name: result.tally.by_case() for name, result in self.protocols.items()}
         scored = {case.name for by_case in tallies.values() for case in by_case}
         inputs = {
-            # Episodes are named by the cases; only those that one side lacks have to be kept beside them.
+            # The cases name the episodes; only episodes that one side lacks have to be kept in addition.
             side: seen.to_json() | {"spoiled_kinds": dict(seen.spoiled_kinds), "absent": sorted(scored - seen.episodes)}
             for side, seen in (("predicted", self.predicted), ("truth", self.truth))
         }
@@ -160,18 +160,18 @@ class EventReport(Result):
 
 @dataclass(frozen=True)
 class Scoring:
-    """How events are scored: chosen before anything is read, and all that is needed to make a report of tallies."""
+    """How events are scored: chosen before anything is read, and all that is needed to turn tallies into a report."""
 
     encoder: Codec
     protocols: Sequence[EventProtocol]
     """Configured for the encoding."""
     interval: str | None = None
-    """The unit of resampling; None for episodes if at least two are named, else events."""
+    """The unit of resampling; None means episodes if at least two are named, otherwise events."""
     reps: int = 1000
     level: float = 0.95
     seed: int = 42
     allow_duplicates: bool = False
-    """Whether several rows may stand for one episode; they are joined."""
+    """Whether several rows may belong to one episode; they are joined."""
 
     @classmethod
     def of(
@@ -186,9 +186,9 @@ class Scoring:
         seed: int = 42,
         settings: Mapping[str, Any] | None = None,
     ) -> Scoring:
-        """The protocols by name. A setting that makes no sense is refused here, before anything is read."""
+        """From names of protocols. Raises UsageError for an invalid setting, before anything is read."""
         if not protocols:
-            raise UsageError("no protocol was asked for", hint=f"Known: {', '.join(PROTOCOLS.names())}")
+            raise UsageError("no protocol was given", hint=f"Known: {', '.join(PROTOCOLS.names())}")
         encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
         chosen = _configured(protocols, encoder, {"seed": seed, **(settings or {})})
         Resampling(interval or "event", reps, level, seed)
@@ -196,12 +196,12 @@ class Scoring:
 
     @property
     def in_order(self) -> bool:
-        """Whether single values have to be kept in order, which the `reference` interval needs."""
+        """Whether single values have to be kept in order, as the `reference` interval requires."""
         return self.interval == "reference"
 
     @property
     def stated(self) -> dict[str, Any]:
-        """All that was chosen, ready for JSON."""
+        """All settings, ready for JSON."""
         return {
             "encoding": self.encoder.to_json(),
             "interval": self.interval,
@@ -212,9 +212,9 @@ class Scoring:
         }
 
     def report(self, tallies: Mapping[str, Tally], predicted: Input, truth: Input) -> EventReport:
-        """The numbers of these tallies, by protocol; input that would give numbers about nothing is refused."""
+        """The numbers of these tallies, by protocol. Raises an error if the input has nothing to score."""
         check(predicted, truth, allow_duplicates=self.allow_duplicates)
-        # Episodes that were only on one side count too: they were scored as missing.
+        # Episodes that only one side has count too: they were scored as missing.
         known = max(len(side.episodes - {""}) for side in (predicted, truth))
         plan = Resampling(self.interval or ("episode" if known >= 2 else "event"), self.reps, self.level, self.seed)
         results = {protocol.name: _result(protocol, tallies[protocol.name], plan) for protocol in self.protocols}
@@ -245,10 +245,10 @@ def evaluate(
 ) -> EventReport:
     """Score `predicted` against `truth`: paths, addresses, token text, lists of it, or EventStreams.
 
-    `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes where at least two are
-    named, else events. `settings` go to the protocols that know them: `tolerance_ms` and `teacher_forced` of assay,
-    `bin_ms` of d2e, `clock` of both. `tokenizer`, an object or the path of its file, reads columns of token ids. Two
-    rows that stand for one episode are an error unless `allow_duplicates`.
+    `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes if at least two are
+    named, otherwise events. `settings` are passed to the protocols that have them: `tolerance_ms` and `teacher_forced`
+    of assay, `bin_ms` of d2e, `clock` of both. `tokenizer`, an object or the path of its file, is used to read columns
+    of token ids. Two rows for one episode are an error unless `allow_duplicates` is set.
 
     Example:
         >>> truth = ["<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>"]
@@ -270,7 +270,7 @@ def evaluate(
     )
     scoring = replace(scoring, allow_duplicates=allow_duplicates)
     if threads is not None and threads < 1:
-        raise UsageError(f"{threads} threads cannot score anything", hint="Give 1 or more, or leave it out")
+        raise UsageError(f"threads must be at least 1, got {threads}", hint="Leave it out to use all cores")
     inputs = Input(described(predicted)), Input(described(truth))
     readings = [
         ReadOptions(
@@ -296,7 +296,7 @@ def evaluate(
 
 
 def rebuilt_report(run: Run) -> EventReport:
-    """The report of a stored run: its numbers recomputed from its tallies, under the settings it was scored with."""
+    """The report of a stored run: its numbers recomputed from its tallies, with the settings it was scored with."""
     stated = settings_of(run)
     encoder = encoding_of(stated)
     plan = Resampling(stated["interval"], stated["reps"], stated["level"], stated["seed"])
@@ -351,18 +351,18 @@ def decode(
 
 
 def _configured(names: Sequence[str], encoder: Codec, settings: Mapping[str, Any]) -> list[EventProtocol]:
-    found: dict[str, EventProtocol] = {}  # a protocol asked for twice, by name and by version, is scored once
+    found: dict[str, EventProtocol] = {}  # a protocol given twice, by name and by version, is scored once
     for name in names:
         bare, _, version = name.partition("@")
         protocol = PROTOCOLS.get(bare)
         if version and version != str(protocol.version):
-            raise UsageError(f"there is no {name}", hint=f"This assay has {protocol.name}@{protocol.version}")
+            raise UsageError(f"there is no {name}", hint=f"Available: {protocol.name}@{protocol.version}")
         found[bare] = protocol
     return [protocol.configured(encoder, settings) for protocol in found.values()]
 
 
 def described(source: object) -> str:
-    """The source in a few words: its path, or what it is."""
+    """A short description of the source: its path, or its type and size."""
     if isinstance(source, str) and "<EVENT_START>" in source[:1_000_000]:
         return f"token text of {len(source):,} characters"
     if isinstance(source, str | Path):
@@ -387,11 +387,13 @@ def _watched(batches: Iterable[EventStream], side: Input) -> Iterator[EventStrea
 def alike(
     predicted: Iterator[EventStream], truth: Iterator[EventStream]
 ) -> tuple[Iterator[EventStream], Iterator[EventStream]]:
-    """Both sides in one encoding: where only one came from tokens, the other is put through the same."""
+    """Both sides in one encoding: if only one side consists of tokens, the other is converted to its encoding."""
     firsts = [next(side, None) for side in (predicted, truth)]
     codecs = [None if first is None else first.quantised for first in firsts]
     if None not in firsts and None not in codecs and codecs[0] != codecs[1]:
-        raise UsageError("predictions and truths are in different encodings", hint="Decode each with its own first")
+        raise UsageError(
+            "predictions and truths are in different encodings", hint="Decode each side with its own encoding first"
+        )
     shared = codecs[0] or codecs[1]
 
     def side(first: EventStream | None, rest: Iterator[EventStream]) -> Iterator[EventStream]:

@@ -1,6 +1,6 @@
-"""What a recorded message says: topic and JSON fields in, one event in the golden files' form out.
+"""From recorded messages to events: takes topic and JSON fields, returns events in the form of the golden files.
 
-Shared by the JSON encoding and by OWAMcap recordings, which carry the same messages.
+Shared by the JSON encoding and by OWAMcap recordings, which contain the same messages.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Event = dict[str, Any]
 
 
 class MessageReader:
-    """Turns messages into events, in order; remembers the pointer's place, since `mouse` events are absolute."""
+    """Turns messages into events, in order. Remembers the pointer's position, since `mouse` events are absolute."""
 
     def __init__(self) -> None:
         self.notes: Counter[str] = Counter()
-        """What was met and left out, with how often."""
+        """What was left out, and how often."""
         self.place: tuple[int, int] | None = None
-        """Where the pointer was last, if anything said so."""
+        """The pointer's last known position, if any."""
 
     def read(self, topic: str, message: object, time_ns: object) -> list[Event | None]:
-        """The events that one message stands for: mostly one, none where it is left out, [None] where it is spoiled."""
+        """The events of one message: usually one; none if it is left out; [None] if it is invalid."""
         if not isinstance(message, Mapping):
             return [None]
         if topic == "keyboard":
@@ -80,7 +80,7 @@ class MessageReader:
 
 
 def _scrolls(event: Event, across: object, along: object) -> list[Event | None]:
-    """A scroll as one wheel event per axis that turned; only the first carries the movement."""
+    """A scroll as one wheel event per axis that turned; only the first has the movement."""
     if not isinstance(across, int | float) or not isinstance(along, int | float):
         return [None]
     turned = [(_WHEEL, along), (_HORIZONTAL_WHEEL, across)]

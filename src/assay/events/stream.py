@@ -1,7 +1,7 @@
-"""Events as columns: the one in-memory form that every source gives and every protocol takes.
+"""Events as columns: the in-memory form that every source produces and every protocol takes.
 
-A stream is a struct of arrays, one entry per event, in order. What could not be decoded keeps its position, with the
-reason why. Knows nothing of files, tokens or scores.
+A stream is a struct of arrays, one entry per event, in order. An event that could not be decoded keeps its position,
+with the reason. This module does not depend on files, tokens or scores.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from assay.errors import SourceError, UsageError
 Column = NDArray[Any]
 
 IGNORED_BYTES = "bytes between events, ignored"
-"""The note for what a text holds beside events."""
+"""The note for bytes of a text that are not part of any event."""
 
 
 class Kind(IntEnum):
-    """What an event is, by topic."""
+    """The kind of an event, by topic."""
 
     UNKNOWN = -1
     KEYBOARD = 0
@@ -41,11 +41,11 @@ MAX_FLAGS = 0xFFF
 """Every button flag and wheel flag together."""
 
 CATEGORIES = ("keyboard", "mouse_op", "mouse_nop", "screen")
-"""What reports slice by: a mouse event with button flags is an operation, one without is a movement."""
+"""The categories of reports: a mouse event with button flags is an operation, one without is a movement."""
 
 
 class Problem(IntEnum):
-    """Why an event is invalid; NONE where it is not."""
+    """Why an event is invalid; NONE if it is valid."""
 
     NONE = 0
     UNFRAMED = 1
@@ -61,7 +61,7 @@ class Problem(IntEnum):
 
     @property
     def sentence(self) -> str:
-        """The reason, in words for a user."""
+        """The reason, as a phrase for users."""
         return _SENTENCES[self]
 
 
@@ -69,8 +69,8 @@ _SENTENCES = {
     Problem.NONE: "valid",
     Problem.UNFRAMED: "not exactly one event between <EVENT_START> and <EVENT_END>",
     Problem.CUT_SHORT: "cut short: no <EVENT_END> before the next event or the end",
-    Problem.UNKNOWN_TYPE: "no known event type where the type should stand",
-    Problem.WRONG_TOKEN: "a token that cannot stand in its place",
+    Problem.UNKNOWN_TYPE: "no known event type at the position of the type",
+    Problem.WRONG_TOKEN: "a token that is not allowed at its position",
     Problem.WRONG_LENGTH: "too few or too many data tokens",
     Problem.OUT_OF_RANGE: "a value out of its range (key above 255, button flags above 0xFFF, number beyond 32 bits)",
     Problem.BEYOND_BASE: "a digit beyond its base (strict decoding)",
@@ -82,18 +82,18 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One recording: the unit within which events follow each other, and which intervals resample."""
+    """One recording: a continuous sequence of events, and the unit that intervals resample."""
 
     name: str = ""
-    """Its name in the data set; empty where the source knows none."""
+    """Its name in the data set; empty if the source gives none."""
     stratum: str = ""
-    """The group it belongs to (a game, an application); empty where there is none."""
+    """The group it belongs to (a game, an application); empty if there is none."""
     first_frame_ns: int | None = None
     """Time of the first screen event, in a recording that has frames."""
     first_pts_ns: int | None = None
-    """That frame's presentation time in its video: what puts two recordings on one clock."""
+    """That frame's presentation time in its video, used to align two recordings."""
     end_ns: int | None = None
-    """Time of the last message of any topic, as a recording's own statistics give it."""
+    """Time of the last message of any topic, from the recording's own statistics."""
 
 
 _DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -111,9 +111,9 @@ _DTYPES: Mapping[str, np.dtype[Any]] = {
 
 
 def blank_columns(n: int) -> dict[str, Column]:
-    """Unwritten columns for n events, all in one block of memory.
+    """Uninitialised columns for n events, all in one block of memory.
 
-    One large block costs the operating system far less than several: it comes in large pages.
+    One large block is much cheaper for the operating system than several, because it is allocated in large pages.
     """
     sizes = {name: -(-n * dtype.itemsize // 64) * 64 for name, dtype in _DTYPES.items()}
     block = np.empty(sum(sizes.values()), np.uint8)
@@ -130,13 +130,13 @@ class EventStream:
     """Events in order. All columns have shape (n,)."""
 
     kind: Column
-    """`Kind` of each event; known also for an invalid event whose type could be read."""
+    """`Kind` of each event; also set for an invalid event whose type could be read."""
     time_ns: Column
     """Time in nanoseconds; in a token encoding, within its wrap."""
     vk: Column
-    """Virtual-key code 0–255 of a keyboard event, else 0."""
+    """Virtual-key code 0–255 of a keyboard event, otherwise 0."""
     press: Column
-    """True for a press, of keyboard events."""
+    """For keyboard events, whether it is a press."""
     dx: Column
     """Horizontal movement of a mouse event."""
     dy: Column
@@ -144,17 +144,17 @@ class EventStream:
     flags: Column
     """Button flags of a mouse event, as Windows' raw input has them."""
     data: Column
-    """Scroll of a mouse event; 120 a notch, signed."""
+    """Scroll of a mouse event, signed; 120 per notch."""
     problem: Column
-    """`Problem` of each event; 0 where it is valid."""
+    """`Problem` of each event; 0 if it is valid."""
     episode: Column
     """Index into `episodes`."""
     episodes: tuple[Episode, ...] = (Episode(),)
     """The recordings that the events belong to."""
     notes: Counter[str] = field(default_factory=Counter)
-    """What reading met that a reader of the scores should know, with how often."""
+    """Remarks on the input that matter for the scores, and how often each applies."""
     quantised: object = None
-    """The codec that the columns went through, or None where they are as recorded."""
+    """The codec that the events were encoded with, or None if they are as recorded."""
 
     @classmethod
     def allocate(cls, n: int, **rest: Any) -> EventStream:
@@ -173,7 +173,7 @@ class EventStream:
         return stream
 
     def put(self, at: int, row: Mapping[str, Any] | None) -> None:
-        """Write one event given as a dictionary; what is not an event becomes an invalid one."""
+        """Write one event given as a dictionary; anything else becomes an invalid event."""
         if row is None:
             self.problem[at] = Problem.BAD_ROW
             return
@@ -194,12 +194,12 @@ class EventStream:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """True where the event could be decoded."""
+        """Whether each event could be decoded."""
         return np.asarray(self.problem == 0)
 
     @property
     def category(self) -> NDArray[np.int8]:
-        """Index into CATEGORIES for each event; meaningless where the event is invalid."""
+        """Index into CATEGORIES for each event; meaningless for invalid events."""
         operation = self.flags != 0
         mouse = np.where(operation, 1, 2)
         return np.where(self.kind == Kind.MOUSE, mouse, np.where(self.kind == Kind.SCREEN, 3, 0)).astype(np.int8)
@@ -221,7 +221,7 @@ class EventStream:
             yield self.episodes[self.episode[start]], slice(start, stop)
 
     def of_episode(self, episode: Episode) -> EventStream:
-        """The same events, all said to belong to `episode`."""
+        """The same events, all assigned to `episode`."""
         columns = {name: getattr(self, name) for name in _DTYPES}
         columns["episode"] = np.zeros(len(self), np.int32)
         return EventStream(**columns, episodes=(episode,), notes=self.notes, quantised=self.quantised)
@@ -240,7 +240,7 @@ class EventStream:
         return {problem: int(counts[problem]) for problem in Problem if problem and counts[problem]}
 
     def to_events(self) -> list[dict[str, Any] | None]:
-        """The events as dictionaries, None where invalid: the form of the golden files."""
+        """The events as dictionaries, None for invalid ones: the form of the golden files."""
         return [self._event(at) if self.problem[at] == 0 else None for at in range(len(self))]
 
     def _event(self, at: int) -> dict[str, Any]:
@@ -258,7 +258,7 @@ _INT32 = range(-(2**31), 2**31)
 
 
 def _fault(row: Mapping[str, Any], kind: Kind) -> Problem:
-    """What keeps `row` from being an event, if anything."""
+    """Why `row` is not a valid event, or NONE if it is."""
     if kind == Kind.UNKNOWN:
         return Problem.UNKNOWN_TYPE
     if not _is_integer(row.get("ts")) or not 0 <= row["ts"] < 2**63:
@@ -281,7 +281,7 @@ def _is_integer(value: object) -> bool:
 
 
 def concatenate(streams: Sequence[EventStream]) -> EventStream:
-    """One stream after another; episodes of the same name and stratum are one episode, notes add up."""
+    """One stream after another; episodes with the same name and stratum become one, and notes are added up."""
     if len(streams) == 1:
         return streams[0]
     if not streams:
@@ -310,7 +310,7 @@ def concatenate(streams: Sequence[EventStream]) -> EventStream:
 
 
 def check_columns(stream: EventStream) -> None:
-    """Refuse a stream that contradicts itself; streams made by hand pass through here."""
+    """Raise an error if a stream contradicts itself; used for streams that were built by hand."""
     lengths = {f.name: len(getattr(stream, f.name)) for f in fields(stream) if f.name in _DTYPES}
     if len(set(lengths.values())) > 1:
         raise UsageError(f"the columns of a stream differ in length: {lengths}", hint="Give one entry per event")

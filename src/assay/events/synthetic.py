@@ -1,7 +1,7 @@
-"""Made-up but plausible recordings, and predictions of them by models of known faults.
+"""Synthetic but plausible recordings, and predictions of them by models whose errors are known.
 
-For the demo, the benchmarks and the tests: everything follows from a seed, and what is wrong with a prediction is known
-beforehand. Keys are held and repeat, the mouse moves in bursts, buttons click, wheels turn, frames come at 20 Hz.
+For the demo, the benchmarks and the tests: everything is determined by a seed, and the errors of a prediction are known
+in advance. Keys are held and repeat, the mouse moves in bursts, buttons click, wheels turn, frames arrive at 20 Hz.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOUSE_NS = SECOND // 125
 
 
 def recording(*, episodes: int = 12, seconds: float = 30.0, seed: int = 7) -> EventStream:
-    """What really happened: `episodes` recordings of `seconds` each, in three games."""
+    """The truth: `episodes` recordings of `seconds` each, in three games."""
     rng = np.random.default_rng(seed)
     parts = []
     for number in range(episodes):
@@ -109,24 +109,24 @@ def _scrolls(length_ns: int, rng: np.random.Generator) -> EventStream:
 
 @dataclass(frozen=True, slots=True)
 class SyntheticModel:
-    """How a made-up model errs: every number is a known fault that the scores must show."""
+    """The errors of a synthetic model: every number is a known error that the scores must show."""
 
     late_ms: float
-    """How late it is on average."""
+    """Mean delay."""
     jitter_ms: float
     """Standard deviation of its timing."""
     gain: float
-    """Length of its movements against the true ones."""
+    """Length of its movements relative to the true ones."""
     wobble: float
     """Spread of length and, in radians, of direction."""
     wrong_key: float
-    """Share of keys that it takes for another."""
+    """Share of keys that are replaced by another key."""
     wrong_button: float
     """Share of button events with other flags."""
     wrong_kind: float
-    """Share of events that it takes for another kind."""
+    """Share of events that are predicted as another kind."""
     spoiled: float
-    """Share of events whose tokens make no event."""
+    """Share of events whose tokens do not decode."""
 
 
 GOOD = SyntheticModel(2.0, 9.0, 0.97, 0.08, 0.04, 0.04, 0.02, 0.005)
@@ -134,7 +134,7 @@ POOR = SyntheticModel(35.0, 45.0, 0.65, 0.55, 0.35, 0.25, 0.12, 0.05)
 
 
 def prediction(truth: EventStream, model: SyntheticModel, *, seed: int = 11) -> EventStream:
-    """What `model` says, event by event, given the truth before each: teacher-forced, the same length."""
+    """The predictions of `model`, event by event, given the true past: teacher-forced, with the same length."""
     rng = np.random.default_rng(seed)
     n = len(truth)
 
@@ -166,7 +166,7 @@ def prediction(truth: EventStream, model: SyntheticModel, *, seed: int = 11) -> 
 
 
 def token_text(stream: EventStream, encoding: str = "hierarchical") -> list[str]:
-    """One token string per event; an invalid event is one whose end was never written."""
+    """One token string per event; an invalid event has no <EVENT_END>."""
     from assay.events.codecs import codec
 
     texts = codec(encoding).encode_each(replace(stream, problem=np.zeros_like(stream.problem)))

@@ -1,6 +1,6 @@
-"""What scoring leaves behind: named states per episode, which add up across batches, shards and machines.
+"""The result of scoring: named states per episode, which can be added across batches, shards and machines.
 
-Estimates, slices and pairings are all computed from a tally, so nothing has to be scored twice and nothing goes stale.
+Estimates, slices and pairings are all computed from a tally, so nothing has to be scored twice or gets out of date.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, Stat
 
 AnyState = TypeVar("AnyState", Ratio, Moments, Distribution, Joint, InOrder)
 
-# Batches are merged once the small ones together are as large as the merged one: every value is sorted a few times,
-# not once for each batch that follows.
+# Batches are merged once the small ones together are as large as the merged one, so every value is sorted only a few
+# times, not once for each later batch.
 _SMALL = 50_000
 
 
@@ -25,10 +25,10 @@ class Tally:
 
     _piles: dict[Episode, dict[str, list[State]]] = field(default_factory=dict)
     _loose: dict[tuple[Episode, str], int] = field(default_factory=dict)
-    """Size of all states of a pile but its first."""
+    """Size of all states of a pile except its first."""
 
     def add(self, episode: Episode, states: Mapping[str, State]) -> None:
-        """Count `states` towards `episode`."""
+        """Add `states` to those of `episode`."""
         piles = self._piles.setdefault(episode, {})
         for name, state in states.items():
             pile = piles.setdefault(name, [])
@@ -55,14 +55,14 @@ class Tally:
         return isinstance(other, Tally) and self.states() == other.states()
 
     def states(self) -> dict[Episode, dict[str, State]]:
-        """Everything, merged; episodes and names sorted."""
+        """All states, merged; episodes and names are sorted."""
         return {
             episode: {name: _merged(self._piles[episode][name]) for name in sorted(self._piles[episode])}
             for episode in self.episodes
         }
 
     def by_case(self) -> dict[Case, dict[str, State]]:
-        """States by the episode's name and stratum, without other facts about an episode, such as its first frame."""
+        """States by the name and stratum of the episode, without other properties such as its first frame."""
         whole, states = Tally(), self.states()
         for episode in self.arrived:
             whole.add(Episode(episode.name, episode.stratum), states[episode])
@@ -71,20 +71,20 @@ class Tally:
 
     @property
     def episodes(self) -> list[Episode]:
-        """The episodes in one fixed order, whatever order they came in."""
+        """The episodes in a fixed order, independent of their order of arrival."""
         return sorted(self._piles, key=lambda episode: (episode.stratum, episode.name))
 
     @property
     def arrived(self) -> list[Episode]:
-        """The episodes in the order they came, which the `reference` interval rests on."""
+        """The episodes in the order of arrival, which the `reference` interval depends on."""
         return list(self._piles)
 
     def parts(self, name: str, kind: type[AnyState]) -> list[AnyState]:
-        """The state called `name` of each episode, in the order of `episodes`; empty where an episode has none."""
+        """The state called `name` of each episode, in the order of `episodes`; empty if an episode has none."""
         return [_of_kind(self._piles[episode].get(name, []), kind) for episode in self.episodes]
 
     def total(self, name: str, kind: type[AnyState]) -> AnyState:
-        """The state called `name` over all episodes, in the order they came; empty where there is none."""
+        """The state called `name` over all episodes, in the order of arrival; empty if there is none."""
         piles = [piles.get(name, []) for piles in self._piles.values()]
         return _of_kind([state for pile in piles for state in pile], kind)
 
@@ -96,12 +96,12 @@ def _size(state: State) -> int:
 def _of_kind(pile: list[State], kind: type[AnyState]) -> AnyState:
     whole = _merged(pile) if pile else kind()
     if not isinstance(whole, kind):
-        raise TypeError(f"a {type(whole).__name__} was kept where a {kind.__name__} is wanted")
+        raise TypeError(f"expected a state of type {kind.__name__}, got {type(whole).__name__}")
     return whole
 
 
 def _merged(pile: list[State]) -> State:
-    """All states of a pile as one; those that sort do so once."""
+    """All states of a pile merged into one; types that need sorting are sorted once."""
     first = pile[0]
     if isinstance(first, Joint):
         return Joint.merge(state for state in pile if isinstance(state, Joint))

@@ -1,7 +1,7 @@
 """Encodings of events as text: token encodings (hierarchical, factorized) and JSON.
 
-`codec(name)` gives the one asked for, with other settings where wanted. A codec decodes, encodes, and puts events of
-other sources through its own quantisation, so that like is compared with like.
+`codec(name)` returns one of them, optionally with other settings. A codec decodes, encodes, and quantises events of
+other sources as its encoding would, so that both sides of an evaluation are comparable.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ NAMES = ("hierarchical", "hierarchical-time-first", "factorized", "json")
 
 
 class Codec(Protocol):
-    """What every encoding can do."""
+    """The interface of every encoding."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def wrap_ns(self) -> int | None:
-        """Time after which the encoding's clock starts anew, or None."""
+        """Period after which the encoding's clock wraps around, or None."""
 
     def decode(self, text: str | bytes) -> EventStream:
         """All events of one text."""
@@ -32,13 +32,13 @@ class Codec(Protocol):
         """One event from each text; a text that is not exactly one event is one invalid event."""
 
     def encode_each(self, stream: EventStream) -> list[str]:
-        """One text per event; events that are not valid cannot be encoded."""
+        """One text per event. Invalid events cannot be encoded."""
 
     def quantise(self, stream: EventStream) -> EventStream:
-        """The events as they would come back from encoding and decoding."""
+        """The events as they would be after encoding and decoding."""
 
     def to_json(self) -> dict[str, Any]:
-        """Its name and all its settings; `codec_from_json` gives the codec back."""
+        """Its name and all its settings; `codec_from_json` restores the codec."""
 
 
 def codec(name: str, **settings: Any) -> Codec:
@@ -54,7 +54,7 @@ def codec(name: str, **settings: Any) -> Codec:
     if name == "json":
         from assay.events.codecs.json import JsonCodec
 
-        settings.pop("strict", None)  # JSON has no digits, so nothing can be beyond a base
+        settings.pop("strict", None)  # JSON has no digits, so none can exceed its base
         if settings:
             raise UsageError(f"the json encoding has no setting '{next(iter(settings))}'")
         return JsonCodec()

@@ -28,11 +28,11 @@ class JsonCodec:
     wrap_ns: None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Its name: it has no settings."""
+        """Its name; it has no settings."""
         return {"name": self.name}
 
     def decode(self, text: str | bytes) -> EventStream:
-        """All events of one text; what lies between them is ignored and counted."""
+        """All events of one text; text between events is ignored and counted."""
         whole = _text(text)
         found = list(_framed(whole))
         stream = _stream([body for body, _, _ in found])
@@ -61,12 +61,12 @@ class JsonCodec:
         return texts
 
     def quantise(self, stream: EventStream) -> EventStream:
-        """The events as they are: JSON holds every value exactly."""
+        """The same events: JSON represents every value exactly."""
         return stream
 
 
 def _framed(text: str) -> Iterator[tuple[str | Problem, int, int]]:
-    """What stands between each <EVENT_START> and its <EVENT_END>, or CUT_SHORT, and where the event begins and ends."""
+    """The text between each <EVENT_START> and its <EVENT_END>, or CUT_SHORT, and where the event begins and ends."""
     begin: int | None = None
     for mark in _MARK.finditer(text):
         if mark[0] == _START:
@@ -81,7 +81,7 @@ def _framed(text: str) -> Iterator[tuple[str | Problem, int, int]]:
 
 
 def _between(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
-    """What of the text lies outside these spans."""
+    """The parts of the text outside these spans."""
     ends = [0, *(end for _, end in spans)]
     begins = [*(begin for begin, _ in spans), len(text)]
     return (text[end:begin] for end, begin in zip(ends, begins, strict=True))
@@ -103,7 +103,7 @@ def _event(body: str, reader: MessageReader) -> Event | None:
     try:
         fields = json.loads(body)
         message = fields["message"]
-        # Writers differ: the message is an object, or a string that holds one.
+        # Depending on the writer, the message is an object or a string that contains one.
         message = json.loads(message) if isinstance(message, str) else message
         time_ns = fields.get("timestamp", fields.get("timestamp_ns"))
         events = reader.read(str(fields["topic"]), message, time_ns)

@@ -3,15 +3,15 @@
 Text becomes *codes*, one integer per token, and an event's codes become one entry in each column. Token ids from a
 tokenizer are mapped to the same codes, so that both go through one grammar (`_parse`).
 
-Two things make it fast. Eight letters are read as one integer, so a token is known by one or two comparisons. And the
+Two things make it fast. Eight letters are read as one integer, so one or two comparisons identify a token. And the
 inner functions pass addresses, not arrays: Numba counts references to an array at every call, which costs more than
-the work itself. The price is that nothing checks bounds but the code itself, so every read of text goes through `_word`
-or `_byte` with a position below `stop`; a test runs them against a guarded memory page.
+the work itself. In return, nothing but this code checks bounds, so every read of text goes through `_word` or `_byte`
+with a position below `stop`; a test runs them against a guarded memory page.
 
-Knows bytes and arrays only; what they mean is said in `tokens.py`.
+This module works on bytes and arrays only; `tokens.py` defines what they mean.
 """
 
-# Numba infers the types of these functions from their arguments; annotations would only be a second opinion.
+# Numba infers the types of these functions from their arguments; annotations would only duplicate them.
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ IMAGE_OPEN = -13
 IMAGE_CLOSE = -14
 VK = 1 << 30
 BUTTON = VK + (1 << 29)
-_PREFIXED = 1 << 28  # numbers behind a prefix stay below this, so that the ranges above never meet
+_PREFIXED = 1 << 28  # numbers after a prefix stay below this, so that the ranges above never overlap
 
-# Mirrors of stream.Kind and stream.Problem; a test holds them together.
+# Copies of stream.Kind and stream.Problem; a test checks that they are equal.
 _KIND_UNKNOWN, _KIND_KEYBOARD, _KIND_MOUSE, _KIND_SCREEN = -1, 0, 1, 2
 _OK, _UNFRAMED, _CUT_SHORT, _UNKNOWN_TYPE, _WRONG_TOKEN, _WRONG_LENGTH, _OUT_OF_RANGE, _BEYOND_BASE = range(8)
 
-# Codes of an event that are kept. Only an image may be longer, and of that the two ends suffice.
+# How many codes of an event are kept. Only an image may be longer, and for it the two ends are enough.
 _KEPT = 64
 _MAX_DIGITS = 9
 _INT32_MAX = 2**31 - 1
@@ -57,7 +57,7 @@ _MAX_FLAGS = 0xFFF
 # How an event's scan ended: at its <EVENT_END>, at another <EVENT_START>, or at the end of the text.
 _ENDED, _RESTARTED, _EXHAUSTED = 0, 1, 2
 
-# Layout of the `grammar` array: settings, what follows from them, and room for three runs of bases.
+# Layout of the `grammar` array: settings, values derived from them, and space for three lists of bases.
 MAX_DIGITS_A_NUMBER = 8
 MAX_BASE = 1_000_000  # every digit must be a number token, and those have nine letters at most
 _SIGNED, _TIME_FIRST, _STRICT, _UNIT_NS, _N_TIME, _N_DELTA, _N_SCROLL = range(7)
@@ -77,7 +77,7 @@ def grammar_array(
     delta: tuple[int, ...],
     scroll: tuple[int, ...],
 ) -> np.ndarray:
-    """The settings of a token encoding in the form that the kernels read."""
+    """The settings of a token encoding in the form that the kernels use."""
     grammar = np.ones(_SCROLL + MAX_DIGITS_A_NUMBER, np.int64)
     grammar[:_MAX_UNITS] = signed, time_first, strict, unit_ns, len(time), len(delta), len(scroll)
     grammar[_MAX_UNITS:_TIME] = (2**63 - 1) // unit_ns, math.prod(delta), math.prod(scroll)
@@ -155,7 +155,7 @@ def _set(array, index, value):
 
 
 def _packed(letters: str) -> int:
-    """The integer that `_word` gives where these letters (at most 8) stand, with zeros after them."""
+    """The integer that `_word` returns for these letters (at most 8), followed by zeros."""
     return int.from_bytes(letters.encode(), "little")
 
 
@@ -163,7 +163,7 @@ def _mask(size: int) -> int:
     return (1 << 8 * size) - 1
 
 
-# A token longer than eight letters is known by its first eight and its last eight.
+# A token longer than eight letters is identified by its first eight and its last eight.
 _START_1, _START_2, _START_SIZE = _packed("<EVENT_S"), _packed("T_START>"), 13
 _END_1, _END_2, _END_SIZE = _packed("<EVENT_E"), _packed("ENT_END>"), 11
 _KEYBOARD_1, _KEYBOARD_2, _KEYBOARD_SIZE = _packed("<KEYBOAR"), _packed("EYBOARD>"), 10
@@ -179,7 +179,7 @@ _CLOSE_1, _CLOSE_SIZE = _packed("</img>"), 6
 _EDGE_1, _EDGE_2, _EDGE_3, _EDGE_4 = (_packed(part) for part in ("<fake_to", "ken_arou", "nd_image", "d_image>"))
 _EDGE_SIZE = 25
 _MASK_4, _MASK_5, _MASK_6, _MASK_7 = _mask(4), _mask(5), _mask(6), _mask(7)
-# Most of a text is digits of one letter, so two of them are read at once.
+# Most of a text consists of one-letter digits, so two of them are read at once.
 _TWO_DIGITS, _TWO_DIGITS_MASK = _packed("<\0><\0>"), 0xFF00FFFF00FF
 _LESS, _GREATER, _ZERO, _NINE = ord("<"), ord(">"), ord("0"), ord("9")
 
@@ -189,7 +189,7 @@ _LESS, _GREATER, _ZERO, _NINE = ord("<"), ord(">"), ord("0"), ord("9")
 
 @_inlined
 def _is_start(text, at, stop):
-    """Whether an <EVENT_START> stands at `at`."""
+    """Whether there is an <EVENT_START> at `at`."""
     return _word(text, at, stop) == _START_1 and _word(text, at + _START_SIZE - 8, stop) == _START_2
 
 
@@ -227,7 +227,7 @@ def _long_number(text, at, stop):
 
 @_compiled
 def _is_image(text, at, stop, image, image_size):
-    """Whether the image token stands at `at`."""
+    """Whether the image token is at `at`."""
     if at + image_size > stop:
         return False
     i = 0
@@ -244,7 +244,7 @@ def _is_image(text, at, stop, image, image_size):
 
 @_compiled
 def _rare_token(text, at, stop, image, image_size):
-    """Code of a token at `at` (a '<') that is none of the frequent ones, and the position after it."""
+    """Code of a token at `at` (a '<') that is not one of the frequent ones, and the position after it."""
     if _is_image(text, at, stop, image, image_size):
         return IMAGE, at + image_size
     word = _word(text, at, stop)
@@ -267,7 +267,7 @@ def _rare_token(text, at, stop, image, image_size):
     value, p = _long_number(text, begin, stop)
     if value >= 0 and (offset == 0 or value < _PREFIXED):
         return offset + value, p
-    # Something else: it ends at its '>', or where another token begins.
+    # Any other token ends at its '>', or before the next '<'.
     p = at + 1
     while p < stop and _byte(text, p) != _GREATER and _byte(text, p) != _LESS:
         p += 1
@@ -349,7 +349,7 @@ def _scan(text, at, stop, image, image_size, codes):
 
 @_inlined
 def _kind_of(codes, m, grammar):
-    """Kind of the event whose codes these are, from the token where its type should stand."""
+    """Kind of the event with these codes, from the token at the position of its type."""
     at = _get(grammar, _N_TIME) if _get(grammar, _TIME_FIRST) else 0
     code = _get(codes, at) if m > at else OTHER
     if code == MOUSE:
@@ -363,7 +363,7 @@ def _kind_of(codes, m, grammar):
 
 @_inlined
 def _digits(codes, at, step, grammar, bases, size, strict):
-    """Value of `size` digit tokens, every `step`-th one from `at`, and what is wrong with them."""
+    """Value of `size` digit tokens, every `step`-th one from `at`, and their problem, if any."""
     value = 0
     problem = _OK
     for i in range(size):
@@ -379,7 +379,7 @@ def _digits(codes, at, step, grammar, bases, size, strict):
 
 @_inlined
 def _modular(value, span):
-    """A number that was written modularly: the upper half of the range is negative."""
+    """A number in modular form: the upper half of the range is negative."""
     return value - span if 2 * value >= span else value
 
 
@@ -392,7 +392,7 @@ def _sign(code):
 
 @_inlined
 def _parse_key(codes, body, size, signed):
-    """Key code, whether it is a press, and what is wrong with them."""
+    """Key code, whether it is a press, and their problem, if any."""
     if size != 2:
         return 0, False, _WRONG_LENGTH
     vk, action = _get(codes, body) - (VK if signed else 0), _get(codes, body + 1)
@@ -416,7 +416,7 @@ def _parse_image(codes, body, size, last):
 
 @_inlined
 def _parse_mouse(codes, body, size, grammar, signed, strict):
-    """Both deltas, button flags, scroll, and what is wrong with them."""
+    """Both deltas, button flags, scroll, and their problem, if any."""
     n_delta, n_scroll = _get(grammar, _N_DELTA), _get(grammar, _N_SCROLL)
     mark = 1 if signed else 0
     axis = n_delta + mark
@@ -485,7 +485,7 @@ def _parse(codes, m, last, grammar):
         vk, press, inner = _parse_key(codes, body, size, signed)
     else:
         inner = _parse_image(codes, body, size, last)
-    # A wrong number of tokens is the more telling fault: it shifts all that follow.
+    # A wrong number of tokens is the more informative problem: it shifts all later tokens.
     if problem == _OK or inner == _WRONG_LENGTH:
         problem = inner
     if problem != _OK:
@@ -495,7 +495,7 @@ def _parse(codes, m, last, grammar):
 
 @_inlined
 def _refused(codes, m, grammar, problem):
-    """An invalid event; its kind is kept where it could be read."""
+    """An invalid event; its kind is kept if it could be read."""
     return _kind_of(codes, m, grammar), 0, 0, False, 0, 0, 0, 0, problem
 
 
@@ -504,9 +504,9 @@ def _refused(codes, m, grammar, problem):
 
 @_compiled
 def decode_text(text, image, grammar, n, kind, time, vk, press, dx, dy, flags, data, problem):
-    """All events of one text, to row n of the columns and on.
+    """All events of one text, written to the columns from row n on.
 
-    Returns the row after the last one, and how many bytes lay between events.
+    Returns the row after the last one, and the number of bytes between events.
     """
     buffer = np.empty(_KEPT, np.int64)
     codes, raw, settings = buffer.ctypes.data, text.ctypes.data, grammar.ctypes.data
@@ -528,7 +528,7 @@ def decode_text(text, image, grammar, n, kind, time, vk, press, dx, dy, flags, d
 
 @_compiled
 def decode_elements(text, offsets, image, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
-    """One event from each element text[offsets[i]:offsets[i+1]]; blank space around it does not count."""
+    """One event from each element text[offsets[i]:offsets[i+1]]; blank space around it is ignored."""
     buffer = np.empty(_KEPT, np.int64)
     codes, raw, settings = buffer.ctypes.data, text.ctypes.data, grammar.ctypes.data
     token, token_size = image.ctypes.data, image.size
@@ -553,7 +553,7 @@ def decode_elements(text, offsets, image, grammar, kind, time, vk, press, dx, dy
 def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
     """All events of codes that came from token ids; stream[rows[i]:rows[i+1]] is one sequence.
 
-    Returns the number of events, and how many tokens lay between them.
+    Returns the number of events, and the number of tokens between them.
     """
     buffer = np.empty(_KEPT, np.int64)
     codes, settings = buffer.ctypes.data, grammar.ctypes.data
@@ -590,7 +590,7 @@ def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, da
 
 @_inlined
 def _put(buffer, p, word, size):
-    """Write a token of up to eight letters. The word is stored whole: there is always room behind."""
+    """Write a token of up to eight letters. All eight bytes are stored: there is always space after it."""
     _store_word(buffer + p, word)
     return p + size
 
@@ -618,7 +618,7 @@ def _put_number(buffer, p, value):
 
 @_compiled
 def _put_digits(buffer, p, value, grammar, bases, size, index):
-    """Digit `index` of `value`, or all of them where `index` is negative."""
+    """Digit `index` of `value`, or all digits if `index` is negative."""
     for i in range(size):
         if index < 0 or i == index:
             place = 1
@@ -649,8 +649,8 @@ def _put_kind(buffer, p, kind):
 def encode_text(image, grammar, kind, time, vk, press, dx, dy, flags, data, buffer, offsets):
     """The events as token text in `buffer`; event i is buffer[offsets[i]:offsets[i+1]].
 
-    Columns must be quantised, in range and valid already. `buffer` must have room for the longest event each, and
-    eight bytes more.
+    Columns must already be quantised, in range and valid. `buffer` must have space for as many events of the greatest
+    length, plus eight bytes.
     """
     out, settings = buffer.ctypes.data, grammar.ctypes.data
     signed, time_first, unit_ns = grammar[_SIGNED] != 0, grammar[_TIME_FIRST] != 0, grammar[_UNIT_NS]

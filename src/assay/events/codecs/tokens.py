@@ -31,35 +31,35 @@ IMAGE_PLACEHOLDER = "<fake_image_placeholder>"
 IGNORED_TOKENS = "tokens between events, ignored"
 CLAMPED = "deltas or scrolls out of the encoding's range, clamped"
 
-# The columns in the order that the kernels take them in.
+# The columns in the order of the kernels' arguments.
 _COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
-# Eight digits of nine letters each, as they may stand in a spoiled text, then still add up to less than 2**63.
+# Eight digits of nine letters each, which may occur in a damaged text, then still add up to less than 2**63.
 _MAX_SPAN = 10**9
-# Shortest possible event in a text: an <EVENT_START> that the next one cuts short.
+# Shortest possible event in a text: an <EVENT_START> directly followed by the next one.
 _SHORTEST = len("<EVENT_START>")
-# Text is decoded in pieces of about this many letters: one that is encoded first is still in cache when it is read.
+# Text is decoded in pieces of about this many letters, so that a piece encoded to bytes is still in cache when read.
 _PIECE = 1_000_000
-# What no image token may be: every token that has a meaning of its own.
+# Tokens that have another meaning and cannot be used as the image token.
 _RESERVED = re.compile(
     r"<(EVENT_START|EVENT_END|KEYBOARD|MOUSE|SCREEN|press|release|SIGN_PLUS|SIGN_MINUS|(VK_|MB_)?\d+)>"
 )
 
 
 def _settings() -> list[str]:
-    """What may be other than the defaults: the name stands for the rest."""
+    """Settings that may differ from the defaults; everything else is determined by the name."""
     return [one.name for one in fields(TokenCodec) if one.name not in ("name", "signed", "time_first")]
 
 
 @dataclass(frozen=True)
 class TokenCodec:
-    """A token encoding. The defaults are set by name; bases, unit and image token may be others."""
+    """A token encoding. The name determines the defaults; bases, unit and image token may be changed."""
 
     name: str
     """'hierarchical', 'hierarchical-time-first' or 'factorized'."""
     signed: bool
-    """A sign token before each number, and prefixed key and button tokens (factorized); else modular numbers."""
+    """A sign token before each number, and prefixed key and button tokens (factorized); otherwise modular numbers."""
     time_first: bool
-    """The time stands before the type (the older hierarchical layout)."""
+    """The time comes before the type (the older hierarchical layout)."""
     time_bases: tuple[int, ...]
     """Bases of the time digits, most significant first."""
     delta_bases: tuple[int, ...]
@@ -67,11 +67,11 @@ class TokenCodec:
     scroll_bases: tuple[int, ...]
     """Bases of the digits of a scroll, in notches."""
     unit_ns: int = 10 * MILLISECOND
-    """What one unit of time is."""
+    """Length of one unit of time in nanoseconds."""
     image: str = IMAGE_PLACEHOLDER
-    """The token that stands for a frame's image."""
+    """The token that represents a frame's image."""
     strict: bool = False
-    """Refuse digits beyond their base instead of adding them up as they stand."""
+    """Treat an event with a digit beyond its base as invalid instead of adding the digit with its value."""
 
     @classmethod
     def named(cls, name: str, **settings: Any) -> TokenCodec:
@@ -99,9 +99,11 @@ class TokenCodec:
                 or math.prod(bases) > _MAX_SPAN
                 or len(bases) > kernels.MAX_DIGITS_A_NUMBER
             ):
-                raise UsageError(f"the bases {bases} make no digits", hint="Give 1 to 8 numbers from 1 to a million")
+                raise UsageError(f"invalid bases {bases}", hint="Give 1 to 8 numbers from 1 to a million")
         if not 0 < self.unit_ns <= 3600 * 10**9:
-            raise UsageError(f"a time unit of {self.unit_ns} ns makes no sense", hint="Give nanoseconds, e.g. 10000000")
+            raise UsageError(
+                f"the time unit must be positive, got {self.unit_ns} ns", hint="Give nanoseconds, e.g. 10000000"
+            )
         inner = self.image[1:-1]
         if not (self.image.startswith("<") and self.image.endswith(">") and inner and not set("<>") & set(inner)):
             raise UsageError(f"'{self.image}' is not one token", hint="An image token looks like <image>")
@@ -110,7 +112,7 @@ class TokenCodec:
 
     @property
     def wrap_ns(self) -> int:
-        """Time after which the encoding's clock starts anew."""
+        """Period after which the encoding's clock wraps around."""
         return math.prod(self.time_bases) * self.unit_ns
 
     @property
@@ -142,7 +144,7 @@ class TokenCodec:
     # --- decoding ---------------------------------------------------------------------------------------------------
 
     def decode(self, text: str | bytes, *, threads: int | None = None) -> EventStream:
-        """All events of one text; what lies between them is ignored and counted. By default on all cores."""
+        """All events of one text; text between events is ignored and counted. By default on all cores."""
         edges = _edges(text)
         workers = min(threads or os.cpu_count() or 1, len(edges) - 1)
         if workers == 1:
@@ -153,14 +155,14 @@ class TokenCodec:
             return concatenate(list(pool.map(lambda run: self._decode_between(text, run), runs)))
 
     def _decode_between(self, text: str | bytes, edges: Sequence[int]) -> EventStream:
-        """The text from edge to edge, straight into the columns that are kept."""
+        """Decodes the text from edge to edge directly into the resulting columns."""
         n = ignored = 0
         columns = _blank_columns(0)
         for begin, end in pairwise(edges):
             raw = _raw(text, begin, end)
             worst = len(raw) // _SHORTEST + 1
             if n + worst > len(columns[0]):
-                # As many events as the text had so far are to be expected of the rest.
+                # Assume that the rest of the text is as dense in events as the text so far.
                 done = begin - edges[0]
                 expected = int(1.05 * n * (edges[-1] - begin) / done) if done else 0
                 columns = _grown(columns, n, n + max(expected, worst) + worst)
@@ -175,7 +177,7 @@ class TokenCodec:
         return self.decode_slices(np.frombuffer(joined, np.uint8), offsets)
 
     def decode_slices(self, raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> EventStream:
-        """One event from each raw[offsets[i]:offsets[i+1]]: the form that Arrow keeps strings in."""
+        """One event from each raw[offsets[i]:offsets[i+1]], the layout of strings in Arrow."""
         if len(offsets) < 1 or offsets[0] < 0 or offsets[-1] > len(raw) or (np.diff(offsets) < 0).any():
             raise UsageError(
                 "the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts"
@@ -187,12 +189,12 @@ class TokenCodec:
     def decode_ids(self, ids: ArrayLike, tokenizer: AnyTokenizer, *, labels: ArrayLike | None = None) -> EventStream:
         """All events of token ids, shape (tokens,) or (sequences, tokens).
 
-        Positions whose label is −100 are left out; where no labels are given, ids of −100 are.
+        Positions whose label is −100 are left out; if no labels are given, ids of −100 are left out.
         """
         table = self.codes_of(tokenizer)
         array = np.atleast_2d(np.asarray(ids))
         if not array.size:
-            array = array.astype(np.int64)  # NumPy takes an empty list for numbers with a fraction
+            array = array.astype(np.int64)  # NumPy makes an array of floats from an empty list
         if not np.issubdtype(array.dtype, np.integer) or array.ndim != 2:
             raise UsageError("token ids must be whole numbers of shape (tokens,) or (sequences, tokens)")
         mask = array if labels is None else np.atleast_2d(np.asarray(labels))
@@ -233,7 +235,7 @@ class TokenCodec:
         return found
 
     def decode_codes(self, codes: NDArray[np.int64], rows: NDArray[np.int64]) -> EventStream:
-        """All events of codes that stand for tokens (see `codes_of`); codes[rows[i]:rows[i+1]] is one sequence."""
+        """All events of the codes of tokens (see `codes_of`); codes[rows[i]:rows[i+1]] is one sequence."""
         if len(rows) < 1 or rows[0] < 0 or rows[-1] > len(codes) or (np.diff(rows) < 0).any():
             raise UsageError("the rows do not lie inside the codes", hint="Give ascending offsets, one more than rows")
         columns = _blank_columns(len(codes) + 1)
@@ -242,7 +244,7 @@ class TokenCodec:
         return self._stream([column[:n] for column in columns], notes)
 
     def codes_of(self, tokenizer: AnyTokenizer) -> NDArray[np.int64]:
-        """For each token id, the code that the kernels know it by."""
+        """For each token id, the code that the kernels use for it."""
         return code_table(self.vocabulary(), tokenizer)
 
     def vocabulary(self) -> dict[str, int]:
@@ -304,7 +306,7 @@ class TokenCodec:
         return buffer[:end].tobytes(), offsets
 
     def quantise(self, stream: EventStream) -> EventStream:
-        """The events as they would come back from this encoding: time floored and wrapped, numbers clamped."""
+        """The events as they would be after encoding and decoding: time floored and wrapped, numbers clamped."""
         notches = np.rint(stream.data / 120).astype(np.int64)
         clipped = {
             "dx": np.clip(stream.dx, *self.delta_limits),
@@ -357,14 +359,14 @@ def _limits(bases: tuple[int, ...], signed: bool) -> tuple[int, int]:
 
 
 def _edges(text: str | bytes) -> list[int]:
-    """Where the text may be cut: its ends, and some <EVENT_START>s. An event that is open there is cut short anyway."""
+    """Positions where the text may be split: its ends, and some <EVENT_START>s, which end any open event anyway."""
     mark: Any = "<EVENT_START>" if isinstance(text, str) else b"<EVENT_START>"
     edges = [0]
     while len(text) - edges[-1] > _PIECE:
         begin = edges[-1]
         cut = text.rfind(mark, begin + 1, begin + _PIECE)
         if cut < 0:
-            # No event begins in this piece: go on to the next that does, however far it is.
+            # No event begins in this piece: continue to the next <EVENT_START>, however far it is.
             cut = text.find(mark, begin + 1)
         if cut < 0:
             break
@@ -373,14 +375,14 @@ def _edges(text: str | bytes) -> list[int]:
 
 
 def _raw(text: str | bytes, begin: int, end: int) -> NDArray[np.uint8]:
-    """The bytes of a part of the text; of bytes, without copying them."""
+    """The bytes of a part of the text; bytes are not copied."""
     if isinstance(text, str):
         return np.frombuffer(_encoded(text[begin:end]), np.uint8)
     return np.frombuffer(text, np.uint8)[begin:end]
 
 
 def _encoded(text: str | bytes) -> bytes:
-    # What is no valid UTF-8 cannot be part of a token, so it may be anything that is no token either.
+    # Invalid UTF-8 cannot be part of a token, so it may be replaced by anything that is not a token.
     return text.encode("utf-8", "replace") if isinstance(text, str) else text
 
 
@@ -398,7 +400,7 @@ def _joined(texts: list[str] | list[bytes]) -> tuple[bytes, NDArray[np.int64]]:
 
 
 def _grown(columns: Sequence[NDArray[Any]], n: int, room: int) -> tuple[NDArray[Any], ...]:
-    """Columns with more room, and the first n entries of the old ones."""
+    """Columns with more room, containing the first n entries of the old ones."""
     larger = _blank_columns(room)
     for old, new in zip(columns, larger, strict=True):
         new[:n] = old[:n]
@@ -406,6 +408,6 @@ def _grown(columns: Sequence[NDArray[Any]], n: int, room: int) -> tuple[NDArray[
 
 
 def _blank_columns(n: int) -> tuple[NDArray[Any], ...]:
-    """Unwritten columns for n events, in the kernels' order."""
+    """Uninitialised columns for n events, in the kernels' order."""
     columns = blank_columns(n)
     return tuple(columns[name] for name in _COLUMNS)

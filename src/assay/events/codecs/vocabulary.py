@@ -1,7 +1,7 @@
-"""From a tokenizer's ids to the codes that the compiled loops know: whatever form the tokenizer comes in.
+"""From the ids of a tokenizer to the codes of the compiled loops, for several kinds of tokenizer.
 
-Known are transformers' tokenizers and processors, `tokenizers.Tokenizer`, plain dictionaries (id to token or token to
-id), and anything with `convert_tokens_to_ids`. None of these packages is imported here.
+Supported are tokenizers and processors of transformers, `tokenizers.Tokenizer`, plain dictionaries (id to token or
+token to id), and any object with `convert_tokens_to_ids`. None of these packages is imported here.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from assay.events.codecs import kernels
 
 
 class Tokenizer(Protocol):
-    """The least that is needed of a tokenizer object: Hugging Face's have it."""
+    """The method that a tokenizer object must have; Hugging Face's tokenizers have it."""
 
     def convert_tokens_to_ids(self, tokens: list[str], /) -> list[int]: ...
 
 
 AnyTokenizer = Tokenizer | Mapping[int, str] | Mapping[str, int] | Any
-"""What `code_table` takes; `tokenizers.Tokenizer` and processors are known by their attributes."""
+"""Any tokenizer that `code_table` accepts; `tokenizers.Tokenizer` and processors are recognised by their attributes."""
 
-# A number token is its own code, whatever the encoding's bases are: nine digits, as in text.
+# A number token of up to nine digits is its own code, independent of the encoding's bases, as in text.
 _NUMBER = re.compile(r"<([0-9]{1,9})>")
 
 
@@ -42,7 +42,7 @@ def code_table(vocabulary: Mapping[str, int], tokenizer: AnyTokenizer) -> NDArra
     ]
     if not {kernels.START, kernels.END} <= {code for _, code in pairs}:
         raise UsageError(
-            "the tokenizer does not know <EVENT_START> and <EVENT_END> as single tokens",
+            "the tokenizer does not have <EVENT_START> and <EVENT_END> as single tokens",
             hint="Add the encoding's tokens to it, or decode text instead",
         )
     table = np.full(max(number for number, _ in pairs) + 1, kernels.OTHER, np.int64)
@@ -64,8 +64,8 @@ def vocabulary_of(tokenizer: AnyTokenizer) -> dict[str, int]:
 
 
 def _ids(vocabulary: Mapping[str, int], tokenizer: AnyTokenizer) -> dict[str, int]:
-    """Tokens with their ids: all that the tokenizer has, or, where it cannot list them, those of the encoding."""
-    inner = getattr(tokenizer, "tokenizer", None)  # a processor holds its tokenizer
+    """Tokens with their ids: all tokens of the tokenizer, or, if it cannot list them, those of the encoding."""
+    inner = getattr(tokenizer, "tokenizer", None)  # a processor has its tokenizer as an attribute
     if inner is not None and not hasattr(tokenizer, "get_vocab"):
         tokenizer = inner
     if isinstance(tokenizer, Mapping):
@@ -78,7 +78,7 @@ def _ids(vocabulary: Mapping[str, int], tokenizer: AnyTokenizer) -> dict[str, in
         found = zip(tokens, tokenizer.convert_tokens_to_ids(tokens), strict=True)
         return {token: number for token, number in found if number is not None and number >= 0 and number != unknown}
     raise UsageError(
-        f"a {type(tokenizer).__name__} is not a tokenizer that can be read",
+        f"a {type(tokenizer).__name__} is not a supported tokenizer",
         hint="Give a transformers tokenizer, a tokenizers.Tokenizer, or a dictionary {id: token}",
     )
 
@@ -89,9 +89,10 @@ def _of_mapping(tokens: Mapping[Any, Any]) -> dict[str, int]:
         number, token = (value, key) if isinstance(key, str) else (key, value)
         if not isinstance(token, str) or isinstance(number, bool) or not isinstance(number, int | np.integer):
             raise UsageError(
-                f"the dictionary of tokens holds {key!r}: {value!r}", hint="Give {id: token}, e.g. {0: '<EVENT_START>'}"
+                f"the dictionary of tokens contains {key!r}: {value!r}",
+                hint="Give {id: token}, e.g. {0: '<EVENT_START>'}",
             )
         if number < 0:
-            raise UsageError(f"the token '{token}' has the id {number}", hint="Ids are 0 or more")
+            raise UsageError(f"the token '{token}' has the id {number}", hint="Ids must be 0 or more")
         found[token] = int(number)
     return found

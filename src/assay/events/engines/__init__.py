@@ -1,1 +1,1 @@
-"""Where scoring runs. Every engine gives the same tallies, bit for bit: states add up in any order."""
+"""Engines that run the scoring. All give the same tallies, bit for bit, because states can be added in any order."""

@@ -1,6 +1,6 @@
 """Scoring with threads of this process. Compiled loops and NumPy release the interpreter's lock, so threads suffice.
 
-Each side is read in a thread of its own, a few batches ahead, and slices are scored in a pool.
+Each side is read in its own thread, a few batches ahead, and slices are scored in a thread pool.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def score_streams(
 
         def submit(pair: Pair, chosen: Sequence[EventProtocol]) -> None:
             running.append((pool.submit(states, pair, chosen), chosen))
-            # In order, and never far ahead: what waits to be counted takes memory.
+            # In order, and never far ahead: results that wait to be counted take memory.
             while len(running) > 2 * workers:
                 finish()
 
@@ -86,7 +86,7 @@ def _slices(pair: Pair) -> Iterator[Pair]:
 
 
 def _ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, read in a thread of their own a little before they are needed."""
+    """The same items, read in a separate thread shortly before they are needed."""
     ready: queue.Queue[tuple[Item | None, BaseException | None]] = queue.Queue(_AHEAD)
     given_up = threading.Event()
 
@@ -105,7 +105,7 @@ def _ahead(items: Iterable[Item]) -> Iterator[Item]:
                 if not put((item, None)):
                     return
             put((None, StopIteration()))
-        except BaseException as error:  # handed to the reader, whatever it is
+        except BaseException as error:  # passed on to the consumer, whatever it is
             put((None, error))
 
     threading.Thread(target=read, daemon=True).start()

@@ -1,8 +1,8 @@
-"""Ways to score events, each in a file of its own, each with a version.
+"""Protocols: ways to score events, each in its own file and with a version.
 
-A protocol is two pure functions. `score` turns an aligned pair into named states, `finish` turns a tally of such states
-into estimates; everything between the two is addition. A third party adds one by an entry point in the group
-`assay.protocols` that points at an object like these.
+A protocol consists of two pure functions. `score` turns an aligned pair into named states, `finish` turns a tally of
+such states into estimates; between the two, states are only added. Other packages add a protocol by an entry point in
+the group `assay.protocols` that refers to an object with the same interface.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ Pairing = Literal["position", "episode"]
 
 @dataclass(frozen=True, slots=True)
 class ProtocolMetric:
-    """What one number is: declared once, read by tables, reports and comparisons."""
+    """The declaration of one number, used by tables, reports and comparisons."""
 
     key: str
     """Its name in flat results."""
     title: str
-    """Its name for people."""
+    """Its name in tables and reports."""
     group: str
-    """The heading it stands under."""
+    """The heading it is listed under."""
     unit: str = ""
     """'ms', '%', '°', or empty for shares and plain numbers."""
     better: Direction = "higher"
-    """Which way is better; 'none' where it only describes the data."""
+    """Which direction is better; 'none' if it only describes the data."""
     undefined: str = "nothing to measure"
     """When it is None."""
     ends: tuple[str, str] | None = None
-    """Names of the interval's two ends in flat results, if they have keys of their own."""
+    """Names of the two ends of the interval in flat results, if they have keys of their own."""
     headline: bool = False
     """Shown in short tables."""
 
 
 class EventProtocol(Protocol):
-    """The whole contract of a protocol."""
+    """The interface of a protocol."""
 
     @property
     def name(self) -> str: ...
@@ -54,22 +54,22 @@ class EventProtocol(Protocol):
 
     @property
     def pairing(self) -> Pairing:
-        """'position': any aligned slice can be scored. 'episode': a whole one is needed at a time."""
+        """'position': any aligned slice can be scored. 'episode': only whole episodes can be scored."""
 
     @property
     def metrics(self) -> Sequence[ProtocolMetric]: ...
 
     def score(self, pair: Pair, *, in_order: bool = False) -> Mapping[str, State]:
-        """The states of one pair; with `in_order`, also what the `reference` interval needs."""
+        """The states of one pair; with `in_order`, also those that the `reference` interval needs."""
 
     def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
-        """An estimate for every metric; one with value None where there was nothing to measure."""
+        """An estimate for every metric; its value is None if there was nothing to measure."""
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> EventProtocol:
-        """The same protocol for events in the encoding `codec`, with those of `settings` that it knows."""
+        """The same protocol for events in the encoding `codec`, with those of `settings` that it has."""
 
     def settings(self) -> Mapping[str, Any]:
-        """What was chosen, to be reported beside the numbers."""
+        """Its settings, to be reported with the numbers."""
 
 
 PROTOCOLS: Registry[EventProtocol] = Registry(
@@ -80,9 +80,9 @@ _USUAL_ORDER = ("assay", "owa", "sequence", "d2e")
 
 
 def cautions(protocols: Sequence[EventProtocol], tallies: Mapping[str, Tally]) -> list[str]:
-    """What protocols say must be read before their figures, or before those of the others.
+    """Warnings that must be read before the figures of the protocols.
 
-    A protocol may have a method `cautions(tally, *, beside)` beside its contract; `beside` names all that were scored.
+    A protocol may have an additional method `cautions(tally, *, beside)`; `beside` names all scored protocols.
     """
     found: list[str] = []
     for protocol in protocols:
@@ -92,6 +92,6 @@ def cautions(protocols: Sequence[EventProtocol], tallies: Mapping[str, Tally]) -
 
 
 def every_protocol() -> list[str]:
-    """All names: the built-in ones in the order people read them, then what other packages add."""
+    """All names: the built-in protocols in the order of reports, then those of other packages."""
     names = PROTOCOLS.names()
     return [*(name for name in _USUAL_ORDER if name in names), *(name for name in names if name not in _USUAL_ORDER)]

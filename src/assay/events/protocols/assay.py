@@ -1,7 +1,7 @@
 """`assay@1`: two free-running streams, action by action and path by path.
 
-Keys, buttons and scrolls are matched one to one within a tolerance; holds like notes; the pointer as a path. Beside the
-figures of the model stand those of trivial baselines, and a verdict in words. The parts are in `assay.events.actions`.
+Keys, buttons and scrolls are matched one to one within a tolerance, holds by onset and offset, and the pointer as a
+path. The protocol also scores trivial baselines and gives a verdict in words. The parts are in `assay.events.actions`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DISTANCE_LIMIT_NS = 50 * _MILLISECOND
 def score(
     pair: Pair, *, tolerance_ns: int, unit_ns: int, clock: Clock, seed: int, teacher_forced: bool
 ) -> dict[str, State]:
-    """The states of one episode. An episode without any truth is named and not scored."""
+    """The states of one episode. An episode without any truth is reported and not scored."""
     missing, unknown = not len(pair.predicted), not len(pair.truth)
     if unknown:
         return {states.FACTS: _packed(unknown=not missing)}
@@ -87,16 +87,16 @@ def _packed(**facts: int) -> Joint:
 
 
 def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int, tolerance_ns: int) -> int:
-    """Which whole turn of the encoding's clock to add to the predictions.
+    """Which number of whole periods of the encoding's clock to add to the predictions.
 
-    Each side's first time lies in the first turn, so a prediction just before the turn and a truth just after it would
-    seem a turn apart. The turn that matches most is right; of equal ones, none.
+    The first time of each side lies in the first period, so a prediction just before the end of a period and a truth
+    just after it would seem a period apart. The shift with the most matches is used; if none has more, no shift.
     """
     if wrap_ns is None or not len(truth) or not len(predicted):
         return 0
     best = most = 0
     for turn in (0, wrap_ns, -wrap_ns):
-        # At the best of all shifts: a late prediction must not seem to belong to another turn.
+        # Compared at the best lag: a late prediction must not seem to belong to another period.
         matches = int(lag.matches_by_shift(truth, predicted.shifted(turn), unit_ns, tolerance_ns)[1].max())
         if matches > most:
             best, most = turn, matches
@@ -168,7 +168,7 @@ def _coverage(truth: ClockSide, predicted: ClockSide) -> Ratio:
 
 
 def _copied(predicted: EventStream, truth: EventStream) -> dict[str, int]:
-    """At how many positions the prediction is the event before, and not the one it stands for."""
+    """At how many positions the prediction equals the previous true event and not its own truth."""
     n = len(truth)
     if len(predicted) != n or n < 2:
         return {}
@@ -180,10 +180,10 @@ def _copied(predicted: EventStream, truth: EventStream) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Assay:
-    """The protocol as the registry knows it, with its settings."""
+    """The protocol with its settings, as registered."""
 
     tolerance_ms: float = 50.0
-    """How far apart a prediction and its truth may be."""
+    """Maximum distance in time between a prediction and its truth."""
     unit_ms: float = 10.0
     """Step of the search for a lag; by default the encoding's unit of time."""
     clock: Clock = "auto"
@@ -191,16 +191,16 @@ class Assay:
     seed: int = 42
     """Seed of the random baseline."""
     teacher_forced: bool = False
-    """Predictions were made one by one from the true past: the copied input is a baseline too."""
+    """Whether predictions were made one by one from the true past; the copied input is then a baseline too."""
     name: str = "assay"
     version: int = 1
     pairing: Pairing = "episode"
 
     def __post_init__(self) -> None:
         if not 1e-6 <= self.tolerance_ms <= 1e6:
-            raise UsageError(f"a tolerance of {self.tolerance_ms} ms makes no sense", hint="Give milliseconds, e.g. 50")
+            raise UsageError(f"invalid tolerance of {self.tolerance_ms} ms", hint="Give milliseconds, e.g. 50")
         if not 0.1 <= self.unit_ms <= 500:
-            raise UsageError(f"a step of {self.unit_ms} ms for the lag makes no sense", hint="Give 0.1 to 500, e.g. 10")
+            raise UsageError(f"unit_ms must be between 0.1 and 500, got {self.unit_ms}", hint="Give e.g. 10")
         if self.clock not in CLOCKS:
             raise UsageError(f"there is no clock '{self.clock}'", hint=f"Use one of: {', '.join(CLOCKS)}")
 
@@ -227,7 +227,7 @@ class Assay:
         return report_details(ActionFigures(tally, plan, self._unit_ns, self.teacher_forced), estimates)
 
     def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:
-        """That pairing by position went out of step, where a protocol that pairs so stands beside this one."""
+        """A warning that pairing by position went out of step, if a protocol that pairs by position is used too."""
         by_position = {"owa", "sequence"} & set(beside)
         said = positions.out_of_step_sentence(tally) if by_position else None
         return [] if said is None else [said]

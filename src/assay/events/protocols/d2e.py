@@ -1,7 +1,7 @@
 """`d2e@1`: two free-running streams, compared in bins of time.
 
-Each side has its own length. Both are put on one clock, cut into bins of 50 ms over the range that both cover, and
-compared bin by bin: movement by correlation and scale, keys and buttons by equal counts.
+Each side has its own length. Both are aligned to one clock, divided into bins of 50 ms over the range that both cover,
+and compared bin by bin: movement by correlation and scale, keys and buttons by equal counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TRANSITIONS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20)
 
 
 def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
-    """The states of one episode; all empty where the two sides share no time."""
+    """The states of one episode; all empty if the two sides share no time."""
     predicted, truth = (within_reach(unwrapped(side[side.valid])) for side in (pair.predicted, pair.truth))
     shifts, bins = _common_range(predicted, truth, bin_ns, clock)
     covered = Ratio(max(0, bins.end_ns - bins.start_ns), _span(predicted, truth, clock))
@@ -37,7 +37,7 @@ def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     sides = [(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)]
     (predicted, at), (truth, true_at) = ((side[where >= 0], where[where >= 0]) for side, where in sides)
     states: dict[str, State] = {"bins": Ratio(bins.count, 1), "coverage": covered, "begins": begins}
-    # Only bins in which something moves are ever laid out: a stray time far away makes many more, all of them empty.
+    # Only bins with movement are stored: one wrong time far away makes many more bins, all of them empty.
     moved = np.unique(np.concatenate([at[_plain_moves(predicted)], true_at[_plain_moves(truth)]]))
     for axis in "xy":
         guess, right = (_summed(*side, axis, moved) for side in ((predicted, at), (truth, true_at)))
@@ -51,7 +51,7 @@ def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
 def _common_range(
     predicted: EventStream, truth: EventStream, bin_ns: int, clock: Clock
 ) -> tuple[tuple[int, int], Bins]:
-    """What to take from each side's times to put them on one clock, and the range that both cover there."""
+    """What to subtract from the times of each side to align their clocks, and the range that both cover."""
     if not len(predicted) or not len(truth):
         return (0, 0), Bins(0, 0, bin_ns)
     sides = (predicted, truth)
@@ -76,7 +76,7 @@ def _edges_ms(predicted: EventStream, truth: EventStream, shifts: tuple[int, int
 
 
 def _span(predicted: EventStream, truth: EventStream, clock: Clock) -> int:
-    """The truth's own span: from its first frame or event to its end."""
+    """The time span of the truth: from its first frame or event to its end."""
     if not len(truth):
         return 0
     frames = frame_clocks(predicted, truth, clock)
@@ -116,7 +116,7 @@ def _button_labels(stream: EventStream, at: Ints) -> Joint:
 
 
 def _equal_counts(predicted: Joint, truth: Joint) -> Ratio:
-    """Of the labels that either side has in a bin, how many occur equally often on both."""
+    """Of the labels that occur in a bin on either side, how many occur equally often on both."""
     difference = Joint.merge([truth, Joint.of_distinct(predicted.columns, -predicted.counts)])
     return Ratio(int((difference.occurrences == 0).sum()), len(difference))
 
@@ -144,7 +144,7 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
 
 
 def _cautions(tally: Tally) -> list[str]:
-    """Sentences to be read before the figures."""
+    """Warnings about the figures, as sentences."""
     found = []
     coverage = tally.total("coverage", Ratio).value
     if coverage is not None and coverage < 0.95:
@@ -167,13 +167,13 @@ def _cautions(tally: Tally) -> list[str]:
 
 
 def _sums(bins: Joint) -> Floats:
-    """n, Σt, Σp, Σt², Σp², Σtp over the bins: all that a correlation needs, and all of it adds up."""
+    """n, Σt, Σp, Σt², Σp², Σtp over the bins: all that a correlation needs, and all of them can be added."""
     t, p, w = bins.column(0).astype(np.float64), bins.column(1).astype(np.float64), bins.counts
     return np.array([w.sum(), (t * w).sum(), (p * w).sum(), (t * t * w).sum(), (p * p * w).sum(), (t * p * w).sum()])
 
 
 def _pearson(sums: Floats) -> Floats:
-    """Correlation from sums, shape (…, 6); NaN where a side does not vary."""
+    """Correlation from sums, shape (…, 6); NaN if a side does not vary."""
     n, t, p, tt, pp, tp = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = (n * tt - t * t) * (n * pp - p * p)
@@ -194,7 +194,7 @@ def _scale(sums: Floats) -> Floats:
 
 
 def _scale_ratio(sums: Floats) -> Floats:
-    """Larger ÷ smaller of the two mean absolute movements, shape (…, 2); NaN where a side does not move."""
+    """Larger ÷ smaller of the two mean absolute movements, shape (…, 2); NaN if a side does not move."""
     truth, predicted = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = truth / predicted
@@ -247,13 +247,13 @@ _METRICS = (
 
 @dataclass(frozen=True)
 class D2e:
-    """The protocol as the registry knows it, with its settings."""
+    """The protocol with its settings, as registered."""
 
     bin_ms: float = 50.0
     """Width of a bin."""
     clock: Clock = "auto"
-    """'frames': by the first frame's place in its video. 'shared': times are taken as they are. 'start': each side
-    begins at 0. 'auto': frames where both sides have them, else shared."""
+    """'frames': by the position of the first frame in its video. 'shared': times are used as they are. 'start': each
+    side begins at 0. 'auto': frames if both sides have them, otherwise shared."""
     name: str = "d2e"
     version: int = 1
     pairing: Pairing = "episode"
@@ -261,7 +261,9 @@ class D2e:
 
     def __post_init__(self) -> None:
         if not 1e-6 <= self.bin_ms <= 1e9:  # a nanosecond, eleven days
-            raise UsageError(f"a bin of {self.bin_ms} ms makes no sense", hint="Give milliseconds above 0, e.g. 50")
+            raise UsageError(
+                f"bin_ms must be between 0.000001 and 1000000000, got {self.bin_ms}", hint="Give milliseconds, e.g. 50"
+            )
         if self.clock not in CLOCKS:
             raise UsageError(f"there is no clock '{self.clock}'", hint=f"Use one of: {', '.join(CLOCKS)}")
 
@@ -272,7 +274,7 @@ class D2e:
         return finish(tally, plan)
 
     def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:
-        """What makes figures of the common range look better than the prediction is."""
+        """Warnings, as sentences, about what makes the figures look better than the prediction is."""
         return _cautions(tally)
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> D2e:

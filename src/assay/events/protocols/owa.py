@@ -1,7 +1,7 @@
 """`owa@1`: prediction i against truth i, teacher-forced.
 
-What is kept per episode: which kind was predicted for which, how far off each time was, which four deltas each compared
-movement had, and how often keys, buttons and scrolls were right. Every figure of the protocol follows from these.
+The states of an episode are: which kind was predicted for which, the error of each time, the four deltas of each
+compared movement, and how often keys, buttons and scrolls were right. Every figure is computed from these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.types import Distribution, Estimate, Floats, InOrder, Ints, Joint, Mo
 
 PERCENTILES = ("p0", "p25", "p50", "p75", "p95", "p100")
 PREDICTED = (*CATEGORIES, "invalid", "missing")
-"""What stands where a truth was: an event of some category, one that does not decode, or none at all."""
+"""What was predicted for a truth: an event of some category, one that does not decode, or none at all."""
 
 POSITIONS = np.array([0, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 2**62])
 """Edges of the buckets of positions in an episode that errors are followed over."""
@@ -77,13 +77,13 @@ def score(pair: Pair, *, in_order: bool = False) -> dict[str, State]:
 
 
 def _buckets(start: int, n: int) -> Ints:
-    """The bucket of each of n positions from `start` on, shape (n,)."""
+    """The bucket of each of the n positions starting at `start`, shape (n,)."""
     edges = np.clip(POSITIONS - start, 0, n)
     return np.repeat(np.arange(len(POSITIONS) - 1), np.diff(edges))
 
 
 def _pairs_of_codes(first: NDArray[np.int8], second: NDArray[np.int8], width: int) -> Joint:
-    """How often each pair of small codes occurs: a count is cheaper than a sort."""
+    """How often each pair of small codes occurs. Counting is cheaper than sorting."""
     counts = np.bincount(first * np.int64(width) + second, minlength=width)
     seen = np.flatnonzero(counts)
     return Joint.of_distinct(np.divmod(seen, width), counts[seen])
@@ -114,7 +114,7 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
 
 @dataclass(frozen=True)
 class _Figures:
-    """A tally, and how to make intervals from it: of whole episodes, or of all values as one."""
+    """A tally, and how to compute intervals from it: over whole episodes, or over all values together."""
 
     tally: Tally
     plan: Resampling
@@ -139,9 +139,9 @@ class _Figures:
         *,
         in_order: str | None = None,
     ) -> dict[str, Estimate]:
-        """Each statistic of what is derived from the joints, with its interval.
+        """Each statistic of the values derived from the joints, with its interval.
 
-        Only what has been kept in order can have a `reference` interval.
+        Only values that were kept in order can have a `reference` interval.
         """
         plan, kept = self.plan, None
         if plan.unit == "reference":
@@ -219,21 +219,21 @@ def _absolute_ms(times: Joint) -> Distribution:
 
 
 def _derived(error: Callable[[Ints, Ints, Ints, Ints], Floats], moves: Joint) -> Distribution:
-    """The distribution of an error over compared movements; NaN, where it is not defined, is left out."""
+    """The distribution of an error over compared movements; undefined errors (NaN) are left out."""
     values = error(*(moves.column(index) for index in range(4)))
     defined = ~np.isnan(values)
     return Distribution.of(values[defined], moves.counts[defined])
 
 
 def euclidean_pe(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
-    """‖predicted − truth‖ ÷ ‖truth‖ · 100; NaN where the truth is (0, 0)."""
+    """‖predicted − truth‖ ÷ ‖truth‖ · 100; NaN if the truth is (0, 0)."""
     length = np.hypot(dx, dy)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(length > 0, np.hypot(px - dx, py - dy) / length * 100, np.nan)
 
 
 def signed_angle(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
-    """Angle from the true to the predicted movement in degrees, −180 … 180; NaN where the truth is (0, 0)."""
+    """Angle from the true to the predicted movement in degrees, −180 … 180; NaN if the truth is (0, 0)."""
     turn = np.degrees(np.arctan2(py, px) - np.arctan2(dy, dx))
     turn = np.where(turn > 180, turn - 360, np.where(turn < -180, turn + 360, turn))
     return np.where((dx != 0) | (dy != 0), turn, np.nan)
@@ -246,7 +246,7 @@ def direction_error(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
 
 
 def _signed_pe(truth: Ints, predicted: Ints) -> Floats:
-    """(predicted − truth) ÷ truth · 100; NaN where the truth is 0."""
+    """(predicted − truth) ÷ truth · 100; NaN if the truth is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(truth != 0, (predicted - truth) / truth * 100, np.nan)
 
@@ -260,7 +260,7 @@ def _signed_pe_y(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
 
 
 def _move_r2(moves: Joint) -> Estimate:
-    """1 − SS_res ÷ SS_tot over both axes together, each about its own mean."""
+    """1 − SS_res ÷ SS_tot summed over both axes, each around its own mean."""
     if not moves.n:
         return _r2(0.0, 0.0, 0)
     counts = moves.counts
@@ -338,7 +338,7 @@ def _metrics() -> tuple[ProtocolMetric, ...]:
 
 @dataclass(frozen=True)
 class Owa:
-    """The protocol as the registry knows it."""
+    """The protocol as registered."""
 
     name: str = "owa"
     version: int = 1

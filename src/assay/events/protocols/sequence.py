@@ -1,8 +1,7 @@
 """`sequence@1`: two token strings, compared event by event and digit by digit.
 
-`compute_metrics_for_event` gives a nested dictionary for two strings. The protocol gives the same figures over
-any number of episodes. Both rest on the same comparison. Digits are those of the decoded value in the encoding's own
-bases, so a spoiled digit that was added up leniently counts as the number it came to.
+`compute_metrics_for_event` returns a nested dictionary for two strings. The protocol gives the same figures over any
+number of episodes. Both use the same comparison, which is in `_digits.py`.
 """
 
 from __future__ import annotations
@@ -12,13 +11,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import UsageError
 from assay.events.align import Pair
 from assay.events.codecs import Codec
 from assay.events.codecs import codec as named_codec
 from assay.events.protocols import Pairing, ProtocolMetric
+from assay.events.protocols._digits import (
+    ABSENT,
+    LEVELS,
+    STATUSES,
+    VALID,
+    Measure,
+    StreamComparison,
+    move_measures,
+    time_measure,
+)
 from assay.events.stream import Episode, EventStream, Kind, Problem
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, value_intervals
@@ -27,122 +35,7 @@ from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio, Stat
 if TYPE_CHECKING:
     from assay.events.codecs.tokens import TokenCodec
 
-_LEVELS = ("p1", "p2", "p3")
 SECTIONS = {"mouse": Kind.MOUSE, "keyboard": Kind.KEYBOARD, "screen": Kind.SCREEN}
-
-STATUSES = ("valid", "type_mismatch", "invalid_format", "missing_fields", "unpaired")
-_VALID, _MISMATCH, _INVALID, _FIELDS, _UNPAIRED = range(5)
-
-_ABSENT = -1  # stands for a token that an event does not have
-
-
-# --- comparing: one aligned pair, vectorised -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class StreamComparison:
-    """Two streams of equal length in one token encoding, with what can be said about each position."""
-
-    predicted: EventStream
-    truth: EventStream
-    codec: TokenCodec
-
-    @classmethod
-    def of(cls, predicted: EventStream, truth: EventStream, codec: TokenCodec) -> StreamComparison:
-        """Streams that did not come from tokens are put through the encoding first: digits need one."""
-        guess, right = (side if side.quantised == codec else codec.quantise(side) for side in (predicted, truth))
-        return cls(guess, right, codec)
-
-    @property
-    def status(self) -> NDArray[np.int8]:
-        """Index into STATUSES for each position, shape (n,)."""
-        problems = [self.truth.problem, self.predicted.problem]
-        status = np.where(self.predicted.kind == self.truth.kind, _VALID, _MISMATCH).astype(np.int8)
-        for problem in problems:
-            status[problem != 0] = _INVALID
-        for problem in problems:
-            status[problem == Problem.WRONG_LENGTH] = _FIELDS
-        for problem in problems:
-            status[problem == Problem.MISSING] = _UNPAIRED
-        return status
-
-    @property
-    def same_type(self) -> NDArray[np.bool_]:
-        """Whether both types could be read and are equal; an event may be spoiled further on."""
-        return np.asarray((self.predicted.kind == self.truth.kind) & (self.truth.kind != Kind.UNKNOWN))
-
-    def tokens(self, side: EventStream) -> Ints:
-        """Time and data tokens of events of one kind, shape (n, width); _ABSENT where an event has fewer."""
-        columns = [_digits(side.time_ns // self.codec.unit_ns, self.codec.time_bases)]
-        if len(side) and side.kind[0] == Kind.KEYBOARD:
-            columns += [side.vk[:, None], side.press[:, None]]
-        elif len(side) and side.kind[0] == Kind.MOUSE:
-            columns += [self.signed_digits(value, self.codec.delta_bases) for value in (side.dx, side.dy)]
-            columns.append(np.stack([side.flags >> shift & 15 for shift in (8, 4, 0)], axis=1))
-            scroll = self.signed_digits(side.data // 120, self.codec.scroll_bases)
-            columns.append(np.where((side.data != 0)[:, None], scroll, _ABSENT))
-        return np.concatenate([column.astype(np.int64) for column in columns], axis=1)
-
-    def signed_digits(self, value: Ints, bases: tuple[int, ...]) -> Ints:
-        """Digits of a signed number as the encoding writes it: modular, or behind a sign."""
-        span = int(np.prod(bases))
-        wide = value.astype(np.int64)
-        if not self.codec.signed:
-            return _digits(wide % span, bases)
-        return np.concatenate([(wide < 0)[:, None].astype(np.int64), _digits(np.abs(wide), bases)], axis=1)
-
-
-def _digits(value: Ints, bases: tuple[int, ...]) -> Ints:
-    """Digits of numbers of 0 or more, most significant first, shape (n, len(bases)); too large a number is cut off."""
-    digits = np.empty((len(value), len(bases)), np.int64)
-    rest = np.minimum(value, int(np.prod(bases)) - 1)
-    for index in reversed(range(len(bases))):
-        rest, digits[:, index] = np.divmod(rest, bases[index])
-    return digits
-
-
-def _levels(predicted: Ints, truth: Ints) -> NDArray[np.bool_]:
-    """p1, p2, p3: whether all digits up to the third, second and last from the end agree, shape (n, 3).
-
-    A number of fewer digits, which custom bases allow, has its first digits as p1 and on, and all of them as p3.
-    """
-    agree = np.logical_and.accumulate(predicted == truth, axis=1)
-    steps = np.arange(len(_LEVELS)) + max(0, agree.shape[1] - len(_LEVELS))
-    return agree[:, np.minimum(steps, agree.shape[1] - 1)]
-
-
-def _percent_error(predicted: Floats, truth: Floats) -> Floats:
-    """|p − t| ÷ |t| · 100; NaN where the truth is 0."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(truth != 0, np.abs(predicted - truth) / np.abs(truth) * 100, np.nan)
-
-
-@dataclass(frozen=True)
-class _Measure:
-    """Percent errors, shape (n,), and agreement of digits, shape (n, 3), of one continuous value."""
-
-    error: Floats
-    levels: NDArray[np.bool_]
-
-
-def _time_measure(truth_ns: Ints, predicted_ns: Ints, codec: TokenCodec) -> _Measure:
-    units = [_digits(side // codec.unit_ns, codec.time_bases) for side in (predicted_ns, truth_ns)]
-    return _Measure(_percent_error(predicted_ns.astype(float), truth_ns.astype(float)), _levels(units[0], units[1]))
-
-
-def _move_measures(comparison: StreamComparison, dx: Ints, dy: Ints, px: Ints, py: Ints) -> dict[str, _Measure]:
-    bases = comparison.codec.delta_bases
-    measures = {
-        axis: _Measure(
-            _percent_error(p.astype(float), t.astype(float)),
-            _levels(comparison.signed_digits(p, bases), comparison.signed_digits(t, bases)),
-        )
-        for axis, t, p in (("dx", dx, px), ("dy", dy, py))
-    }
-    lengths = [np.hypot(x.astype(float), y.astype(float)) for x, y in ((px, py), (dx, dy))]
-    digits = [_digits(np.rint(length).astype(np.int64), bases) for length in lengths]
-    measures["euclidean"] = _Measure(_percent_error(*lengths), _levels(digits[0], digits[1]))
-    return measures
 
 
 # --- the protocol: states and estimates ----------------------------------------------------------------------------
@@ -152,7 +45,7 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     """The states of one aligned slice."""
     comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
     predicted, truth = comparison.predicted, comparison.truth
-    comparable = comparison.status == _VALID
+    comparable = comparison.status == VALID
     present = [side.problem != Problem.MISSING for side in (predicted, truth)]
     states: dict[str, State] = {
         "comparable": Ratio(int(comparable.sum()), len(truth)),
@@ -179,7 +72,7 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
 def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Joint:
     """Rows (kind, wrong tokens, tokens): how many of each true event's tokens the prediction got wrong."""
     guess, right = comparison.tokens(predicted), comparison.tokens(truth)
-    there = right != _ABSENT
+    there = right != ABSENT
     wrong = ((guess != right) & there).sum(axis=1)
     return Joint.of(np.full(len(truth), kind, np.int64), wrong, there.sum(axis=1))
 
@@ -198,11 +91,11 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     def ratio(parts: Sequence[Ratio]) -> Estimate:
         return ratio_interval(parts, plan, strata=strata)
 
-    def measured(prefix: str, infix: str, parts: Sequence[tuple[_Measure, Ints]]) -> dict[str, Estimate]:
+    def measured(prefix: str, infix: str, parts: Sequence[tuple[Measure, Ints]]) -> dict[str, Estimate]:
         errors = [_defined(measure.error, counts) for measure, counts in parts]
         iqmpe = value_intervals(errors, ["iqm"], plan, strata=strata)["iqm"]
         out = {f"{prefix}.{infix}iqmpe": iqmpe}
-        for at, level in enumerate(_LEVELS):
+        for at, level in enumerate(LEVELS):
             hits = [Ratio(int(counts[m.levels[:, at]].sum()), int(counts.sum())) for m, counts in parts]
             out[f"{prefix}.{infix}precision_accuracy.{level}"] = ratio(hits)
         return out
@@ -219,7 +112,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     times = joints("times")
     for section, kind in (("timestamp", None), *SECTIONS.items()):
         chosen = [part if kind is None else part.where(part.column(0) == kind) for part in times]
-        parts = [(_time_measure(part.column(1), part.column(2), comparison.codec), part.counts) for part in chosen]
+        parts = [(time_measure(part.column(1), part.column(2), comparison.codec), part.counts) for part in chosen]
         out |= measured(f"{section}_metrics", "" if kind is None else "timestamp_", parts)
         comparable = sum(part.n for part in chosen)
         if kind is None:
@@ -229,7 +122,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         out[f"{section}_metrics.comparable_count"] = _count(comparable)
         kinds = tally.total("truth_kinds", Joint)
         out[f"{section}_metrics.total_count"] = _count(kinds.where(kinds.column(0) == kind).n)
-    moves = [(part, _move_measures(comparison, *(part.column(at) for at in range(4)))) for part in joints("moves")]
+    moves = [(part, move_measures(comparison, *(part.column(at) for at in range(4)))) for part in joints("moves")]
     for value in ("dx", "dy", "euclidean"):
         out |= measured("mouse_metrics", f"{value}_", [(found[value], part.counts) for part, found in moves])
     for key in ("vk", "action", "combined"):
@@ -243,7 +136,7 @@ def _defined(errors: Floats, counts: Ints) -> Distribution:
 
 
 def _loss(wrong_tokens: Joint, kind: Kind) -> Estimate:
-    """Sum over events of the share of wrong tokens; None where no event was comparable."""
+    """Sum over events of the share of wrong tokens; None if no event was comparable."""
     chosen = wrong_tokens.where(wrong_tokens.column(0) == kind)
     if not chosen.n:
         return Estimate(None)
@@ -266,8 +159,8 @@ def compute_metrics_for_event(
 ) -> dict[str, Any]:
     """The nested dictionary of figures for two token strings, plus `type_accuracy`.
 
-    `log_probabilities` has one run for each true event: the natural logarithms of the probabilities that the model gave
-    to its tokens. With it, a loss is their negative sum; without, the share of tokens that the prediction got wrong.
+    `log_probabilities` has one list for each true event: the natural logarithms of the probabilities that the model
+    gave to its tokens. If given, a loss is their negative sum; otherwise it is the share of wrong tokens.
 
     Example:
         >>> event = "<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>"
@@ -280,7 +173,10 @@ def compute_metrics_for_event(
     codec: TokenCodec = named_codec(encoding)  # type: ignore[assignment]
     predicted, truth = codec.decode(prediction), codec.decode(ground_truth)
     if log_probabilities is not None and len(log_probabilities) != len(truth):
-        raise UsageError(f"{len(log_probabilities)} runs of log-probabilities for {len(truth)} true events")
+        raise UsageError(
+            f"got {len(log_probabilities)} lists of log-probabilities for {len(truth)} true events",
+            hint="Give one list for each true event",
+        )
     size = max(len(predicted), len(truth))
     pair = Pair(Episode(), predicted.padded(size), truth.padded(size))
     tally = Tally()
@@ -304,7 +200,7 @@ def _event_comparisons(
         guess, right = predicted[one], truth[one]
         event: dict[str, Any] = {
             "position": at,
-            "comparable": bool(status[at] == _VALID),
+            "comparable": bool(status[at] == VALID),
             "comparison_status": STATUSES[status[at]],
             "predicted_type": _type(guess),
             "ground_truth_type": _type(right),
@@ -315,7 +211,7 @@ def _event_comparisons(
             "screen_metrics": None,
         }
         if event["comparable"]:
-            time = _time_measure(right.time_ns, guess.time_ns, comparison.codec)
+            time = time_measure(right.time_ns, guess.time_ns, comparison.codec)
             event["timestamp_percent_error"] = _or_none(time.error[0])
             event["timestamp_precision_match"] = _named_levels(time)
             kind = Kind(int(right.kind[0]))
@@ -332,14 +228,14 @@ def _event_comparisons(
 
 
 def _details(comparison: StreamComparison, guess: EventStream, right: EventStream, kind: Kind) -> dict[str, Any]:
-    """What the dictionary lists for one comparable event of this kind, apart from the loss."""
+    """The entries of the dictionary for one comparable event of this kind, except the loss."""
     if kind == Kind.KEYBOARD:
         vk, action = bool(guess.vk[0] == right.vk[0]), bool(guess.press[0] == right.press[0])
         return {"vk_match": vk, "action_match": action, "combined_match": vk and action}
     if kind == Kind.SCREEN:
         return {}
     details: dict[str, Any] = {}
-    for name, measure in _move_measures(comparison, right.dx, right.dy, guess.dx, guess.dy).items():
+    for name, measure in move_measures(comparison, right.dx, right.dy, guess.dx, guess.dy).items():
         details[f"{name}_percent_error"] = _or_none(measure.error[0])
         details[f"{name}_precision_match"] = _named_levels(measure)
     return details
@@ -349,8 +245,8 @@ def _type(event: EventStream) -> str | None:
     return None if event.problem[0] == Problem.MISSING else Kind(int(event.kind[0])).topic
 
 
-def _named_levels(measure: _Measure) -> dict[str, bool]:
-    return {level: bool(agrees) for level, agrees in zip(_LEVELS, measure.levels[0], strict=True)}
+def _named_levels(measure: Measure) -> dict[str, bool]:
+    return {level: bool(agrees) for level, agrees in zip(LEVELS, measure.levels[0], strict=True)}
 
 
 def _or_none(value: float) -> float | None:
@@ -358,7 +254,7 @@ def _or_none(value: float) -> float | None:
 
 
 def _nested(flat: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Dotted names as nested dictionaries; counts as whole numbers."""
+    """Dotted names as nested dictionaries; counts as integers."""
     out: dict[str, Any] = {}
     for name, estimate in flat.items():
         *path, last = name.split(".")
@@ -369,7 +265,7 @@ def _nested(flat: Mapping[str, Estimate]) -> dict[str, Any]:
     return out
 
 
-# --- what the numbers are ------------------------------------------------------------------------------------------
+# --- declaration of the metrics -------------------------------------------------------------------------------------
 
 
 def _metrics() -> tuple[ProtocolMetric, ...]:
@@ -389,7 +285,7 @@ def _metrics() -> tuple[ProtocolMetric, ...]:
     def measured(prefix: str, infix: str, title: str, group: str) -> None:
         key = f"{prefix}.{infix}"
         metrics.append(ProtocolMetric(f"{key}iqmpe", f"{title} IQMPE", group, "%", "lower", zero, headline=True))
-        for level in _LEVELS:
+        for level in LEVELS:
             metrics.append(
                 ProtocolMetric(f"{key}precision_accuracy.{level}", f"{title} digits {level}", group, undefined=none)
             )
@@ -414,7 +310,7 @@ def _metrics() -> tuple[ProtocolMetric, ...]:
 
 @dataclass(frozen=True)
 class Sequence1:
-    """The protocol as the registry knows it."""
+    """The protocol as registered."""
 
     codec: TokenCodec | None = None
     """The encoding whose digits are compared; by default the hierarchical one."""
@@ -449,7 +345,7 @@ PROTOCOL = Sequence1()
 
 
 def _demonstrate() -> None:
-    """Two short strings, compared: what `python -m assay.events.protocols.sequence` prints."""
+    """Compares two short strings; printed by `python -m assay.events.protocols.sequence`."""
     import json
 
     from assay.events.codecs import encode
