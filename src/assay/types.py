@@ -8,7 +8,7 @@ This module knows NumPy and nothing of events or conversations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -205,6 +205,24 @@ class Joint:
         columns = [np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)]
         return cls.of(*columns, counts=np.concatenate([part.counts for part in parts]))
 
+    @classmethod
+    def chain(cls, parts: Sequence[Joint], at_once: int) -> Iterator[tuple[Joint, list[int]]]:
+        """The rows of several parts one behind the other, about `at_once` at a time, with how many each part has.
+
+        They are not distinct and not in order: this serves to compute something of every row in few calls.
+        """
+        start = size = 0
+        for stop, part in enumerate(parts, start=1):
+            size += len(part)
+            if size < at_once and stop < len(parts):
+                continue
+            some = parts[start:stop]
+            filled = [one for one in some if len(one)]
+            columns = tuple(np.concatenate(column) for column in zip(*(one.columns for one in filled), strict=True))
+            counts = np.concatenate([one.counts for one in filled]) if filled else np.empty(0, np.int64)
+            yield cls(columns, counts), [len(one) for one in some]
+            start, size = stop, 0
+
     def where(self, chosen: NDArray[np.bool_]) -> Joint:
         """The rows for which `chosen`, shape (k,), is true."""
         return Joint.of_distinct([column[chosen] for column in self.columns], self.occurrences[chosen])
@@ -264,8 +282,10 @@ def _cascade(parts: Iterable[_Sorted], merge_all: Callable[[Sequence[_Sorted]], 
 def _smallest(values: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
     """The same integers in the smallest type that holds them all."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    fits = (kind for kind in (np.int8, np.int16, np.int32) if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
-    return values.astype(next(fits, np.int64))
+    for kind, limit in ((np.int8, 2**7), (np.int16, 2**15), (np.int32, 2**31)):
+        if -limit <= low and high < limit:
+            return values.astype(kind)
+    return values.astype(np.int64)
 
 
 def _count(keys: Ints, counts: Ints | None) -> tuple[Ints, Ints]:
@@ -273,7 +293,7 @@ def _count(keys: Ints, counts: Ints | None) -> tuple[Ints, Ints]:
     if counts is None:
         distinct, times = np.unique(keys, return_counts=True)
         return distinct, times.astype(np.int64)
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     ordered = keys[order]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     return ordered[first], np.add.reduceat(counts[order], first)

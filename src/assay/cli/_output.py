@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
     from assay.chat.running.runner import Progress
 
 _INDENT = 2
@@ -110,30 +113,55 @@ def announce_run(run_id: str | None, *, see_also: Sequence[str] = ()) -> None:
 
 @contextmanager
 def byte_progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """A bar for each input with rate and time left, if standard error is a terminal; otherwise nothing."""
+    """A bar for each phase with its rate and the time left, if standard error is a terminal; otherwise nothing.
+
+    It moves several times a second, whether something was reported or not.
+    """
     if not sys.stderr.isatty():
         yield None
         return
+    with phase_bars() as (_, update):
+        yield update
+
+
+@contextmanager
+def phase_bars(console: Console | None = None) -> Iterator[tuple[Bar, Callable[[str, int, int | None], None]]]:
+    """The bars of `byte_progress` and the function that moves them."""
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (
+        SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        TextColumn("{task.fields[amount]}"),
+        TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console or Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
-        def update(name: str, done: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name)
-            bar.update(tasks[name], completed=done, total=total)
+        def update(phase: str, done: int, total: int | None) -> None:
+            if phase not in tasks:
+                tasks[phase] = bar.add_task(phase, amount="")
+            bar.update(tasks[phase], completed=done, total=total)
+            speed = bar.tasks[bar.task_ids.index(tasks[phase])].speed
+            bar.update(tasks[phase], amount=amount_done(phase, done, total, speed))
 
-        yield update
+        yield bar, update
+
+
+def amount_done(phase: str, done: int, total: int | None, speed: float | None) -> str:
+    """How much of a phase is done, how much there is, and the rate: '3.1 MB of 9.6 MB, 2.0 MB/s'."""
+    unit = {"scoring": "pairs", "resampling": "figures"}.get(phase)
+    numbers = [f"{value:,.0f}" if unit else _megabytes(value) for value in (done, total, speed) if value is not None]
+    words = numbers[0] + ("" if total is None else f" of {numbers[1]}") + (f" {unit}" if unit else "")
+    return words if speed is None else f"{words}, {numbers[-1]}/s"
+
+
+def _megabytes(n: float) -> str:
+    return f"{n / 1e6:,.1f} MB"
 
 
 @contextmanager

@@ -183,7 +183,8 @@ class EpisodeCollector:
 
 
 def _whole(parts: list[EventStream]) -> EventStream:
-    joined = concatenate(parts)
+    # A part without events, such as one that only ends an episode, has no encoding either.
+    joined = concatenate([part for part in parts if len(part)] or parts[:1])
     missing = joined.problem == Problem.MISSING
     return joined[~missing] if missing.any() else joined
 

@@ -18,6 +18,7 @@ from assay.events.codecs import Codec, codec
 from assay.events.digest import StreamDigest
 from assay.events.engines import local
 from assay.events.input import Input
+from assay.events.progress import ProgressCallback, counted, follow
 from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric, cautions
 from assay.events.sources import AnySource, Decision, ReadOptions, read
 from assay.events.stored import encoding_of, settings_of
@@ -26,8 +27,6 @@ from assay.events.tally import Tally
 from assay.result import Result
 from assay.stats import Resampling
 from assay.types import Estimate, Run
-
-ProgressCallback = Callable[[str, int, int | None], None]
 
 _QUANTISED = "events as recorded, converted to the encoding of the other side so that both are comparable"
 
@@ -211,13 +210,23 @@ class Scoring:
             "protocols": {one.name: dict(one.settings()) for one in self.protocols},
         }
 
-    def report(self, tallies: Mapping[str, Tally], predicted: Input, truth: Input) -> EventReport:
+    def report(
+        self,
+        tallies: Mapping[str, Tally],
+        predicted: Input,
+        truth: Input,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> EventReport:
         """The numbers of these tallies, by protocol. Raises an error if the input has nothing to score."""
         check(predicted, truth, allow_duplicates=self.allow_duplicates)
         # Episodes that only one side has count too: they were scored as missing.
         known = max(len(side.episodes - {""}) for side in (predicted, truth))
         plan = Resampling(self.interval or ("episode" if known >= 2 else "event"), self.reps, self.level, self.seed)
+        figures = sum(len(protocol.metrics) for protocol in self.protocols)
+        if progress is not None:
+            plan = replace(plan, made=counted(progress, figures))
         results = {protocol.name: _result(protocol, tallies[protocol.name], plan) for protocol in self.protocols}
+        plan.count(figures)  # those that need no resampling too
         stated = self.stated | {"interval": plan.unit}
         warnings = cautions(self.protocols, tallies) + warnings_about(predicted, truth, plan.unit, known)
         return EventReport(results, predicted, truth, stated, warnings, self)
@@ -279,20 +288,27 @@ def evaluate(
             rows=rows,  # type: ignore[arg-type]
             tokenizer=tokenizer,
             decision=Decision(),
-            progress=_follow(progress, name),
+            progress=follow(progress, name),
         )
-        for name, columns in (("predictions", predicted_columns), ("truths", truth_columns))
+        for name, columns in (("reading predictions", predicted_columns), ("reading truths", truth_columns))
     ]
     digests = StreamDigest(), StreamDigest()
     sides = alike(digests[0].watch(read(predicted, readings[0])), digests[1].watch(read(truth, readings[1])))
     watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
-    tallies = local.score_streams(watched[0], watched[1], scoring.protocols, in_order=scoring.in_order, threads=threads)
+    tallies = local.score_streams(
+        watched[0],
+        watched[1],
+        scoring.protocols,
+        in_order=scoring.in_order,
+        threads=threads,
+        progress=follow(progress, "scoring"),
+    )
     for side, digest in zip(inputs, digests, strict=True):
         side.sha256 = digest.hexdigest()
     for seen, reading in zip(inputs, readings, strict=True):
         if reading.decision is not None:
             seen.rows, seen.doubled = reading.decision.shape or "", set(reading.decision.doubled)
-    return scoring.report(tallies, *inputs)
+    return scoring.report(tallies, *inputs, progress=follow(progress, "resampling"))
 
 
 def rebuilt_report(run: Run) -> EventReport:
@@ -372,10 +388,6 @@ def described(source: object) -> str:
     if isinstance(source, Sequence):
         return f"a list of {len(source):,}"
     return type(source).__name__
-
-
-def _follow(progress: ProgressCallback | None, name: str) -> Callable[[int, int | None], None] | None:
-    return None if progress is None else lambda done, total: progress(name, done, total)
 
 
 def _watched(batches: Iterable[EventStream], side: Input) -> Iterator[EventStream]:

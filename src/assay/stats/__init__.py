@@ -12,6 +12,7 @@ from assay.stats.bootstrap import (
     sum_interval,
     value_intervals,
 )
+from assay.stats.by_episode import UnitValues
 from assay.stats.improvement import Profile, performance_profile, probability_of_improvement
 from assay.stats.multiplicity import holm
 from assay.stats.paired import Difference, difference
@@ -23,6 +24,7 @@ __all__ = [
     "Difference",
     "Profile",
     "Resampling",
+    "UnitValues",
     "bootstrap",
     "curve_intervals",
     "difference",

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import UsageError
 from assay.stats import by_episode, by_event
+from assay.stats.by_episode import UnitValues
 from assay.stats.quantiles import percent_of, statistic_of
 from assay.types import Distribution, Estimate, Floats, Ratio
 
@@ -44,6 +45,8 @@ class Resampling:
     keep: bool = False
     """Keep the replicates in the estimate. With the same units, strata and seed, two estimates use the same
     resamples, so the difference of their replicates is a paired difference."""
+    made: Callable[[int], None] | None = field(default=None, repr=False, compare=False)
+    """Called with the number of figures each time some have been made, to show progress."""
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -56,6 +59,11 @@ class Resampling:
             raise UsageError(
                 f"seed must be between 0 and 4294967295, got {self.seed}", hint="Give a whole number in that range"
             )
+
+    def count(self, figures: int) -> None:
+        """Tell that so many more figures are being made."""
+        if self.made is not None:
+            self.made(figures)
 
     @property
     def method(self) -> str:
@@ -103,7 +111,7 @@ def bootstrap(
 
 
 def value_intervals(
-    parts: Iterable[Distribution],
+    parts: Iterable[Distribution] | Iterable[UnitValues],
     statistics: Sequence[str],
     plan: Resampling,
     *,
@@ -114,7 +122,8 @@ def value_intervals(
     """Each of `statistics` over all `parts` (one per episode) with its interval, from the same resamples.
 
     `in_order` holds the single values and is needed by the `reference` unit only. If the caller gives the sum of the
-    parts as `whole`, and the stratum of each part, the parts are read once and need not all be in memory together.
+    parts as `whole`, and the stratum of each part, the parts are read once and need not all be in memory together;
+    they may then also come several at a time, as `UnitValues`.
 
     Example:
         >>> parts = [Distribution.of([1, 2, 3]), Distribution.of([2, 3, 4])]
@@ -123,9 +132,12 @@ def value_intervals(
 
     """
     if whole is None or strata is None:
-        parts = list(parts)
-        strata = [""] * len(parts) if strata is None else strata
-    total = Distribution.merge(parts) if whole is None else whole
+        known = [part for part in parts if isinstance(part, Distribution)]
+        strata = [""] * len(known) if strata is None else strata
+        whole = Distribution.merge(known) if whole is None else whole
+        parts = known
+    plan.count(len(statistics))
+    total = whole
     points = {name: statistic_of(total, name) for name in statistics}
     n_units = len(strata) if plan.unit == "episode" else total.n
     blank = Estimate(None, level=plan.level, method=plan.method, unit=plan.unit, n=total.n, n_units=n_units)
@@ -157,19 +169,18 @@ def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence
         (0.8, 3)
 
     """
+    plan.count(1)
     total = sum(parts, Ratio())
     n_units = len(parts) if plan.unit == "episode" else total.total
     unit = "event" if plan.unit == "reference" else plan.unit
     blank = Estimate(total.value, level=plan.level, method=plan.method, unit=unit, n=total.total, n_units=n_units)
     if total.value is None or (unit == "episode" and len(parts) < 2):
         return blank
-    rng = np.random.default_rng(plan.seed)
     if unit == "event":
-        shares = rng.binomial(total.total, total.value, plan.reps) / total.total
+        shares = np.random.default_rng(plan.seed).binomial(total.total, total.value, plan.reps) / total.total
     else:
-        weights = by_episode.resample_weights(len(parts), strata, plan.reps, rng)
-        hits = weights @ np.array([part.hits for part in parts], np.float64)
-        totals = weights @ np.array([part.total for part in parts], np.float64)
+        weights = by_episode.seeded_weights(len(parts), strata, plan.reps, plan.seed)
+        hits, totals = (weights @ np.array([(part.hits, part.total) for part in parts], np.float64)).T
         with np.errstate(invalid="ignore"):
             shares = hits / totals
     return _with_ends(blank, shares, plan)
@@ -194,6 +205,7 @@ def sum_interval(
         0.6666666666666666
 
     """
+    plan.count(1)
     if not len(parts):
         return Estimate(None, level=plan.level, n=n)
     table = np.array(list(parts), np.float64)
@@ -201,7 +213,7 @@ def sum_interval(
     estimate = Estimate(None if math.isnan(value) else value, level=plan.level, n=n, n_units=len(parts))
     if plan.unit != "episode" or len(parts) < 2 or estimate.value is None:
         return estimate
-    weights = by_episode.resample_weights(len(parts), strata, plan.reps, np.random.default_rng(plan.seed))
+    weights = by_episode.seeded_weights(len(parts), strata, plan.reps, plan.seed)
     return _with_ends(replace(estimate, method=plan.method, unit="episode"), function(weights @ table), plan)
 
 
@@ -230,7 +242,7 @@ def curve_intervals(
     unknown = np.full(len(values), np.nan)
     if plan.unit != "episode" or len(table) < 2:
         return values, unknown, unknown.copy()
-    weights = by_episode.resample_weights(len(table), strata, plan.reps, np.random.default_rng(plan.seed))
+    weights = by_episode.seeded_weights(len(table), strata, plan.reps, plan.seed)
     replicates = np.asarray(function(weights @ table), np.float64)
     tail = (1 - plan.level) / 2 * 100
     measured = ~np.isnan(replicates).all(axis=0)

@@ -6,22 +6,61 @@ are a matrix product of weights and counts.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.stats.by_event import CELLS_AT_ONCE, equal_mass_edges
-from assay.stats.quantiles import interpolate, percent_of, split_rank, statistic_of_rows
-from assay.types import Distribution, Floats, Ints
+from assay.stats.quantiles import interpolate, percent_of, statistic_of_rows
+from assay.types import Distribution, Floats, Ints, Joint
 
 # Blocks of neighbouring values that an episode's counts are first summed in: at most this many, and at most this many
 # for all episodes together (16 MB).
 _BLOCKS = 2048
 _BLOCK_CELLS = 2_000_000
+# Weights that are kept for the next figure: at most this many (64 MB).
+_KEPT_WEIGHTS = 8_000_000
+# Resamples whose cells of one block are laid out at once, and values that are looked up at once.
+_ROWS_AT_ONCE = 256
+VALUES_AT_ONCE = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class UnitValues:
+    """The values of several neighbouring units, one unit behind the other; within a unit in any order."""
+
+    values: Floats
+    """Shape (n,), no NaN."""
+    counts: Ints
+    """How often each occurred, shape (n,)."""
+    sizes: Ints
+    """How many of the values each unit has, shape (units,)."""
+
+    @classmethod
+    def of(cls, values: Floats, counts: Ints, sizes: Sequence[int] | Ints) -> UnitValues:
+        """Values that may be NaN, where they are left out."""
+        sizes = np.asarray(sizes, np.int64)
+        known = ~np.isnan(values)
+        if known.all():
+            return cls(values, counts, sizes)
+        unit = np.repeat(np.arange(len(sizes)), sizes)[known]
+        return cls(values[known], counts[known], np.bincount(unit, minlength=len(sizes)))
+
+    @classmethod
+    def derived(cls, parts: Sequence[Joint], derive: Callable[[Joint], Floats]) -> Iterator[UnitValues]:
+        """What `derive` makes of each row of the parts, one part for each unit; NaN is left out."""
+        for rows, sizes in Joint.chain(parts, VALUES_AT_ONCE):
+            yield cls.of(derive(rows), rows.counts, sizes)
+
+    @classmethod
+    def of_each(cls, parts: Sequence[Distribution]) -> UnitValues:
+        """One distribution for each unit."""
+        values, counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "counts"))
+        return cls(values, counts, np.array([len(part) for part in parts], np.int64))
 
 
 def resample_weights(
@@ -36,8 +75,23 @@ def resample_weights(
     return weights
 
 
+def seeded_weights(n_units: int, strata: Sequence[str] | None, reps: int, seed: int) -> NDArray[np.float64]:
+    """`resample_weights` of a generator that starts from `seed`, read-only: all figures of a report share them."""
+    labels = None if strata is None else tuple(strata)
+    if n_units * reps > _KEPT_WEIGHTS:
+        return resample_weights(n_units, labels, reps, np.random.default_rng(seed))
+    return _kept_weights(n_units, labels, reps, seed)
+
+
+@lru_cache(maxsize=2)
+def _kept_weights(n_units: int, strata: tuple[str, ...] | None, reps: int, seed: int) -> NDArray[np.float64]:
+    weights = resample_weights(n_units, strata, reps, np.random.default_rng(seed))
+    weights.setflags(write=False)
+    return weights
+
+
 def replicates(
-    parts: Iterable[Distribution],
+    parts: Iterable[Distribution | UnitValues],
     total: Distribution,
     statistics: Sequence[str],
     strata: Sequence[str],
@@ -46,8 +100,7 @@ def replicates(
     seed: int,
 ) -> dict[str, Floats]:
     """Each statistic of `reps` resamples of the parts, one per episode, within strata; shape (reps,) each."""
-    rng = np.random.default_rng(seed)
-    weights = resample_weights(len(strata), strata, reps, rng)
+    weights = seeded_weights(len(strata), strata, reps, seed)
     cells = _Cells.of(parts, len(strata), total)
     out: dict[str, list[Floats]] = {name: [] for name in statistics}
     step = max(1, min(reps, CELLS_AT_ONCE // cells.blocks))
@@ -87,24 +140,28 @@ class _Cells:
     def blocks(self) -> int:
         return len(self.edges) - 1
 
+    def of_block(self, block: int) -> slice:
+        """The cells of a block."""
+        return slice(int(self.cell_edges[block]), int(self.cell_edges[block + 1]))
+
     @classmethod
-    def of(cls, parts: Iterable[Distribution], n_units: int, total: Distribution) -> _Cells:
+    def of(cls, parts: Iterable[Distribution | UnitValues], n_units: int, total: Distribution) -> _Cells:
         # 32 bits suffice for everything here, and with thousands of episodes these arrays take most of the memory.
-        indices, counts = [], []
-        for part in parts:
+        indices, counts, sizes = [], [], []
+        for part in _together(parts):
             indices.append(np.searchsorted(total.values, part.values).astype(np.int32))
             counts.append(part.counts.astype(np.int32))
-        unit = np.repeat(np.arange(n_units, dtype=np.int32), [len(index) for index in indices])
+            sizes.append(part.sizes)
+        unit = np.repeat(np.arange(n_units, dtype=np.int32), np.concatenate(sizes))
         index, count = np.concatenate(indices), np.concatenate(counts)
         del indices, counts
-        order = np.argsort(index, kind="stable")
-        unit, index, count = unit[order], index[order], count[order]
-        del order
+        unit, index, count = _by_value(unit, index, count, n_units)
         k = len(total.values)
         most = min(_BLOCKS, max(64, _BLOCK_CELLS // n_units))
         edges = np.arange(k + 1) if k <= most else equal_mass_edges(total.counts, most)
         blocks = len(edges) - 1
-        flat = unit * np.int64(blocks) + np.searchsorted(edges, index, "right") - 1
+        cell_edges = np.searchsorted(index, edges)
+        flat = unit * np.int64(blocks) + np.repeat(np.arange(blocks), np.diff(cell_edges))
         shape, size = (n_units, blocks), n_units * blocks
         return cls(
             values=total.values,
@@ -114,7 +171,7 @@ class _Cells:
             unit=unit,
             index=index,
             count=count,
-            cell_edges=np.searchsorted(index, edges),
+            cell_edges=cell_edges,
         )
 
     def reduce(self, weights: Floats, statistics: Sequence[str]) -> Mapping[str, Floats]:
@@ -122,57 +179,137 @@ class _Cells:
         counts = weights @ self.block_counts
         if self.blocks == len(self.values):
             return {name: statistic_of_rows(self.values, counts, name) for name in statistics}
-        sums = weights @ self.block_sums
-        rows = [_WeightedRow(self, *row) for row in zip(weights, counts, sums, strict=True)]
-        return {name: np.array([row.statistic(name) for row in rows]) for name in statistics}
+        rows = _WeightedRows(self, weights, counts)
+        return {name: rows.statistic(name) for name in statistics}
 
 
-class _WeightedRow:
-    """One resample of episodes: block totals, and the values of a block once it has been opened."""
+class _WeightedRows:
+    """Resamples of episodes: the totals of blocks, and ways to look into single ones."""
 
-    def __init__(self, cells: _Cells, weights: Floats, counts: Floats, sums: Floats) -> None:
-        self.cells, self.weights, self.counts, self.sums = cells, weights, counts, sums
-        self.cumulative = np.cumsum(counts)
-        self.n = int(self.cumulative[-1])
-        self.opened: dict[int, Floats] = {}
+    def __init__(self, cells: _Cells, weights: Floats, counts: Floats) -> None:
+        self.cells, self.weights, self.counts = cells, weights, counts
+        self.cumulative = np.cumsum(counts, axis=1)
+        self.n = self.cumulative[:, -1]
 
-    def statistic(self, name: str) -> float:
-        if not self.n:
-            return math.nan
+    @cached_property
+    def sums(self) -> Floats:
+        """Sums of the values in each block, shape (resamples, blocks)."""
+        return np.asarray(self.weights @ self.cells.block_sums)
+
+    def statistic(self, name: str) -> Floats:
+        """Of each resample, shape (resamples,); NaN for an empty one."""
         if name == "mean":
-            return float(self.sums.sum() / self.n)
-        if name != "iqm":
-            return self.quantile(percent_of(name))
-        start = int(np.searchsorted(self.cells.values, self.quantile(25), "left"))
-        stop = int(np.searchsorted(self.cells.values, self.quantile(75), "right"))
-        first, last = (int(np.searchsorted(self.cells.edges, at, "right")) - 1 for at in (start, stop - 1))
-        total, size = float(self.sums[first + 1 : last].sum()), float(self.counts[first + 1 : last].sum())
-        for block in {first, last}:
-            low, high = self.cells.edges[block], self.cells.edges[block + 1]
-            inside = slice(max(start, low) - low, min(stop, high) - low)
-            counts = self.open(block)[inside]
-            total += float((self.cells.values[low:high][inside] * counts).sum())
-            size += float(counts.sum())
-        return total / size if size else math.nan
+            with np.errstate(invalid="ignore"):
+                return np.array([row.sum() for row in self.sums]) / np.where(self.n > 0, self.n, np.nan)
+        found = self.middle_means() if name == "iqm" else self.quantiles(percent_of(name))
+        return np.where(self.n > 0, found, np.nan)
 
-    def quantile(self, q: float) -> float:
-        below, share = split_rank(q, self.n)
-        return float(interpolate(self.at_rank(below), self.at_rank(min(below + 1, self.n - 1)), share))
+    def middle_means(self) -> Floats:
+        """The interquartile mean of each resample."""
+        values, edges, sums = self.cells.values, self.cells.edges, self.sums
+        starts = np.searchsorted(values, self.quantiles(25), "left")
+        stops = np.searchsorted(values, self.quantiles(75), "right")
+        firsts, lasts = (np.searchsorted(edges, at, "right") - 1 for at in (starts, stops - 1))
+        totals, sizes = np.zeros(len(starts)), np.zeros(len(starts))
+        bounds = zip(firsts.tolist(), lasts.tolist(), strict=True)
+        for row, (first, last) in enumerate(bounds):
+            totals[row] = sums[row, first + 1 : last].sum()
+            sizes[row] = self.counts[row, first + 1 : last].sum()
+        for block, rows in _rows_by_block([firsts, np.where(lasts == firsts, -1, lasts)]):
+            low, high = edges[block], edges[block + 1]
+            begins, ends = np.maximum(starts[rows], low) - low, np.minimum(stops[rows], high) - low
+            products, counts = self.open(block, rows)
+            for row, begin, end, product, count in zip(
+                rows.tolist(), begins.tolist(), ends.tolist(), products, counts, strict=True
+            ):
+                totals[row] += product[begin:end].sum()
+                sizes[row] += count[begin:end].sum()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(sizes > 0, totals / sizes, np.nan)
 
-    def at_rank(self, rank: int) -> float:
-        block = int(np.searchsorted(self.cumulative, rank, "right"))
-        before = self.cumulative[block - 1] if block else 0.0
-        inside = int(np.searchsorted(np.cumsum(self.open(block)), rank - before, "right"))
-        return float(self.cells.values[self.cells.edges[block] + inside])
+    def quantiles(self, q: float) -> Floats:
+        """The q-th percentile of each resample; of an empty one whatever comes."""
+        virtual = (q / 100) * (self.n - 1)
+        below = np.floor(virtual)
+        ends = [self.at_rank(np.maximum(rank, 0)) for rank in (below, np.minimum(below + 1, self.n - 1))]
+        return np.asarray(interpolate(ends[0], ends[1], virtual - below))
 
-    def open(self, block: int) -> Floats:
-        """Counts of the single values of a block."""
-        if block not in self.opened:
-            cells = slice(self.cells.cell_edges[block], self.cells.cell_edges[block + 1])
-            low, high = self.cells.edges[block], self.cells.edges[block + 1]
-            weighed = self.weights[self.cells.unit[cells]] * self.cells.count[cells]
-            self.opened[block] = _weighted(self.cells.index[cells] - low, weighed, int(high - low))
-        return self.opened[block]
+    def at_rank(self, ranks: Floats) -> Floats:
+        """The value at a rank (from 0) of each resample; `ranks` has shape (resamples,)."""
+        out = np.zeros(len(ranks))
+        blocks = np.minimum((self.cumulative <= ranks[:, None]).sum(axis=1), self.cells.blocks - 1)
+        for block, rows in _rows_by_block([blocks]):
+            cells = self.cells.of_block(block)
+            before = self.cumulative[rows, block - 1] if block else np.zeros(len(rows))
+            inside = np.cumsum(self.weighted(block, rows), axis=1) <= (ranks[rows] - before)[:, None]
+            at = np.minimum(inside.sum(axis=1), cells.stop - cells.start - 1)
+            out[rows] = self.cells.values[self.cells.index[cells][at]]
+        return out
+
+    def open(self, block: int, rows: Ints) -> tuple[Floats, Floats]:
+        """Sum and count of each value of a block in some resamples, shape (rows, values of the block) each."""
+        cells, low = self.cells.of_block(block), self.cells.edges[block]
+        index = self.cells.index[cells]
+        first = np.flatnonzero(np.diff(index, prepend=-1))  # every value has cells, and they stand in its order
+        counts = np.add.reduceat(self.weighted(block, rows), first, axis=1)
+        return self.cells.values[low : self.cells.edges[block + 1]] * counts, counts
+
+    def weighted(self, block: int, rows: Ints) -> Floats:
+        """How often each cell of a block occurs in some resamples, shape (rows, cells of the block)."""
+        cells = self.cells.of_block(block)
+        return np.asarray(self.weights[rows[:, None], self.cells.unit[cells]] * self.cells.count[cells])
+
+
+def _rows_by_block(blocks: Sequence[Ints]) -> Iterator[tuple[int, Ints]]:
+    """Each block with the rows that name it, few enough at a time; −1 names none. The order of `blocks` is kept."""
+    for named in blocks:
+        order = np.argsort(named, kind="stable")
+        starts = np.flatnonzero(np.diff(named[order], prepend=-1))
+        for rows in np.split(order, starts)[1:]:
+            for start in range(0, len(rows), _ROWS_AT_ONCE):
+                yield int(named[rows[0]]), rows[start : start + _ROWS_AT_ONCE]
+
+
+def _together(parts: Iterable[Distribution | UnitValues]) -> Iterator[UnitValues]:
+    """The same values with several units at a time, so that each step is worth its call."""
+    waiting: list[Distribution] = []
+    size = 0
+    for part in parts:
+        if isinstance(part, UnitValues):
+            yield part
+            continue
+        waiting.append(part)
+        size += len(part)
+        if size > VALUES_AT_ONCE:
+            yield UnitValues.of_each(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield UnitValues.of_each(waiting)
+
+
+def _by_value(
+    unit: NDArray[np.int32], index: NDArray[np.int32], count: NDArray[np.int32], n_units: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The cells in the order of their values, and of one value in the order of the units; each pair of both once."""
+    bits = int(count.max(initial=0)).bit_length()
+    key = index.astype(np.int64)
+    key *= n_units
+    key += unit
+    if (int(index.max(initial=0)) + 1) * n_units << bits < 2**63:
+        # Sorting one column of integers is several times faster than sorting an order.
+        key <<= bits
+        key |= count
+        key.sort()
+        count = (key & ((1 << bits) - 1)).astype(np.int32)
+        key >>= bits
+    else:
+        order = np.argsort(key)
+        key, count = key[order], count[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    if len(first) < len(key):
+        key, count = key[first], np.add.reduceat(count, first).astype(np.int32)
+    index = (key // n_units).astype(np.int32)
+    return (key - index.astype(np.int64) * n_units).astype(np.int32), index, count
 
 
 def _weighted(index: NDArray[np.integer[Any]], weights: NDArray[Any], size: int) -> Floats:

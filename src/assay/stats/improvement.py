@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from assay.errors import UsageError
 from assay.stats.bootstrap import Resampling
-from assay.stats.by_episode import resample_weights
+from assay.stats.by_episode import seeded_weights
 from assay.types import Estimate, Floats
 
 
@@ -40,7 +40,7 @@ def probability_of_improvement(
     blank = Estimate(None, level=plan.level, method=plan.method, unit="episode", n=len(xs), n_units=len(xs))
     if not len(xs):
         return blank
-    weights = resample_weights(len(xs), labels, plan.reps, np.random.default_rng(plan.seed))
+    weights = seeded_weights(len(xs), labels, plan.reps, plan.seed)
     names = np.asarray(labels)
     values, replicates = [], np.zeros(plan.reps)
     for stratum in np.unique(names):
@@ -97,7 +97,7 @@ def performance_profile(
     if not len(values) or np.isnan(values).any():
         raise UsageError("a profile needs at least one score and no NaN", hint="Leave out undefined scores")
     above = (values[:, None] > marks[None, :]).astype(np.float64)
-    weights = resample_weights(len(values), strata, plan.reps, np.random.default_rng(plan.seed))
+    weights = seeded_weights(len(values), strata, plan.reps, plan.seed)
     tail = (1 - plan.level) / 2 * 100
     low, high = np.percentile(weights @ above / len(values), [tail, 100 - tail], axis=0)
     return Profile(marks, above.mean(axis=0), low, high)

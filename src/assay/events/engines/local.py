@@ -9,8 +9,9 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TypeVar
 
 from assay.events.align import EpisodeCollector, Pair, by_position
@@ -35,8 +36,12 @@ def score_streams(
     *,
     in_order: bool = False,
     threads: int | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
 ) -> dict[str, Tally]:
-    """A tally for each protocol, by its name."""
+    """A tally for each protocol, by its name.
+
+    `progress` is called with the pairs scored so far and, once everything has been read, with how many there are.
+    """
     tallies = {protocol.name: Tally() for protocol in protocols}
     by_slice = [protocol for protocol in protocols if protocol.pairing == "position"]
     by_episode = [protocol for protocol in protocols if protocol.pairing == "episode"]
@@ -50,11 +55,13 @@ def score_streams(
         for protocol, states in zip(chosen, found, strict=True):
             tallies[protocol.name].add(pair.episode, states)
 
+    counter = _Counter(max(1, bool(by_slice) + bool(by_episode)), progress)
     workers = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
         running: deque[tuple[Future[tuple[Pair, list[Mapping[str, State]]]], Sequence[EventProtocol]]] = deque()
 
         def submit(pair: Pair, chosen: Sequence[EventProtocol]) -> None:
+            counter.given += len(pair.truth)
             running.append((pool.submit(states, pair, chosen), chosen))
             # In order, and never far ahead: results that wait to be counted take memory.
             while len(running) > 2 * workers:
@@ -62,7 +69,9 @@ def score_streams(
 
         def finish() -> None:
             future, chosen = running.popleft()
-            count(future.result(), chosen)
+            done = future.result()
+            count(done, chosen)
+            counter.finished(len(done[0].truth))
 
         for pair in by_position(_ahead(predicted), _ahead(truth), keep=None if whole is None else _KEPT):
             for part in _slices(pair):
@@ -74,9 +83,27 @@ def score_streams(
         if whole is not None:
             for pair in whole.pairs():
                 submit(pair, by_episode)
+        counter.complete = True
         while running:
             finish()
     return tallies
+
+
+@dataclass
+class _Counter:
+    """Pairs scored and to be scored. Where both kinds of protocols are asked for, each pair is scored twice."""
+
+    times: int
+    progress: Callable[[int, int | None], None] | None
+    given: int = 0
+    done: int = 0
+    complete: bool = False
+    """Whether all pairs have been given."""
+
+    def finished(self, n: int) -> None:
+        self.done += n
+        if self.progress is not None:
+            self.progress(self.done // self.times, self.given // self.times if self.complete else None)
 
 
 def _slices(pair: Pair) -> Iterator[Pair]:

@@ -6,17 +6,23 @@ lenient decoding made of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.events.stream import EventStream, Kind, Problem
-from assay.types import Floats, Ints
+from assay.stats.by_episode import VALUES_AT_ONCE
+from assay.types import Floats, Ints, Joint
 
 if TYPE_CHECKING:
     from assay.events.codecs.tokens import TokenCodec
+
+SECTIONS = {"mouse": Kind.MOUSE, "keyboard": Kind.KEYBOARD, "screen": Kind.SCREEN}
+"""Kinds of events by the name of their figures."""
 
 LEVELS = ("p1", "p2", "p3")
 """Agreement of the first, the first two, and all three digits."""
@@ -133,3 +139,62 @@ def move_measures(comparison: StreamComparison, dx: Ints, dy: Ints, px: Ints, py
     digits = [_digits(np.rint(length).astype(np.int64), bases) for length in lengths]
     measures["euclidean"] = Measure(_percent_error(*lengths), _levels(digits[0], digits[1]))
     return measures
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What figures are made of, for each row of a state."""
+
+    error: Callable[[Joint], Floats]
+    """Percent errors, NaN where undefined, shape (n,)."""
+    levels: Callable[[Joint], NDArray[np.bool_]]
+    """Agreement of digits, and last whether the row counts at all; shape (n, 4)."""
+
+
+def times_measured(codec: TokenCodec) -> dict[str, Measured]:
+    """Times of all events and of each kind."""
+
+    def error(times: Joint, kind: Kind | None) -> Floats:
+        found = _percent_error(times.column(2).astype(float), times.column(1).astype(float))
+        return found if kind is None else np.where(times.column(0) == kind, found, np.nan)
+
+    def levels(times: Joint, kind: Kind | None) -> NDArray[np.bool_]:
+        found = _counted(time_measure(times.column(1), times.column(2), codec).levels)
+        return found if kind is None else found & (times.column(0) == kind)[:, None]
+
+    prefixes = {"timestamp_metrics.": None} | {f"{name}_metrics.timestamp_": kind for name, kind in SECTIONS.items()}
+    return {
+        prefix: Measured(partial(error, kind=kind), partial(levels, kind=kind)) for prefix, kind in prefixes.items()
+    }
+
+
+def moves_measured(comparison: StreamComparison) -> dict[str, Measured]:
+    """Deltas and lengths of movements."""
+
+    def error(moves: Joint, name: str) -> Floats:
+        dx, dy, px, py = (moves.column(at).astype(float) for at in range(4))
+        if name == "euclidean":
+            return _percent_error(np.hypot(px, py), np.hypot(dx, dy))
+        return _percent_error(px, dx) if name == "dx" else _percent_error(py, dy)
+
+    def levels(moves: Joint, name: str) -> NDArray[np.bool_]:
+        return _counted(move_measures(comparison, *(moves.column(at) for at in range(4)))[name].levels)
+
+    names = ("dx", "dy", "euclidean")
+    return {f"mouse_metrics.{name}_": Measured(partial(error, name=name), partial(levels, name=name)) for name in names}
+
+
+def _counted(levels: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return np.concatenate([levels, np.ones((len(levels), 1), np.bool_)], axis=1)
+
+
+def level_hits(parts: Sequence[Joint], measures: Mapping[str, Measured]) -> dict[str, list[list[int]]]:
+    """For each measure and part, how many rows agree in each level, and how many count."""
+    hits: dict[str, list[list[int]]] = {prefix: [] for prefix in measures}
+    for rows, sizes in Joint.chain(parts, VALUES_AT_ONCE):
+        unit = np.repeat(np.arange(len(sizes)), sizes)
+        for prefix, measure in measures.items():
+            # Exact: float64 holds every sum of counts below 2**53.
+            columns = [np.bincount(unit, level * rows.counts, len(sizes)) for level in measure.levels(rows).T]
+            hits[prefix] += np.stack(columns, axis=1).astype(np.int64).tolist()
+    return hits

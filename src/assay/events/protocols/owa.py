@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import CATEGORIES, Kind, Problem
 from assay.events.tally import Tally
-from assay.stats import Resampling, ratio_interval, value_intervals
+from assay.stats import Resampling, UnitValues, ratio_interval, value_intervals
+from assay.stats.quantiles import statistic_of
 from assay.types import Distribution, Estimate, Floats, InOrder, Ints, Joint, Moments, Ratio, State
 
 PERCENTILES = ("p0", "p25", "p50", "p75", "p95", "p100")
@@ -112,6 +113,11 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
     return {**figures.comparability(), **figures.timing(), **figures.movement(), **figures.accuracy()}
 
 
+# Resampling says nothing about the extremes.
+_EXTREMES = ("p0", "p100")
+_JOINTS = ("kinds", "times", "moves")
+
+
 @dataclass(frozen=True)
 class _Figures:
     """A tally, and how to compute intervals from it: over whole episodes, or over all values together."""
@@ -119,10 +125,17 @@ class _Figures:
     tally: Tally
     plan: Resampling
 
-    def joints(self, name: str) -> list[Joint]:
+    @cached_property
+    def joints(self) -> Mapping[str, list[Joint]]:
+        """Each state by its name: one for each episode, or one in all."""
         if self.plan.unit == "episode":
-            return self.tally.parts(name, Joint)
-        return [self.tally.total(name, Joint)]
+            return {name: self.tally.parts(name, Joint) for name in _JOINTS}
+        return {name: [total] for name, total in self.totals.items()}
+
+    @cached_property
+    def totals(self) -> Mapping[str, Joint]:
+        """Each state over all episodes."""
+        return {name: self.tally.total(name, Joint) for name in _JOINTS}
 
     @property
     def strata(self) -> list[str]:
@@ -133,13 +146,13 @@ class _Figures:
 
     def values(
         self,
-        joints: Sequence[Joint],
-        derive: Callable[[Joint], Distribution],
+        name: str,
+        derive: Callable[[Joint], Floats],
         statistics: Sequence[str],
         *,
         in_order: str | None = None,
     ) -> dict[str, Estimate]:
-        """Each statistic of the values derived from the joints, with its interval.
+        """Each statistic of what is derived from the rows of a state, with its interval; NaN is left out.
 
         Only values that were kept in order can have a `reference` interval.
         """
@@ -149,14 +162,19 @@ class _Figures:
                 plan = replace(plan, unit="event")
             else:
                 kept = self.tally.total(f"in_order/{in_order}", InOrder).values
-        ends = {"p0", "p100"} & set(statistics)  # resampling says nothing about the extremes
-        parts = (derive(joint) for joint in joints)
-        whole = derive(Joint.merge(joints))
-        found = value_intervals(parts, statistics, plan, strata=self.strata, in_order=kept, whole=whole)
-        return {name: replace(e, low=None, high=None) if name in ends else e for name, e in found.items()}
+        whole = derived(self.totals[name], derive)
+        parts = UnitValues.derived(self.joints[name], derive)
+        resampled = [name for name in statistics if name not in _EXTREMES or plan.keep]
+        found = value_intervals(parts, resampled, plan, strata=self.strata, in_order=kept, whole=whole)
+        blank = replace(next(iter(found.values())), low=None, high=None)
+        found |= {
+            extreme: replace(found.get(extreme, blank), value=statistic_of(whole, extreme), low=None, high=None)
+            for extreme in _EXTREMES
+        }
+        return {statistic: found[statistic] for statistic in statistics}
 
     def comparability(self) -> dict[str, Estimate]:
-        parts = self.joints("kinds")
+        parts = self.joints["kinds"]
         n = sum(part.n for part in parts)
         out = {"events": Estimate(float(n), n=n), "comparable": self.ratio([_comparable(part) for part in parts])}
         for code, name in enumerate(CATEGORIES):
@@ -167,34 +185,31 @@ class _Figures:
         return out
 
     def timing(self) -> dict[str, Estimate]:
-        parts = self.joints("times")
         out: dict[str, Estimate] = {}
         for prefix, code in [("", None), *((f"{name}_", code) for code, name in enumerate(CATEGORIES))]:
-            chosen = [part if code is None else part.where(part.column(0) == code) for part in parts]
-            for name, estimate in self.values(chosen, _absolute_ms, PERCENTILES).items():
+            for name, estimate in self.values("times", partial(_absolute_ms, code), PERCENTILES).items():
                 out[f"{prefix}timestamp_abs_error_{name}_ms"] = estimate
-            signed = self.values(chosen, _signed_ms, ["iqm"], in_order=f"{prefix}timestamp")
+            signed = self.values("times", partial(_signed_ms, code), ["iqm"], in_order=f"{prefix}timestamp")
             out[f"{prefix}timestamp_signed_error_iqm_ms"] = signed["iqm"]
         return out | {"timestamp_r2": self._timestamp_r2()}
 
     def _timestamp_r2(self) -> Estimate:
-        errors, truths = self.tally.total("times", Joint), self.tally.total("truth_times", Moments)
+        errors, truths = self.totals["times"], self.tally.total("truth_times", Moments)
         # Over distinct errors: a sum of floats depends on its order, and rows differ in their positions too.
         distinct = Distribution.of(errors.column(2), errors.counts)
         residual = float((distinct.values**2 * distinct.counts).sum())
         return _r2(residual, truths.sum_of_squared_deviations, truths.n)
 
     def movement(self) -> dict[str, Estimate]:
-        parts = self.joints("moves")
         out = {}
-        for name, estimate in self.values(parts, partial(_derived, euclidean_pe), PERCENTILES).items():
+        for name, estimate in self.values("moves", partial(_of_moves, euclidean_pe), PERCENTILES).items():
             out[f"mouse_move_pe_euclidean_{name}"] = estimate
-        for name, estimate in self.values(parts, partial(_derived, direction_error), ["p50", "p95"]).items():
+        for name, estimate in self.values("moves", partial(_of_moves, direction_error), ["p50", "p95"]).items():
             out[f"mouse_move_direction_error_{name}"] = estimate
         for axis, error in (("x", _signed_pe_x), ("y", _signed_pe_y)):
-            signed = self.values(parts, partial(_derived, error), ["iqm"], in_order=axis)
+            signed = self.values("moves", partial(_of_moves, error), ["iqm"], in_order=axis)
             out[f"mouse_move_signed_pe_{axis}_iqm"] = signed["iqm"]
-        return out | {"mouse_move_r2": _move_r2(self.tally.total("moves", Joint))}
+        return out | {"mouse_move_r2": _move_r2(self.totals["moves"])}
 
     def accuracy(self) -> dict[str, Estimate]:
         names = {
@@ -210,19 +225,25 @@ def _comparable(kinds: Joint) -> Ratio:
     return Ratio(int(kinds.counts[same].sum()), kinds.n)
 
 
-def _signed_ms(times: Joint) -> Distribution:
-    return Distribution.of(times.column(2) / 1e6, times.counts)
+def _signed_ms(category: int | None, times: Joint) -> Floats:
+    """Time errors of one category, NaN for the others."""
+    late = times.column(2) / 1e6
+    return late if category is None else np.where(times.column(0) == category, late, np.nan)
 
 
-def _absolute_ms(times: Joint) -> Distribution:
-    return Distribution.of(np.abs(times.column(2)) / 1e6, times.counts)
+def _absolute_ms(category: int | None, times: Joint) -> Floats:
+    return np.abs(_signed_ms(category, times))
 
 
-def _derived(error: Callable[[Ints, Ints, Ints, Ints], Floats], moves: Joint) -> Distribution:
-    """The distribution of an error over compared movements; undefined errors (NaN) are left out."""
-    values = error(*(moves.column(index) for index in range(4)))
+def derived(rows: Joint, derive: Callable[[Joint], Floats]) -> Distribution:
+    """The distribution of what is derived from each row; NaN, where it is not defined, is left out."""
+    values = derive(rows)
     defined = ~np.isnan(values)
-    return Distribution.of(values[defined], moves.counts[defined])
+    return Distribution.of(values[defined], rows.counts[defined])
+
+
+def _of_moves(error: Callable[[Ints, Ints, Ints, Ints], Floats], moves: Joint) -> Floats:
+    return error(*(moves.column(index) for index in range(4)))
 
 
 def euclidean_pe(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:

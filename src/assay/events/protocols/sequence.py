@@ -20,22 +20,25 @@ from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._digits import (
     ABSENT,
     LEVELS,
+    SECTIONS,
     STATUSES,
     VALID,
     Measure,
+    Measured,
     StreamComparison,
+    level_hits,
     move_measures,
+    moves_measured,
     time_measure,
+    times_measured,
 )
 from assay.events.stream import Episode, EventStream, Kind, Problem
 from assay.events.tally import Tally
-from assay.stats import Resampling, ratio_interval, value_intervals
+from assay.stats import Resampling, UnitValues, ratio_interval, value_intervals
 from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio, State
 
 if TYPE_CHECKING:
     from assay.events.codecs.tokens import TokenCodec
-
-SECTIONS = {"mouse": Kind.MOUSE, "keyboard": Kind.KEYBOARD, "screen": Kind.SCREEN}
 
 
 # --- the protocol: states and estimates ----------------------------------------------------------------------------
@@ -79,25 +82,27 @@ def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: E
 
 def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estimate]:
     """Every figure of the protocol, under the dotted names of that dictionary."""
-    plan = plan if plan.unit == "episode" else Resampling("event", plan.reps, plan.level, plan.seed)
+    plan = plan if plan.unit == "episode" else replace(plan, unit="event", keep=False)
     by_episode = plan.unit == "episode"
     strata = [episode.stratum for episode in tally.episodes] if by_episode else None
     blank = EventStream.allocate(0)
     comparison = StreamComparison(blank, blank, codec)
 
-    def joints(name: str) -> list[Joint]:
-        return tally.parts(name, Joint) if by_episode else [tally.total(name, Joint)]
-
     def ratio(parts: Sequence[Ratio]) -> Estimate:
         return ratio_interval(parts, plan, strata=strata)
 
-    def measured(prefix: str, infix: str, parts: Sequence[tuple[Measure, Ints]]) -> dict[str, Estimate]:
-        errors = [_defined(measure.error, counts) for measure, counts in parts]
-        iqmpe = value_intervals(errors, ["iqm"], plan, strata=strata)["iqm"]
-        out = {f"{prefix}.{infix}iqmpe": iqmpe}
-        for at, level in enumerate(LEVELS):
-            hits = [Ratio(int(counts[m.levels[:, at]].sum()), int(counts.sum())) for m, counts in parts]
-            out[f"{prefix}.{infix}precision_accuracy.{level}"] = ratio(hits)
+    def measured(name: str, measures: Mapping[str, Measured]) -> dict[str, Estimate]:
+        """Each measure of the rows of a state, by its dotted prefix: its IQMPE and the agreement of its digits."""
+        whole = tally.total(name, Joint)
+        parts = tally.parts(name, Joint) if by_episode else [whole]
+        hits = level_hits(parts, measures)
+        out = {}
+        for prefix, measure in measures.items():
+            errors = UnitValues.derived(parts, measure.error)
+            of_all = _defined(measure.error(whole), whole.counts)
+            out[f"{prefix}iqmpe"] = value_intervals(errors, ["iqm"], plan, strata=strata or [""], whole=of_all)["iqm"]
+            for at, level in enumerate(LEVELS):
+                out[f"{prefix}precision_accuracy.{level}"] = ratio([Ratio(row[at], row[-1]) for row in hits[prefix]])
         return out
 
     equal = [Ratio(int(part.hits == part.total), 1) for part in tally.parts("counts", Ratio)]
@@ -109,22 +114,14 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         "comparable_rate": ratio(tally.parts("comparable", Ratio)),
         "type_accuracy": ratio(tally.parts("types", Ratio)),
     }
-    times = joints("times")
-    for section, kind in (("timestamp", None), *SECTIONS.items()):
-        chosen = [part if kind is None else part.where(part.column(0) == kind) for part in times]
-        parts = [(time_measure(part.column(1), part.column(2), comparison.codec), part.counts) for part in chosen]
-        out |= measured(f"{section}_metrics", "" if kind is None else "timestamp_", parts)
-        comparable = sum(part.n for part in chosen)
-        if kind is None:
-            out["timestamp_metrics.count"] = _count(comparable)
-            continue
+    out |= measured("times", times_measured(codec))
+    times, kinds = tally.total("times", Joint), tally.total("truth_kinds", Joint)
+    out["timestamp_metrics.count"] = _count(times.n)
+    for section, kind in SECTIONS.items():
         out[f"{section}_metrics.loss"] = _loss(tally.total("wrong_tokens", Joint), kind)
-        out[f"{section}_metrics.comparable_count"] = _count(comparable)
-        kinds = tally.total("truth_kinds", Joint)
+        out[f"{section}_metrics.comparable_count"] = _count(times.where(times.column(0) == kind).n)
         out[f"{section}_metrics.total_count"] = _count(kinds.where(kinds.column(0) == kind).n)
-    moves = [(part, move_measures(comparison, *(part.column(at) for at in range(4)))) for part in joints("moves")]
-    for value in ("dx", "dy", "euclidean"):
-        out |= measured("mouse_metrics", f"{value}_", [(found[value], part.counts) for part, found in moves])
+    out |= measured("moves", moves_measured(comparison))
     for key in ("vk", "action", "combined"):
         out[f"keyboard_metrics.{key}_accuracy"] = ratio(tally.parts(f"keyboard_{key}", Ratio))
     return out

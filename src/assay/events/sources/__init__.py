@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
-from assay.events.sources._files import File, find_files, open_binary, path_part, quoted
+from assay.events.sources._files import File, find_files, open_binary, path_part, quoted, size
 from assay.events.sources._memory import arrow_table, read_array, read_arrow, read_list
 from assay.events.sources._rows import EVENT_START, check_mapping, is_header
 from assay.events.sources._rows import Decision as Decision
@@ -143,13 +143,47 @@ def read_files(address: str, reading: ReadOptions) -> Iterator[EventStream]:
 def _read_each(
     files: list[tuple[File, str]], suffixes: Mapping[str, Source], reading: ReadOptions, left_out: int
 ) -> Iterator[EventStream]:
+    shards = None if reading.progress is None else _Shards.of([file.address for file, _ in files], reading.progress)
     for file, suffix in files:
-        within = replace(reading, name=file.name[: -len(suffix)])
+        within = replace(reading, name=file.name[: -len(suffix)], progress=None if shards is None else shards.within)
         for batch in suffixes[suffix].batches(file.address, within):
             if left_out:
                 batch.notes[LEFT_OUT] += left_out
                 left_out = 0
             yield batch
+        if shards is not None:
+            shards.next_file()
+
+
+@dataclass
+class _Shards:
+    """Bytes read of several files as those of one: a source reports the bytes of the file that it reads."""
+
+    sizes: list[int | None]
+    progress: Callable[[int, int | None], None]
+    before: int = 0
+    at: int = 0
+
+    @classmethod
+    def of(cls, addresses: list[str], progress: Callable[[int, int | None], None]) -> _Shards:
+        return cls([size(address) for address in addresses], progress)
+
+    @property
+    def total(self) -> int | None:
+        """Bytes of all files, if all are known."""
+        known = [one for one in self.sizes if one is not None]
+        return sum(known) if len(known) == len(self.sizes) else None
+
+    def within(self, done: int, _total: int | None) -> None:
+        """Report so many bytes of the current file."""
+        here = self.sizes[self.at]
+        self.progress(self.before + (done if here is None else min(done, here)), self.total)
+
+    def next_file(self) -> None:
+        """The current file has been read to its end."""
+        self.before += self.sizes[self.at] or 0
+        self.at += 1
+        self.progress(self.before, self.total)
 
 
 def source_of(address: str) -> Source:
