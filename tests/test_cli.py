@@ -235,6 +235,10 @@ def test_the_demo_runs_end_to_end(demo: tuple[Path, subprocess.CompletedProcess[
     assert (out / "report.html").stat().st_size > 100_000
     for name in every_protocol():
         assert f"{name}@{PROTOCOLS.get(name).version}" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "Verdict on good ✓ Better than the best trivial baseline" in said
+    assert "Constantly 80 ms late [80, 80]: without that lag F1 would be 1.000" in said
+    assert "Verdict on echo ✗ Not better than the best trivial baseline" in said
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
@@ -248,7 +252,7 @@ def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
     assert "agent-framework" in done.stdout
     assert "stand-in" in done.stdout
     with open_store(folder / "assay-demo" / "assay.db") as store:
-        assert [entry.run.name for entry in store.list(tag="demo")] == ["agents", "poor", "good"]
+        assert [entry.run.name for entry in store.list(tag="demo")] == ["agents", "echo", "late", "good"]
         statuses = {answer.record.status for answer in load_answers("agents", store=store) if answer.record}
     assert statuses == {"scored"}
     assert "Kept as run" in done.stderr

@@ -14,6 +14,7 @@ from tests.report import browser as browsers
 
 from assay.report.charts import CATEGORY_ORDER
 
+TOLERANCES = (10, 20, 50, 100, 200, 500)
 MODELS = ("baseline-3b", "tuned-3b")
 Rows = list[dict[str, Any]]
 Arguments = dict[str, dict[str, Any]]
@@ -39,6 +40,24 @@ def arguments() -> Callable[..., Arguments]:
 def settings(*models: str) -> Arguments:
     models = models or MODELS
     return {
+        "f1_by_tolerance": {
+            "rows": f1_by_tolerance(models),
+            "baselines": [
+                {"name": name, "tolerance_ms": ms, "f1": f1, "low": f1 - 0.01, "high": f1 + 0.01}
+                for name, f1 in (("random", 0.1), ("repeat-last", 0.12))
+                for ms in TOLERANCES
+            ],
+            "marked_ms": 50,
+        },
+        "f1_by_shift": {
+            "rows": f1_by_shift(models),
+            "lags": [{"model": model, "lag_ms": 80.0, "low_ms": 70.0, "high_ms": 90.0, "f1": 0.9} for model in models],
+        },
+        "action_outcomes": {"rows": action_outcomes(models)},
+        "shares_right": {"rows": shares_right(models)},
+        "movement_agreement": {"rows": movement_agreement(models)},
+        "binned_movement": {"rows": displacement(models), "limit": 60, "step": 4},
+        "digits_right": {"rows": digits_right(models)},
         "comparability": {"rows": comparability(models)},
         "kinds_confusion": {"rows": kinds_confusion(models)},
         "signed_errors": {"rows": signed_errors(models)},
@@ -54,6 +73,59 @@ def settings(*models: str) -> Arguments:
         "framework_overhead": {"rows": framework_overhead(models)},
         "passes_by_k": {"rows": passes_by_k(models)},
     }
+
+
+def f1_by_tolerance(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "tolerance_ms": ms, "f1": f1, "low": f1 - 0.03, "high": f1 + 0.02, "n": 1200}
+        for at, model in _spread(models)
+        for ms in TOLERANCES
+        for f1 in [min(0.95, (0.2 + 0.3 * at) * math.log10(ms))]
+    ]
+
+
+def f1_by_shift(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "shift_ms": float(ms), "f1": f1, "low": f1 * 0.9, "high": f1, "n": 1200}
+        for at, model in _spread(models)
+        for ms in range(-500, 501, 50)
+        for f1 in [0.9 if abs(ms - 80 + 80 * at) < 50 else 0.05]
+    ]
+
+
+def action_outcomes(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "kind": kind, "outcome": outcome, "count": int(100 * share), "share": share, "n": 100}
+        for _, model in _spread(models)
+        for kind in ("keyboard", "button")
+        for outcome, share in (("matched", 0.7), ("substituted", 0.1), ("missed", 0.2), ("inserted", 0.3))
+    ]
+
+
+def shares_right(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "name": name, "value": 0.5 + at / 4, "low": 0.4 + at / 4, "high": 0.6 + at / 4, "n": 90}
+        for at, model in _spread(models)
+        for name in ("keys right by bin", "buttons right by bin")
+    ]
+
+
+def movement_agreement(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "name": axis, "figure": figure, "value": 0.8, "low": 0.7, "high": 0.9, "n": 90}
+        for model in models
+        for axis in "xy"
+        for figure in ("correlation", "scale")
+    ]
+
+
+def digits_right(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "name": name, "level": level, "value": value, "low": value - 0.1, "high": value, "n": 90}
+        for model in models
+        for name in ("times", "dx")
+        for level, value in (("p1", 0.9), ("p2", 0.7), ("p3", 0.4))
+    ]
 
 
 def _spread(models: tuple[str, ...]) -> list[tuple[float, str]]:
@@ -172,6 +244,10 @@ def error_over_position(models: tuple[str, ...]) -> Rows:
             "to_position": following - 1,
             "p50_ms": 10.0 + (6 - 4 * index) * place,
             "p95_ms": 90.0 + (35 - 20 * index) * place**1.2,
+            "p50_low": 8.0,
+            "p50_high": 70.0,
+            "p95_low": 80.0,
+            "p95_high": 600.0,
             "n": 40 * (following - first),
         }
         for index, model in _spread(models)

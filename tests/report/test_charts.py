@@ -15,6 +15,10 @@ import pytest
 from assay.report import charts
 from assay.report.charts import CATEGORY_ORDER, CHARTS
 
+PARTS = (
+    *(charts.actions, charts.agreement, charts.timing, charts.movement, charts.kinds),
+    *(charts.comparison, charts.agents),
+)
 Arguments = Callable[..., dict[str, dict[str, Any]]]
 
 
@@ -46,7 +50,7 @@ def test_the_schema_refuses_what_is_not_vega_lite(arguments: Arguments, vega_lit
 def test_every_public_function_is_in_the_registry_with_its_words() -> None:
     functions = {
         name
-        for module in (charts.timing, charts.movement, charts.kinds, charts.comparison, charts.agents)
+        for module in PARTS
         for name, thing in vars(module).items()
         if inspect.isfunction(thing) and thing.__module__ == module.__name__ and not name.startswith("_")
     }
@@ -113,10 +117,33 @@ def test_the_outer_ring_of_a_rose_holds_the_longest_wedge(most: float, outer: fl
     assert rings == [pytest.approx(outer / 4), pytest.approx(outer)]
 
 
-def test_an_axis_of_shares_starts_below_the_lowest_interval() -> None:
+def test_an_axis_of_shares_starts_at_zero() -> None:
     rows = [{"model": "m", "category": "screen", "value": 0.93, "low": 0.88, "high": 0.97, "n": 10}]
     (spec,) = charts.comparability(rows=rows).values()
-    assert {tuple(scale["domain"]) for scale in scales(spec) if scale["domain"][-1] == 1} == {(0.8, 1)}
+    assert {tuple(scale["domain"]) for scale in scales(spec) if scale["domain"][-1] == 1} == {(0, 1)}
+
+
+def test_half_and_twice_as_far_are_equally_far_from_the_middle(arguments: Arguments) -> None:
+    panel = charts.movement_agreement(**arguments("one")["movement_agreement"])["Scale"]
+    ((low, high),) = {tuple(scale["domain"]) for scale in scales(panel) if scale.get("type") == "log"}
+    assert low * high == pytest.approx(1)
+
+
+def test_curves_say_how_many_actions_they_rest_on(arguments: Arguments) -> None:
+    assert list(charts.f1_by_tolerance(**arguments("one", "two")["f1_by_tolerance"])) == [
+        "n = 1,200 actions of both sides"
+    ]
+    given = arguments("one", "two")["f1_by_shift"]
+    rows = [{**row, "n": 7} if row["model"] == "two" else row for row in given["rows"]]
+    assert list(charts.f1_by_shift(**{**given, "rows": rows})) == ["n, actions of both sides: one 1,200, two 7"]
+
+
+def test_labels_of_baselines_do_not_overlap(arguments: Arguments) -> None:
+    given = arguments("one")["f1_by_tolerance"]
+    (panel,) = charts.f1_by_tolerance(**given).values()
+    (labels,) = [layer for layer in panel["layer"] if layer["mark"].get("type") == "text"]
+    heights = sorted(row["label_at"] for row in labels["data"]["values"])
+    assert heights[1] - heights[0] == pytest.approx(0.055)
 
 
 def scales(part: Any) -> Iterator[dict[str, Any]]:

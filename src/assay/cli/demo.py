@@ -29,7 +29,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up recordings.")] = 7,
 ) -> None:
-    """Score two made-up models of desktop events, run two agent frameworks side by side, and write a report on each."""
+    """Score three made-up models of desktop events, run two agent frameworks side by side, and report on each."""
     from rich.console import Console
 
     if out.exists() and not out.is_dir():
@@ -50,16 +50,21 @@ def _events(out: Path, seed: int, console: Console) -> None:
     from assay.report.html import events as page
     from assay.report.terminal import events as terminal
 
-    truth = synthetic.recording(seed=seed)
-    files = {"truth": out / "truth.jsonl", "good": out / "good.jsonl", "poor": out / "poor.jsonl"}
-    models = {"good": synthetic.GOOD, "poor": synthetic.POOR}
+    truth = synthetic.recording(seed=seed, long_holds=True)
+    models = {
+        "good": synthetic.prediction(truth, synthetic.SOUND, seed=seed),
+        "late": synthetic.prediction(truth, synthetic.LATE, seed=seed),
+        "echo": synthetic.echo(truth, seed=seed),
+    }
+    files = {name: out / f"{name}.jsonl" for name in ("truth", *models)}
     _write(files["truth"], truth)
-    for name, model in models.items():
-        _write(files[name], synthetic.prediction(truth, model, seed=seed))
+    for name, predicted in models.items():
+        _write(files[name], predicted)
     console.print(
-        f"[bold]Desktop events.[/bold] {len(truth):,} made-up events in {len(truth.episodes)} episodes, and two "
-        "made-up models: [bold]good[/bold] is nearly right, [bold]poor[/bold] is late, moves too little and takes "
-        "keys for others.\n"
+        f"[bold]Desktop events.[/bold] {len(truth):,} made-up events in {len(truth.episodes)} episodes, and three "
+        "made-up models: [bold]good[/bold] is nearly right, [bold]late[/bold] is right but 80 ms late, and "
+        "[bold]echo[/bold] only repeats what came last. Pairing by position likes all three; the verdict tells them "
+        "apart.\n"
     )
     reports = {
         name: evaluate(str(files[name]), str(files["truth"]), protocols=every_protocol(), seed=42) for name in models
@@ -68,15 +73,15 @@ def _events(out: Path, seed: int, console: Console) -> None:
     report = page.write(reports, out / "report.html")
     store = _keep_events(out / "assay.db", reports)
     console.print(
-        f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, [bold]{report}[/bold], and both runs in the "
+        f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, [bold]{report}[/bold], and the three runs in the "
         f"demo's own store, [bold]{store}[/bold]."
     )
     console.print("Look next at:")
     console.print(f"  {report}  in a browser; it needs no network", highlight=False)
     console.print(f"  assay events eval {files['good']} {files['truth']} --full", highlight=False, soft_wrap=True)
-    console.print(f"  assay events decode {files['poor']}", highlight=False)
+    console.print(f"  assay events decode {files['echo']}", highlight=False)
     console.print(f"  assay runs list --store {store}", highlight=False, soft_wrap=True)
-    console.print(f"  assay runs show poor --store {store}", highlight=False, soft_wrap=True)
+    console.print(f"  assay runs show echo --store {store}", highlight=False, soft_wrap=True)
 
 
 def _keep_events(path: Path, reports: Mapping[str, EventReport]) -> Path:

@@ -28,20 +28,24 @@ _FRAME_NS = SECOND // 20
 _MOUSE_NS = SECOND // 125
 
 
-def recording(*, episodes: int = 12, seconds: float = 30.0, seed: int = 7) -> EventStream:
-    """The truth: `episodes` recordings of `seconds` each, in three games."""
+def recording(*, episodes: int = 12, seconds: float = 30.0, seed: int = 7, long_holds: bool = False) -> EventStream:
+    """The truth: `episodes` recordings of `seconds` each, in three games.
+
+    With `long_holds` keys are held one at a time for about a second, so that most key events are auto-repeat.
+    """
     rng = np.random.default_rng(seed)
     parts = []
     for number in range(episodes):
         game = _GAMES[number % len(_GAMES)]
-        events = _episode(game, int(seconds * SECOND), rng)
+        events = _episode(game, int(seconds * SECOND), rng, long_holds)
         parts.append(events.of_episode(Episode(f"{game}-{number:03d}", game)))
     return concatenate(parts)
 
 
-def _episode(game: str, length_ns: int, rng: np.random.Generator) -> EventStream:
+def _episode(game: str, length_ns: int, rng: np.random.Generator, long_holds: bool) -> EventStream:
     moves = _bursts(length_ns, rng, per_second=0.4 if game == "platformer" else 1.2)
-    parts = [_frames(length_ns), _keys(game, length_ns, rng), *moves, _clicks(length_ns, rng), _scrolls(length_ns, rng)]
+    keys = _keys(game, length_ns, rng, long_holds)
+    parts = [_frames(length_ns), keys, *moves, _clicks(length_ns, rng), _scrolls(length_ns, rng)]
     whole = concatenate(parts)
     order = np.argsort(whole.time_ns, kind="stable")
     return whole[order[whole.time_ns[order] < length_ns]]
@@ -60,14 +64,20 @@ def _frames(length_ns: int) -> EventStream:
     return _events(Kind.SCREEN, np.arange(0, length_ns, _FRAME_NS))
 
 
-def _keys(game: str, length_ns: int, rng: np.random.Generator) -> EventStream:
+def _keys(game: str, length_ns: int, rng: np.random.Generator, long_holds: bool) -> EventStream:
     """Presses, repeats while held, and releases."""
-    n = max(1, int(length_ns / SECOND * 3))
+    n = max(1, int(length_ns / SECOND * (0.7 if long_holds else 3)))
     starts = np.sort(rng.integers(0, length_ns, n))
-    holds = np.clip(rng.lognormal(np.log(0.14), 0.9, n) * SECOND, 30 * _MILLISECOND, 4 * SECOND).astype(np.int64)
+    holds = np.clip(
+        rng.lognormal(np.log(1.0 if long_holds else 0.14), 0.9, n) * SECOND, 30 * _MILLISECOND, 4 * SECOND
+    ).astype(np.int64)
     keys = rng.choice(_KEYS[game], n)
+    if long_holds:
+        holds = np.minimum(holds, np.diff(starts, append=length_ns) - 150 * _MILLISECOND)
     times, codes, presses = [], [], []
     for start, hold, key in zip(starts.tolist(), holds.tolist(), keys.tolist(), strict=True):
+        if hold <= 0:
+            continue  # the next key comes too soon
         repeats = list(range(start + _REPEAT_DELAY_NS, start + hold, _REPEAT_EVERY_NS))
         times += [start, *repeats, start + hold]
         codes += [key] * (len(repeats) + 2)
@@ -131,6 +141,10 @@ class SyntheticModel:
 
 GOOD = SyntheticModel(2.0, 9.0, 0.97, 0.08, 0.04, 0.04, 0.02, 0.005)
 POOR = SyntheticModel(35.0, 45.0, 0.65, 0.55, 0.35, 0.25, 0.12, 0.05)
+SOUND = SyntheticModel(2.0, 9.0, 0.97, 0.08, 0.002, 0.04, 0.004, 0.002)
+"""Good also where keys are held: a wrong key among hundreds of repeats is a press that never happened."""
+LATE = SyntheticModel(80.0, 9.0, 0.97, 0.08, 0.0, 0.0, 0.0, 0.0)
+"""Right in everything but 80 ms late."""
 
 
 def prediction(truth: EventStream, model: SyntheticModel, *, seed: int = 11) -> EventStream:
@@ -163,6 +177,24 @@ def prediction(truth: EventStream, model: SyntheticModel, *, seed: int = 11) -> 
         data=np.where(mouse, truth.data, 0).astype(np.int32),
         problem=problem.astype(np.uint8),
     )
+
+
+def echo(truth: EventStream, *, seed: int = 11) -> EventStream:
+    """What a model says that has learned to repeat: at the right time the last key event, movement or frame again.
+
+    Where keys are held, most key events are auto-repeat, and most of what it says about them is right. It never clicks.
+    """
+    rng = np.random.default_rng(seed)
+    n = len(truth)
+    order = np.arange(n)
+    for number in range(len(truth.episodes)):
+        for kind in Kind.KEYBOARD, Kind.MOUSE:
+            same = np.flatnonzero((truth.episode == number) & (truth.kind == kind))
+            before = same[truth.flags[same] == 0]  # all of the keys, the plain movements of the mouse
+            if len(before):
+                order[same] = before[np.maximum(np.searchsorted(before, same) - 1, 0)]
+    time_ns = truth.time_ns + np.rint(rng.normal(0, 6, n) * _MILLISECOND).astype(np.int64)
+    return replace(truth[order], time_ns=np.maximum(time_ns, 0))
 
 
 def token_text(stream: EventStream, encoding: str = "hierarchical") -> list[str]:

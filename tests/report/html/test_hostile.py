@@ -7,6 +7,7 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
@@ -19,6 +20,7 @@ from assay import events
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, compare, side_of
 from assay.events import synthetic
+from assay.events.protocols import every_protocol
 from assay.report.html import agents as agents_page
 from assay.report.html import chat as chat_page
 from assay.report.html import compare as compare_page
@@ -208,10 +210,30 @@ def test_comparisons() -> None:
     check(compare_page.render(given), compare_page.render(attacked_comparisons(compared())), fields)
 
 
+def attacked_details(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Every text of what assay@1 shows beside its figures, but the words of its own that choose a colour or a shape."""
+    found = copy.deepcopy(dict(known))
+    for finding in found["verdict"]:
+        finding["text"] = attacked(finding["text"], "finding")
+    for name, texts in {
+        "keys": ("key", "confused_with"),
+        "episodes": ("episode", "stratum"),
+        "moments": ("episode", "stratum"),
+        "paths": ("episode", "stratum", "role"),
+    }.items():
+        for row in found[name]:
+            row |= {text: attacked(row[text], f"{name}.{text}") for text in texts}
+    for row in found["confusion"]["keys"]:
+        row |= {text: attacked(row[text], f"confusion.{text}") for text in ("true", "predicted")}
+    for action in (action for moment in found["moments"] for side in ("true", "predicted") for action in moment[side]):
+        action |= {text: attacked(action[text], f"moments.{text}") for text in ("label", "key")}
+    return found
+
+
 @pytest.mark.parametrize("names", [("",), ("good", "poor")])
 def test_events(names: tuple[str, ...]) -> None:
     truth = synthetic.recording(episodes=3, seconds=6, seed=4)
-    protocols = ["owa", "sequence", "d2e"]
+    protocols = every_protocol()
     models = dict(zip(names, (synthetic.POOR, synthetic.GOOD), strict=False))
     reports = {
         name: dataclasses.replace(
@@ -236,6 +258,7 @@ def test_events(names: tuple[str, ...]) -> None:
                     )
                     for metric in result.metrics
                 ],
+                describe=None if result.describe is None else partial(attacked_details, result.details),
             )
             for protocol, result in report.protocols.items()
         }
@@ -267,6 +290,9 @@ def test_events(names: tuple[str, ...]) -> None:
         *("model", "warning", "setting", "key of settings", "ProtocolResult.name"),
         *("predicted.source", "truth.source", "predicted.problem", "truth.problem"),
         *("Metric.title", "Metric.group", "Metric.unit"),
+        # Of assay@1: findings, keys, confusions, and what the timelines show.
+        *("finding", "keys.key", "keys.confused_with", "confusion.true", "confusion.predicted"),
+        *("moments.episode", "moments.label", "episodes.episode", "paths.episode", "paths.role"),
     }
     check(events_page.render(clean), events_page.render(hostile), fields)
 

@@ -255,7 +255,8 @@ def _actions(window: Joint, side: int) -> list[_Row]:
         {
             "ms": ms,
             "label": name_of(label),
-            "kind": kind_of(label),
+            "key": name_of_key(key_of(label)),
+            "press": None if kind_of(label) == "scroll" else bool(label & 1) == (kind_of(label) == "keyboard"),
             "outcome": _OUTCOME_NAMES[outcome],
             "partner_ms": None if partner == NO_PARTNER else partner,
             "n": n,

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from assay.events.actions.lag import RANGE_NS
 from assay.types import Estimate
 
 Tone = Literal["good", "bad", "note"]
 
 # Below these a finding is not worth a sentence.
+_LAG_WIDTH_MS = 100.0  # a lag whose interval is wider is not constant
 _LAG_GAIN = 0.01  # F1 that taking out the lag must win
 _FULL_COVERAGE = 0.95  # d2e@1 has the same bound
 _SCALE = 0.2  # log₂, about 15 %
@@ -77,8 +79,8 @@ def _skill(estimates: Mapping[str, Estimate], best: str | None, best_f1: float |
         )
     figures |= {"baseline": best, "baseline_f1": best_f1}
     of = f"the best trivial baseline ({best.replace('_', '-')}, F1 {best_f1:.3f})"
-    interval = "" if skill.low is None or skill.high is None else f" [{skill.low:.2f}, {skill.high:.2f}]"
-    quoted = f"F1 {f1.value:.3f}, skill {skill.value:.2f}{interval}"
+    interval = "" if skill.low is None or skill.high is None else f" [{_signed(skill.low)}, {_signed(skill.high)}]"
+    quoted = f"F1 {f1.value:.3f}, skill {_signed(skill.value)}{interval}"
     if skill.value <= 0:
         return VerdictFinding("skill", "bad", figures, f"Not better than {of}: {quoted}.")
     if skill.low is None:
@@ -122,6 +124,9 @@ def _lag(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     lag, f1, without = estimates["lag_ms"], estimates["f1"].value, estimates["f1_without_lag"].value
     if not lag.value or f1 is None or without is None or without - f1 < _LAG_GAIN:
         return
+    width = 0.0 if lag.low is None or lag.high is None else lag.high - lag.low
+    if abs(lag.value) >= RANGE_NS / 1e6 or width > _LAG_WIDTH_MS:
+        return  # the best of all shifts, but not a constant lag
     figures = {"lag_ms": lag.value, "lag_low": lag.low, "lag_high": lag.high, "f1": f1, "f1_without_lag": without}
     interval = "" if lag.low is None else f" [{lag.low:.0f}, {lag.high:.0f}]"
     way = "late" if lag.value > 0 else "early"
@@ -197,10 +202,10 @@ def _pointer(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     scale, r2, skill = (estimates[name].value for name in ("pointer_log2_scale", "pointer_r2", "pointer_skill"))
     if scale is not None and abs(scale) > _SCALE:
         way = "fast: it goes" if scale > 0 else "slow: it goes only"
-        text = f"The pointer is too {way} {2**scale:.2f} times as far as the true one (log₂ {scale:+.2f})."
+        text = f"The pointer is too {way} {2**scale:.2f} times as far as the true one (log₂ {_signed(scale)})."
         yield VerdictFinding("pointer_scale", "bad", {"pointer_log2_scale": scale, "ratio": 2**scale}, text)
     if r2 is not None and skill is not None and skill <= 0:
-        text = f"The pointer is not better than a trivial one (R² {r2:.2f}, skill {skill:.2f})."
+        text = f"The pointer is not better than a trivial one (R² {_signed(r2)}, skill {_signed(skill)})."
         yield VerdictFinding("pointer_skill", "bad", {"pointer_r2": r2, "pointer_skill": skill}, text)
 
 
@@ -217,6 +222,12 @@ def _clock(facts: Mapping[str, int]) -> Iterator[VerdictFinding]:
     if stray:
         figures = {name: facts[name] for name in ("stray_true", "stray_predicted")}
         yield VerdictFinding("stray", "note", figures, f"{stray:,} times lie far from all others of their episode.")
+
+
+def _signed(value: float) -> str:
+    """A number with two digits and a real minus sign; what rounds to nothing has none."""
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "−")
 
 
 def _percent(share: float) -> str:

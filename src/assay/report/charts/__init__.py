@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
+from assay.report.charts.actions import action_outcomes, f1_by_shift, f1_by_tolerance
 from assay.report.charts.agents import framework_overhead, passes_by_k, time_split, waiting_times
+from assay.report.charts.agreement import binned_movement, digits_right, movement_agreement, shares_right
 from assay.report.charts.comparison import differences, improvement, profiles
 from assay.report.charts.kinds import comparability, kinds_confusion
 from assay.report.charts.movement import direction_errors, displacement
@@ -32,16 +34,23 @@ __all__ = [
     "Row",
     "Rows",
     "Spec",
+    "action_outcomes",
+    "binned_movement",
     "comparability",
     "differences",
+    "digits_right",
     "direction_errors",
     "displacement",
     "error_over_position",
+    "f1_by_shift",
+    "f1_by_tolerance",
     "framework_overhead",
     "improvement",
     "kinds_confusion",
+    "movement_agreement",
     "passes_by_k",
     "profiles",
+    "shares_right",
     "signed_errors",
     "time_error_distribution",
     "time_split",
@@ -69,6 +78,30 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
     {
         chart.draw.__name__: chart
         for chart in (
+            Chart(
+                "F1 against the tolerance",
+                "Each line is a model, its band the interval: a line that is high on the left is right in what it does "
+                "and when, one that rises late does the right things at the wrong time. Dotted lines are trivial "
+                "baselines; a model among them has no skill. The upright line is the tolerance of all other figures.",
+                "neither side has keys or buttons",
+                f1_by_tolerance,
+            ),
+            Chart(
+                "F1 against a shift in time",
+                "A peak at the line at zero is a model on time; a peak to the right is one that is late by that much, "
+                "and the height of the peak is what it would score without the lag. The mark is the lag, with its "
+                "interval.",
+                "nothing matches at any shift",
+                f1_by_shift,
+            ),
+            Chart(
+                "How actions ended",
+                "Each bar is all true actions of a kind, up to the line at 100 %: matched, substituted by another of "
+                "the kind, or missed. What was inserted without a truth goes on beyond the line.",
+                "the truth has no actions",
+                action_outcomes,
+                panel="medium",
+            ),
             Chart(
                 "Comparable predictions",
                 "Each point is the share of predictions that decode and have the kind of the truth, with its interval; "
@@ -101,7 +134,8 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "Time error along the episode",
                 "A line that rises to the right is an error that grows while the episode goes on; each thick stroke "
-                "spans the positions it was taken over. Each panel has its own vertical scale.",
+                "spans the positions it was taken over, each thin one is an interval by episode. Each panel has its "
+                "own vertical scale.",
                 "no comparable events",
                 error_over_position,
             ),
@@ -120,6 +154,36 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 "much, a level band along zero not at all. Cells at the edge hold all that lies further out.",
                 "no comparable mouse events",
                 displacement,
+                panel="narrow",
+            ),
+            Chart(
+                "Shares that are right",
+                "Each point is a share with its interval; further right is better, and the axis begins at zero.",
+                "nothing to measure",
+                shares_right,
+            ),
+            Chart(
+                "Agreement of movement",
+                "Correlation tells whether both sides move at the same time and in the same direction, 1 at best; "
+                "scale tells how far the prediction goes against the truth, 1 at best, on an axis on which half and "
+                "twice are equally far from it.",
+                "one side does not move in the common range",
+                movement_agreement,
+            ),
+            Chart(
+                "Movement in a bin",
+                "Each cell counts bins with that true and that predicted movement; a perfect model lies on the dashed "
+                "diagonal. Cells at the edge hold all that lies further out.",
+                "no movement in the common range",
+                binned_movement,
+                panel="narrow",
+            ),
+            Chart(
+                "Digits that agree",
+                "From left to right more digits of a number are compared, p3 is all of them: a line that falls gets "
+                "the large digits right and the small ones wrong.",
+                "no comparable events",
+                digits_right,
                 panel="narrow",
             ),
             Chart(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from assay.report.charts.parts import (
     CATEGORY_ORDER,
     KINDS,
@@ -30,7 +28,6 @@ def comparability(*, rows: Rows) -> Panels:
     if not rows:
         return {}
     models = models_of(rows)
-    ends = [end for row in rows for end in (row["low"], row["value"]) if end is not None]
     named = {row["category"] for row in rows}
     others = [name for name in dict.fromkeys(row["category"] for row in rows) if name not in CATEGORY_ORDER]
     return {
@@ -44,8 +41,7 @@ def comparability(*, rows: Rows) -> Panels:
                 order=others + [name for name in CATEGORY_ORDER if name in named],
                 x={
                     "title": "comparable predictions",
-                    # Points may leave zero out; the axis starts at the ten percent below the lowest.
-                    "scale": {"domain": [math.floor(min(ends, default=0.0) * 10) / 10 if ends else 0, 1]},
+                    "scale": {"domain": [0, 1]},
                     "axis": {"format": "~%", "tickCount": 6},
                 },
                 color=model_color(models) if len(models) > 1 else category_color("category", others),

@@ -102,12 +102,12 @@ def direction_errors(*, rows: Rows) -> Panels:
     return panels
 
 
-def displacement(*, rows: Rows, limit: float, step: float) -> Panels:
+def displacement(*, rows: Rows, limit: float, step: float, of: str = "events") -> Panels:
     """Draw predicted against true mouse deltas as a heat map with its diagonal: a panel for each model and axis.
 
     Rows: `model`, `axis` ("x" or "y"), `truth` and `predicted` (the cell's centre, in counts of the mouse), `count` (of
     events; cells without events are left out). `limit` is where the axes end on both sides (what lies
-    beyond is not drawn), `step` the width of a cell.
+    beyond is not drawn), `step` the width of a cell, `of` what is counted.
     """
     if not rows:
         return {}
@@ -119,7 +119,7 @@ def displacement(*, rows: Rows, limit: float, step: float) -> Panels:
         "scale": {"type": "log", "domain": [1, most], "range": "heatmap", "nice": False},
     }
     legend = {
-        "title": "events in a cell",
+        "title": f"{of} in a cell",
         "orient": "top",
         "direction": "horizontal",
         "type": "symbol",
@@ -131,8 +131,9 @@ def displacement(*, rows: Rows, limit: float, step: float) -> Panels:
     panels = {}
     for model in models_of(rows):
         for name in ordered_names({row["axis"] for row in rows if row["model"] == model}, ("x", "y")):
-            panels[f"{model} · d{name}"] = specification(
-                f"Predicted against true d{name} of {model}: number of events in each cell, on a logarithmic scale.",
+            n = sum(row["count"] for row in rows if row["model"] == model and row["axis"] == name)
+            panels[f"{model} · d{name}, n = {n:,}"] = specification(
+                f"Predicted against true d{name} of {model}: number of {of} in each cell, on a logarithmic scale.",
                 [row for row in rows if row["model"] == model and row["axis"] == name],
                 height=220,
                 layer=[
@@ -167,7 +168,7 @@ def displacement(*, rows: Rows, limit: float, step: float) -> Panels:
                             "tooltip": tooltip_of(
                                 ("truth", f"true d{name}", "~r"),
                                 ("predicted", f"predicted d{name}", "~r"),
-                                ("count", "events", ","),
+                                ("count", of, ","),
                             ),
                         },
                     },

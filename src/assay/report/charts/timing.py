@@ -126,7 +126,8 @@ def error_over_position(*, rows: Rows) -> Panels:
     """Draw time error against the position in the episode: a panel for the median and one for the 95th percentile.
 
     Rows: `model`, `from_position` and `to_position` (first and last position of the bucket, from 0), `p50_ms`, `p95_ms`
-    (absolute time error, in ms; None where undefined), `n` (comparable events in the bucket).
+    (absolute time error, in ms; None where undefined), `p50_low`, `p50_high`, `p95_low`, `p95_high` (their intervals;
+    None where there are none), `n` (comparable events in the bucket).
     """
     if not rows:
         return {}
@@ -149,7 +150,7 @@ def error_over_position(*, rows: Rows) -> Panels:
             "type": "quantitative",
             "title": "absolute time error, ms",
             "axis": {"tickCount": 5},
-        } | _from_zero(row[field] for row in rows)
+        } | _from_zero(row[end] for row in rows for end in (field, f"{field[:3]}_high"))
         shared: Spec = {"y": y, "color": model_color(models)}
         panels[title] = specification(
             f"{title} of the absolute time error in milliseconds against the position in the episode, by model.",
@@ -172,6 +173,16 @@ def error_over_position(*, rows: Rows) -> Panels:
                     "encoding": shared | {"x": x, "x2": {"field": "end"}},
                 },
                 {
+                    "transform": [{"filter": f"isValid(datum.{field[:3]}_low)"}],
+                    "mark": {"type": "rule", "strokeWidth": 1, "aria": False},
+                    "encoding": shared
+                    | {
+                        "x": x | {"field": "middle"},
+                        "y": y | {"field": f"{field[:3]}_low"},
+                        "y2": {"field": f"{field[:3]}_high"},
+                    },
+                },
+                {
                     "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
                     "encoding": shared
                     | {
@@ -181,8 +192,9 @@ def error_over_position(*, rows: Rows) -> Panels:
                             ("model", "model", ""),
                             ("from_position", "from position", ","),
                             ("to_position", "to position", ","),
-                            ("p50_ms", "median, ms", ".4~r"),
-                            ("p95_ms", "95th percentile, ms", ".4~r"),
+                            (field, f"{title.lower()}, ms", ".4~r"),
+                            (f"{field[:3]}_low", "low, ms", ".4~r"),
+                            (f"{field[:3]}_high", "high, ms", ".4~r"),
                             ("n", "n", ","),
                         ),
                     },

@@ -80,10 +80,14 @@
       range: {
         category: many("keyboard", "mouse-op", "mouse-nop", "screen", "other"),
         ordinal: many("model-1", "model-2", "model-3", "model-4", "model-5", "model-6"),
+        // How actions ended: Vega-Lite has fixed names for ranges, and nothing else here diverges.
+        diverging: many("matched", "substituted", "missed", "inserted"),
         heatmap: many("heat-1", "heat-2", "heat-3", "heat-4"),
       },
       style: {
         reference: { color: ink, strokeWidth: 1, strokeDash: [4, 3], opacity: 0.75 },
+        trivial: { color: muted, strokeWidth: 1.2, strokeDash: [2, 3] },
+        "trivial-band": { color: muted, opacity: 0.14 },
         ring: { fill: null, fillOpacity: 0, stroke: line, strokeWidth: 1 },
         wedge: { fillOpacity: 0.85, stroke: paper, strokeWidth: 0.75 },
         angle: text,
