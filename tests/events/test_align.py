@@ -27,7 +27,7 @@ def shown(pairs: list[Pair]) -> list[tuple[str, int, list[int | None], list[int 
     return [(pair.episode.name, pair.start, side(pair.predicted), side(pair.truth)) for pair in pairs]
 
 
-def test_positions_within_an_episode() -> None:
+def test_positions_are_paired_within_an_episode() -> None:
     predicted, truth = (
         concatenate([numbered("a", 1, 2), numbered("b", 3)]),
         concatenate([numbered("a", 10, 20), numbered("b", 30)]),
@@ -35,7 +35,7 @@ def test_positions_within_an_episode() -> None:
     assert shown(list(by_position([predicted], [truth]))) == [("a", 0, [1, 2], [10, 20]), ("b", 0, [3], [30])]
 
 
-def test_what_one_side_lacks_is_missing() -> None:
+def test_events_that_one_side_lacks_are_missing() -> None:
     found = list(by_position([numbered("a", 1)], [numbered("a", 10, 20, 30)]))
     assert shown(found) == [("a", 0, [1], [10]), ("a", 1, [None, None], [20, 30])]
     assert set(found[1].predicted.problem) == {Problem.MISSING}
@@ -44,25 +44,25 @@ def test_what_one_side_lacks_is_missing() -> None:
     assert len(first.truth) == 1
 
 
-def test_an_episode_that_only_one_side_has_is_all_missing() -> None:
+def test_an_episode_of_only_one_side_is_missing_completely() -> None:
     sides = concatenate([numbered("a", 1), numbered("b", 2)]), numbered("a", 10)
     assert shown(list(by_position([sides[0]], [sides[1]]))) == [("a", 0, [1], [10]), ("b", 0, [2], [None])]
     assert shown(list(by_position([sides[1]], [sides[0]]))) == [("a", 0, [10], [1]), ("b", 0, [None], [2])]
 
 
-def test_the_truths_episode_is_the_pairs() -> None:
+def test_a_pair_has_the_episode_of_its_truth() -> None:
     truth = numbered("a", 10).of_episode(Episode("a", "game", 5, 7))
     (pair,) = by_position([numbered("a", 1)], [truth])
     assert pair.episode == Episode("a", "game", 5, 7)
 
 
-def test_names_that_nobody_shares_are_told() -> None:
+def test_sides_without_a_common_episode_are_an_error() -> None:
     predicted = concatenate([numbered(name, 1) for name in "abcde"])
     with pytest.raises(SourceError, match=r"'a', 'b', 'c' and 2 more against 'x', 'y'"):
         list(by_position([predicted], [concatenate([numbered("x", 1), numbered("y", 1)])]))
 
 
-def test_no_batches_are_no_pairs() -> None:
+def test_no_batches_give_no_pairs() -> None:
     assert list(by_position([], [])) == []
     assert shown(list(by_position([], [numbered("a", 1)]))) == [("a", 0, [None], [1])]
 
@@ -70,7 +70,7 @@ def test_no_batches_are_no_pairs() -> None:
 # --- bins ------------------------------------------------------------------------------------------------------------
 
 
-def test_bins_by_hand() -> None:
+def test_times_are_assigned_to_bins() -> None:
     # 100 … 230 in bins of 50: 100, 150, 200 (short). The end itself is outside.
     bins = Bins(100, 230, 50)
     assert bins.count == 3
@@ -80,7 +80,7 @@ def test_bins_by_hand() -> None:
 
 
 @given(st.integers(-1000, 1000), st.integers(0, 1000), st.integers(1, 300), st.integers(-2000, 2000))
-def test_every_time_inside_has_a_bin_that_holds_it(start: int, length: int, width: int, time: int) -> None:
+def test_every_time_in_the_range_lies_in_its_bin(start: int, length: int, width: int, time: int) -> None:
     bins = Bins(start, start + length, width)
     (at,) = bins.of(np.array([time])).tolist()
     assert (at >= 0) == (start <= time < start + length)
@@ -103,7 +103,7 @@ def test_a_wrapped_clock_is_unwrapped(steps_ms: list[int], start_ms: int) -> Non
     assert (found - found[0]).tolist() == [ts - times[0] for ts in times]
 
 
-def test_slightly_out_of_order_across_the_wrap() -> None:
+def test_events_slightly_out_of_order_are_unwrapped() -> None:
     # 15.99 s, 0 s, 15.98 s, 0.01 s on a clock of 16 s: two devices that disagree by a little.
     stream = EventStream.allocate(4, quantised=events.codec("hierarchical"))
     stream.kind.fill(Kind.SCREEN)
@@ -111,7 +111,7 @@ def test_slightly_out_of_order_across_the_wrap() -> None:
     assert (unwrapped(stream).time_ns // 10_000_000).tolist() == [1599, 1600, 1598, 1601]
 
 
-def test_a_clock_that_does_not_wrap_is_left_alone() -> None:
+def test_a_clock_that_does_not_wrap_is_unchanged() -> None:
     stream = numbered("a", 5, 1, 10**15)
     assert unwrapped(stream) is stream
     assert unwrapped(replace(numbered("a", 3), quantised=events.codec("hierarchical"))).time_ns.tolist() == [3]
@@ -126,7 +126,7 @@ def several(n: int, events: int) -> list[EventStream]:
     return [EventStream.from_events(rows, episodes=(Episode(f"e{at}"),)) for at in range(n)]
 
 
-def test_episodes_that_others_followed_are_closed_once_many_events_wait() -> None:
+def test_episodes_followed_by_others_are_closed_if_many_events_wait() -> None:
     truth, predicted = several(6, 100), [side[:80] for side in several(6, 100)]
     collector, waiting, most = EpisodeCollector(), 0, 0
     closed: list[str] = []
@@ -153,7 +153,7 @@ def test_without_a_limit_no_episode_is_closed() -> None:
     assert sum(len(pair.truth) for pair in by_position(mixed, mixed, keep=10**6)) == 600
 
 
-def test_a_closed_episode_that_goes_on_is_an_error() -> None:
+def test_a_closed_episode_that_continues_is_an_error() -> None:
     truth = several(6, 100)
     mixed = [truth[0][:50], *truth[1:], truth[0][50:]]
     with pytest.raises(SourceError, match=r"'e0' goes on after others.*Sort the rows by episode"):

@@ -56,13 +56,13 @@ def test_the_first_ten_are_named_and_the_rest_counted(score: Any) -> None:
     assert sentence.endswith("'e08', 'e09' and 15 more.")
 
 
-def test_equal_episodes_and_single_ones_are_not_mentioned(score: Any) -> None:
+def test_equal_and_single_episodes_give_no_warning(score: Any) -> None:
     for names in (("a", "b"), ("b", "a")):
         assert not said(score(rows("a", "b"), rows(*names)), "episodes without")
     assert not said(score(rows("a"), rows("b")), "without a prediction;")
 
 
-def test_a_doubled_episode_is_an_error_unless_allowed(score: Any) -> None:
+def test_a_duplicate_episode_is_an_error_unless_allowed(score: Any) -> None:
     doubled = rows("a", "b", "a", text=KEY * 3)
     whole = rows("a", "b", text=KEY * 3)
     with pytest.raises(SourceError, match=r"a\.jsonl: 1 episode in more than one row: 'a'.*--allow-duplicates"):
@@ -78,7 +78,7 @@ def test_rows_of_one_event_may_share_an_episode(score: Any) -> None:
     assert score(rows("a", "b", "a"), rows("a", "b", "a")).flat("owa")["comparable"] == 1
 
 
-def test_what_a_row_was_taken_for_is_said_and_a_difference_warned_of(score: Any) -> None:
+def test_the_report_says_how_rows_were_read_and_warns_if_sides_differ(score: Any) -> None:
     report = score(rows("a", "b", text=KEY * 3), [row for name in "ab" for row in rows(*name * 3)])
     assert report.flat("owa")["comparable"] == 1
     assert (report.predicted.rows, report.truth.rows) == ("episode", "event")
@@ -99,11 +99,11 @@ def test_what_a_row_was_taken_for_is_said_and_a_difference_warned_of(score: Any)
         (("a", "b"), False),
     ],
 )
-def test_swapped_arguments_are_suspected_by_their_names(score: Any, names: tuple[str, str], suspected: bool) -> None:
+def test_swapped_sides_are_suspected_by_file_names(score: Any, names: tuple[str, str], suspected: bool) -> None:
     assert bool(said(score(rows("a"), rows("a"), names), "swapped")) == suspected
 
 
-def test_swapped_arguments_are_suspected_by_what_decodes(score: Any) -> None:
+def test_swapped_sides_are_suspected_if_only_predictions_decode(score: Any) -> None:
     good = rows(*"aaaaaaaaaa")
     spoiled = [*good[1:], {"text": "<EVENT_START>", "episode": "a"}]
     assert said(score(good, spoiled), "All predictions decode and some truths do not: were the two swapped?")
@@ -112,7 +112,7 @@ def test_swapped_arguments_are_suspected_by_what_decodes(score: Any) -> None:
         score(good, rows(*"aaaaaaaaaa", text="<EVENT_START>"))
 
 
-def test_what_was_read_survives_being_stored(score: Any) -> None:
+def test_facts_about_the_inputs_are_stored(score: Any) -> None:
     report = score(rows("a", "a", text=KEY * 3), rows("a", text=KEY * 6), allow_duplicates=True)
     kept = type(report.predicted).from_json(json.loads(json.dumps(report.predicted.to_json())), {"a"})
     assert (kept.rows, kept.doubled) == ("episode", {"a"})

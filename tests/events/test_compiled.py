@@ -39,7 +39,7 @@ def in_read_only_installation(tmp_path: Path) -> subprocess.CompletedProcess[str
     shutil.which("unshare") is None or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0,
     reason="a read-only mount needs the right to make one",
 )
-def test_tokens_are_decoded_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_tokens_are_decoded_in_a_read_only_installation(tmp_path: Path) -> None:
     for _ in range(2):  # the second time from what the first kept
         done = in_read_only_installation(tmp_path)
         assert done.returncode == 0, done.stderr
@@ -50,7 +50,7 @@ def test_tokens_are_decoded_where_nothing_can_be_written(tmp_path: Path) -> None
     assert len(list((tmp_path / "temporary").iterdir())) == 1
 
 
-def test_a_temporary_folder_that_others_may_write_to_is_not_used(
+def test_a_temporary_folder_that_others_can_write_to_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -62,7 +62,7 @@ def test_a_temporary_folder_that_others_may_write_to_is_not_used(
     assert stat.S_IMODE(other.stat().st_mode) == 0o700
 
 
-def test_a_place_that_the_user_named_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_folder_set_by_the_user_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/none")
     compiled._find_a_place()
     assert os.environ["NUMBA_CACHE_DIR"] == "/proc/none"

@@ -39,13 +39,13 @@ def figures(
     return events.evaluate(*sides, protocols=["d2e"], settings=settings).flat("d2e")
 
 
-def test_every_golden_figure_is_met_to_a_billionth() -> None:
+def test_every_figure_equals_the_golden_file_within_a_billionth() -> None:
     found = figures(GOLDEN["predicted"], GOLDEN["truth"], bin_ms=GOLDEN["bin_ns"] / 1e6)
     assert {name: found[name] for name in GOLDEN["metrics"]} == pytest.approx(GOLDEN["metrics"], abs=1e-9, rel=0)
     assert set(found) - set(GOLDEN["metrics"]) == {"coverage", "scale_x", "scale_y"}
 
 
-def test_movement_by_hand() -> None:
+def test_correlation_and_scale_of_two_bins() -> None:
     # Two bins. Truth sums 10 and −5, prediction 20 and −10: correlation 1, truth ÷ prediction ½, turned over: 2.
     truth = [screen(0), move(0, 7), move(49, 3), move(50, -5), screen(100)]
     found = figures([screen(0), move(10, 20), move(90, -10), screen(100)], truth)
@@ -57,7 +57,7 @@ def test_movement_by_hand() -> None:
     assert found["scale_ratio_y"] is None
 
 
-def test_the_scale_ratio_is_at_least_one_either_way() -> None:
+def test_the_scale_ratio_is_at_least_one_in_both_directions() -> None:
     sides = [[screen(0), move(10, size), screen(100)] for size in (3, 12)]
     assert figures(sides[0], sides[1])["scale_ratio_x"] == pytest.approx(4)
     assert figures(sides[1], sides[0])["scale_ratio_x"] == pytest.approx(4)
@@ -69,14 +69,14 @@ def test_the_scale_shows_its_direction() -> None:
     assert figures(sides[1], sides[0])["scale_x"] == pytest.approx(4)  # too much
 
 
-def test_coverage_is_the_share_of_the_truths_span() -> None:
+def test_coverage_is_the_share_of_the_true_time_span() -> None:
     truth = [key(at) for at in range(0, 1001, 100)]
     assert figures(truth[:2], truth)["coverage"] == pytest.approx(0.1)
     assert figures(truth[:2], truth)["key_accuracy"] == 1.0  # which is why coverage stands beside it
     assert figures(truth, truth[:2])["coverage"] == 1.0
 
 
-def test_scale_is_of_sums_not_of_events() -> None:
+def test_scale_compares_sums_of_bins_not_events() -> None:
     # Within a bin, 10 and −10 cancel: the sum is 0.
     found = figures(
         [screen(0), move(1, 10), move(2, -10), move(60, 4), screen(100)], [screen(0), move(60, 8), screen(100)]
@@ -84,20 +84,20 @@ def test_scale_is_of_sums_not_of_events() -> None:
     assert found["scale_ratio_x"] == pytest.approx(2)
 
 
-def test_correlation_is_over_bins_where_either_side_moves() -> None:
+def test_correlation_uses_bins_in_which_either_side_moves() -> None:
     # Bins 0 (10, 0), 2 (0, 10); bin 1 is still on both sides and is left out: perfectly opposed.
     found = figures([screen(0), move(110, 10), screen(150)], [screen(0), move(10, 10), screen(150)])
     assert found["pearson_x"] == pytest.approx(-1.0)
 
 
-def test_clicks_are_no_movement() -> None:
+def test_clicks_are_not_movement() -> None:
     found = figures([screen(0), move(10, 50, flags=1), screen(100)], [screen(0), move(10, 50, flags=1), screen(100)])
     assert found["pearson_x"] is None
     assert found["scale_ratio_x"] is None
     assert found["button_accuracy"] == 1.0
 
 
-def test_keys_by_hand() -> None:
+def test_keys_are_right_if_counts_in_a_bin_are_equal() -> None:
     # Bin 0: A pressed once against twice: wrong; B pressed once on both: right.
     # Bin 1: A released by the truth only: wrong; C pressed by the prediction only: wrong. One of four.
     truth = [screen(0), key(1), key(2, 66), key(60, 65, False), screen(100)]
@@ -108,7 +108,7 @@ def test_keys_by_hand() -> None:
     assert found["button_samples"] == 0
 
 
-def test_buttons_by_hand() -> None:
+def test_buttons_are_right_if_transitions_in_a_bin_are_equal() -> None:
     # 0x5 is left and right down at once: two transitions. The wheel and the fourth button are none.
     truth = [screen(0), move(10, flags=0x5), move(60, flags=0x400), move(60, flags=0x40), screen(100)]
     found = figures([screen(0), move(10, flags=0x1), move(60, flags=0x20), screen(100)], truth)
@@ -123,7 +123,7 @@ def test_an_event_at_the_very_end_is_left_out() -> None:
     assert (found["bins"], found["key_samples"], found["key_accuracy"]) == (2, 1, 1.0)
 
 
-def test_the_range_is_what_both_sides_cover() -> None:
+def test_the_range_is_covered_by_both_sides() -> None:
     # Truth 0 … 200, prediction 100 … 300: 100 … 200 is common, and bins start there.
     truth = [screen(0), key(10), key(149), screen(200)]
     found = figures([screen(100), key(101), key(250), screen(300)], truth)
@@ -132,11 +132,11 @@ def test_the_range_is_what_both_sides_cover() -> None:
     assert (found["key_samples"], found["key_accuracy"]) == (1, 1.0)
 
 
-def test_a_range_that_is_no_whole_number_of_bins_ends_in_a_short_one() -> None:
+def test_the_last_bin_may_be_shorter() -> None:
     assert figures([screen(0), screen(101)], [screen(0), screen(101)])["bins"] == 3
 
 
-def test_streams_that_share_no_time_measure_nothing() -> None:
+def test_figures_of_streams_without_common_time_are_none() -> None:
     found = figures([key(0), key(10)], [key(500), key(600)])
     assert found["bins"] == 0
     assert found["coverage"] == 0.0
@@ -144,7 +144,7 @@ def test_streams_that_share_no_time_measure_nothing() -> None:
     assert {value for name, value in found.items() if name not in counted} == {None}
 
 
-def test_a_stray_time_far_away_costs_no_memory() -> None:
+def test_a_wrong_time_far_away_needs_no_memory() -> None:
     # Twenty days in bins of a microsecond: 1.7 trillion of them. What is much farther away is absurd and left out.
     far = 20 * 24 * 3600 * 1000
     sides = [[move(0, 1), move(10, 1), key(20), screen(far)] for _ in range(2)]
@@ -166,7 +166,7 @@ def recorded(shift_ms: float, first_frame_ms: float, pts_ms: float, rows: list[E
 ROWS = [key(5), screen(20), key(30), move(80, 4, 4), move(130, -3, 2), key(170, 65, False), screen(220)]
 
 
-def test_recordings_meet_at_their_first_frames() -> None:
+def test_recordings_are_aligned_by_their_first_frames() -> None:
     # The same doings, recorded on clocks that differ by a day: the videos agree about when.
     truth, predicted = recorded(0, 20, 0, ROWS), recorded(86_400_000, 20, 0, ROWS)
     found = figures(predicted, truth)
@@ -196,7 +196,7 @@ def test_a_frame_later_in_the_video_is_later_on_the_clock() -> None:
     assert figures(predicted, truth)["bins"] == 2
 
 
-def test_the_clock_start_lets_each_side_begin_at_zero() -> None:
+def test_with_the_clock_start_each_side_begins_at_zero() -> None:
     truth = [screen(0), key(10), screen(100)]
     predicted = [screen(7000), key(7010), screen(7100)]
     assert figures(predicted, truth, clock="shared")["bins"] == 0
@@ -207,7 +207,7 @@ def test_the_clock_start_lets_each_side_begin_at_zero() -> None:
 @pytest.mark.parametrize("clock", ["shared", "start"])
 @pytest.mark.parametrize("absurd_ms", [0, 2**62 / MS])
 @pytest.mark.parametrize("of_truth", [False, True])
-def test_one_absurd_time_costs_one_event_not_an_episode(clock: str, absurd_ms: float, of_truth: bool) -> None:
+def test_one_absurd_time_affects_one_event_only(clock: str, absurd_ms: float, of_truth: bool) -> None:
     # Times since 1970, as recordings have them.
     now = 1_750_000_000_000.0
     rows = [key(now + at * 40, 65 + at % 3) for at in range(100)]
@@ -250,7 +250,7 @@ def test_invalid_settings_are_refused(settings: dict[str, Any], complaint: str) 
         figures([key(0)], [key(0)], **settings)
 
 
-def test_wider_bins_forgive_more() -> None:
+def test_wider_bins_tolerate_larger_delays() -> None:
     truth = synthetic.recording(episodes=2, seconds=10, seed=5)
     predicted = synthetic.prediction(truth, synthetic.POOR)
     shares = [figures(predicted, truth, bin_ms=width)["key_accuracy"] for width in (20, 200)]
@@ -259,7 +259,7 @@ def test_wider_bins_forgive_more() -> None:
     assert shares[0] < shares[1]
 
 
-def test_settings_are_reported_beside_the_numbers() -> None:
+def test_settings_are_reported_with_the_numbers() -> None:
     report = events.evaluate(
         *(EventStream.from_events([key(0), key(9)]) for _ in range(2)), protocols=["d2e"], settings={"bin_ms": 25.0}
     )

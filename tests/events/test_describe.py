@@ -20,7 +20,7 @@ def reading() -> ReadOptions:
     return ReadOptions(codec("hierarchical"), batch_rows=2)
 
 
-def test_it_counts_events_by_category_and_problems_by_reason_and_place(reading: ReadOptions) -> None:
+def test_events_are_counted_by_category_and_problems_by_reason_and_position(reading: ReadOptions) -> None:
     found = describe([KEY, "x", KEY, "y", "<EVENT_START>"], reading)
     assert (found.format, found.encoding) == ("strings", "hierarchical")
     assert (found.events, found.valid) == (5, 2)
@@ -30,7 +30,7 @@ def test_it_counts_events_by_category_and_problems_by_reason_and_place(reading: 
     assert (found.first_ns, found.last_ns) == (30_000_000, 30_000_000)
 
 
-def test_it_names_formats_and_episodes(reading: ReadOptions, tmp_path: Path) -> None:
+def test_formats_and_episodes_are_named(reading: ReadOptions, tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("".join(f'{{"text": "{KEY}", "episode": "{name}", "game": "g"}}\n' for name in "aab"))
     found = describe(path, reading)
@@ -42,7 +42,7 @@ def test_it_names_formats_and_episodes(reading: ReadOptions, tmp_path: Path) -> 
     assert describe(EventStream.allocate(0), reading).format == "stream"
 
 
-def test_nothing_has_no_time_and_no_events(reading: ReadOptions) -> None:
+def test_an_empty_source_has_no_times_and_no_events(reading: ReadOptions) -> None:
     found = describe("", reading)
     assert (found.events, found.first_ns, found.last_ns) == (0, None, None)
 

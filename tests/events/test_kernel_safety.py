@@ -29,7 +29,7 @@ def run_guarded(what: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is protected by mprotect")
 @pytest.mark.slow
-def test_fuzzed_input_never_leads_past_a_buffer() -> None:
+def test_fuzzed_input_never_reads_or_writes_outside_a_buffer() -> None:
     run = run_guarded("fuzz")
     died = f"killed by {signal.Signals(-run.returncode).name}" if run.returncode < 0 else run.stderr
     assert run.returncode == 0, f"a compiled loop went past its buffer or disagreed with itself: {died}"
@@ -38,7 +38,7 @@ def test_fuzzed_input_never_leads_past_a_buffer() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is protected by mprotect")
 @pytest.mark.parametrize("probe", ["probe-read", "probe-write"])
-def test_the_guard_would_catch_it(probe: str) -> None:
+def test_the_guard_page_stops_a_wrong_access(probe: str) -> None:
     run = run_guarded(probe)
     assert run.returncode == -signal.SIGSEGV
     assert "not stopped" not in run.stdout
@@ -46,7 +46,7 @@ def test_the_guard_would_catch_it(probe: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "factorized"])
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
-def test_fuzzed_text_decodes_as_a_plain_decoder_decodes_it(encoding: str, strict: bool) -> None:
+def test_fuzzed_text_decodes_as_in_the_plain_decoder(encoding: str, strict: bool) -> None:
     decoder = codec(encoding, strict=strict)
     valid = 0
     for text in [*fuzzing.texts(encoding, 4000, seed=17), *fuzzing.truncations(encoding)]:
@@ -59,7 +59,7 @@ def test_fuzzed_text_decodes_as_a_plain_decoder_decodes_it(encoding: str, strict
 
 
 @pytest.mark.parametrize("piece", [1, 30, 77])
-def test_cutting_a_text_into_pieces_changes_nothing(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splitting_a_text_into_pieces_changes_nothing(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # As large texts are cut, only smaller: at the beginnings of events, wherever those are.
     monkeypatch.setattr(tokens, "_PIECE", piece)
     decoder = token_codec("hierarchical")
@@ -79,7 +79,7 @@ def token_codec(name: str) -> TokenCodec:
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "factorized"])
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
-def test_fuzzed_elements_decode_as_a_plain_decoder_decodes_them(encoding: str, strict: bool) -> None:
+def test_fuzzed_elements_decode_as_in_the_plain_decoder(encoding: str, strict: bool) -> None:
     texts = [*fuzzing.texts(encoding, 4000, seed=23), *fuzzing.truncations(encoding)]
     found = codec(encoding, strict=strict).decode_each(texts).to_events()
     for text, event in zip(texts, found, strict=True):
@@ -87,7 +87,7 @@ def test_fuzzed_elements_decode_as_a_plain_decoder_decodes_them(encoding: str, s
 
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "hierarchical-time-first", "factorized", "json"])
-def test_any_bytes_at_all_decode_to_something(encoding: str) -> None:
+def test_any_bytes_can_be_decoded(encoding: str) -> None:
     decoder = codec(encoding)
 
     @given(st.binary(max_size=200))
@@ -103,7 +103,7 @@ bases = st.lists(st.integers(1, 60), min_size=1, max_size=5).map(tuple)
 
 @pytest.mark.filterwarnings("ignore::assay.errors.AssayWarning")  # clamping is not the point here
 @given(bases, bases, bases, st.booleans(), st.integers(1, 200), st.integers(0, 2**32))
-def test_the_longest_events_fit_into_the_room_made_for_them(
+def test_the_longest_events_fit_into_the_buffer(
     time: tuple[int, ...], delta: tuple[int, ...], scroll: tuple[int, ...], signed: bool, image: int, seed: int
 ) -> None:
     name = "factorized" if signed else "hierarchical"

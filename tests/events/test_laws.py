@@ -68,7 +68,7 @@ def whole_tally(protocol: EventProtocol) -> Tally:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_split_and_no_order_changes_a_number(name: str) -> None:
+def test_splits_and_order_do_not_change_any_number(name: str) -> None:
     """One piece, any batches, any shards merged in any order: equal tallies, and estimates equal bit for bit."""
     protocol = PROTOCOLS.get(name)
     whole = whole_tally(protocol)
@@ -91,7 +91,7 @@ def test_no_split_and_no_order_changes_a_number(name: str) -> None:
     law()
 
 
-def test_a_slice_scores_what_its_halves_score_together(protocol: EventProtocol) -> None:
+def test_a_slice_scores_as_the_sum_of_its_halves(protocol: EventProtocol) -> None:
     for pair in pairs(protocol, [PREDICTED], [TRUTH]):
         if protocol.pairing != "position":
             continue
@@ -108,7 +108,7 @@ def test_tallies_survive_pickling(protocol: EventProtocol) -> None:
     assert protocol.finish(copy, PLANS[1]) == protocol.finish(whole, PLANS[1])
 
 
-def test_scoring_leaves_its_input_as_it_was(protocol: EventProtocol) -> None:
+def test_scoring_does_not_change_its_input(protocol: EventProtocol) -> None:
     before = [pickle.dumps(side) for side in (PREDICTED, TRUTH)]
     protocol.finish(whole_tally(protocol), PLANS[0])
     assert [pickle.dumps(side) for side in (PREDICTED, TRUTH)] == before
@@ -129,7 +129,7 @@ def counts(estimates: dict[str, Estimate], protocol: EventProtocol) -> Iterator[
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.unit)
-def test_nothing_in_means_none_out(protocol: EventProtocol, plan: Resampling) -> None:
+def test_figures_of_empty_input_are_none(protocol: EventProtocol, plan: Resampling) -> None:
     blank = EventStream.allocate(0)
     empty_pair = tally_of(protocol, [Pair(Episode(), blank, blank)])
     for tally in (Tally(), empty_pair):
@@ -145,7 +145,7 @@ def test_nothing_in_means_none_out(protocol: EventProtocol, plan: Resampling) ->
 
 
 @pytest.mark.parametrize("encoding", [None, "hierarchical", "factorized"])
-def test_the_truth_predicts_itself_perfectly(protocol: EventProtocol, encoding: str | None) -> None:
+def test_the_truth_is_a_perfect_prediction_of_itself(protocol: EventProtocol, encoding: str | None) -> None:
     truth = TRUTH if encoding is None else events.codec(encoding).quantise(TRUTH)
     report = events.evaluate(
         truth, truth, protocols=[protocol.name], encoding=encoding or "hierarchical", reps=50, interval="episode"
@@ -164,7 +164,7 @@ def test_the_truth_predicts_itself_perfectly(protocol: EventProtocol, encoding: 
             assert end is None or end == pytest.approx(best, abs=1e-12), metric.key
 
 
-def test_a_poor_model_is_seen_to_be_poorer(protocol: EventProtocol) -> None:
+def test_a_poor_model_scores_worse_than_a_good_one(protocol: EventProtocol) -> None:
     good, poor = (
         events.evaluate(synthetic.prediction(TRUTH, model), TRUTH, protocols=[protocol.name], reps=1)
         for model in (synthetic.GOOD, synthetic.POOR)
@@ -207,7 +207,7 @@ def test_every_declaration_is_complete(protocol: EventProtocol) -> None:
     assert dict(protocol.settings()) == dict(protocol.configured(events.codec("hierarchical"), {}).settings())
 
 
-def test_every_interval_holds_its_level_and_its_unit(protocol: EventProtocol) -> None:
+def test_every_interval_has_its_level_and_unit(protocol: EventProtocol) -> None:
     for plan in PLANS:
         for key, estimate in protocol.finish(whole_tally(protocol), plan).items():
             if estimate.low is None or estimate.high is None:
@@ -236,13 +236,13 @@ def test_batch_sizes_do_not_matter(protocol: EventProtocol, size: int) -> None:
     assert found[protocol.name] == one
 
 
-def test_slices_of_a_long_episode_add_up(protocol: EventProtocol, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slices_of_a_long_episode_can_be_added(protocol: EventProtocol, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name]
     monkeypatch.setattr(local, "_SLICE", 37)
     assert local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name] == whole
 
 
-def test_episodes_scored_as_soon_as_they_are_complete_give_the_same(
+def test_scoring_episodes_as_soon_as_they_are_complete_changes_nothing(
     protocol: EventProtocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cuts = range(0, len(TRUTH), 150)
@@ -292,7 +292,7 @@ def test_no_shared_episode_is_an_error(protocol: EventProtocol) -> None:
         estimates_of(renamed, TRUTH, protocol)
 
 
-def test_missing_and_spoiled_predictions_never_help(protocol: EventProtocol) -> None:
+def test_missing_and_invalid_predictions_never_help(protocol: EventProtocol) -> None:
     problem = TRUTH.problem.copy()
     problem[::3] = Problem.CUT_SHORT
     spoiled = replace(TRUTH, problem=problem)
@@ -303,7 +303,7 @@ def test_missing_and_spoiled_predictions_never_help(protocol: EventProtocol) -> 
             assert value <= 1.0 + 1e-12
 
 
-def test_a_prediction_of_nothing_valid_is_none_not_zero() -> None:
+def test_errors_of_invalid_predictions_are_none_not_zero() -> None:
     blank = replace(TRUTH, problem=np.full(len(TRUTH), Problem.CUT_SHORT, np.uint8))
     report = events.evaluate(blank, TRUTH, protocols=NAMES, reps=1)
     assert report.flat("owa")["comparable"] == 0.0
@@ -324,14 +324,14 @@ def test_every_event_is_paired_exactly_once() -> None:
     assert all(len(pair.predicted) == len(pair.truth) for pair in found)
 
 
-def test_positions_count_within_an_episode() -> None:
+def test_positions_start_at_zero_in_every_episode() -> None:
     expected: dict[str, int] = {}
     for pair in by_position(batches(PREDICTED, range(0, 3000, 37)), batches(TRUTH, range(0, 3000, 101))):
         assert pair.start == expected.get(pair.episode.name, 0)
         expected[pair.episode.name] = pair.start + len(pair.truth)
 
 
-def test_a_side_that_fails_while_reading_says_so() -> None:
+def test_an_error_while_reading_a_side_is_raised() -> None:
     def broken() -> Iterator[EventStream]:
         yield TRUTH[:100]
         raise SourceError("the disk is gone")
@@ -343,7 +343,7 @@ def test_a_side_that_fails_while_reading_says_so() -> None:
 # --- asking ----------------------------------------------------------------------------------------------------------
 
 
-def test_protocols_are_asked_for_by_name_and_version() -> None:
+def test_protocols_are_given_by_name_and_version() -> None:
     report = events.evaluate(TRUTH, TRUTH, protocols=["owa@1", "d2e"], reps=1)
     assert list(report.protocols) == ["owa", "d2e"]
     assert report.flat("owa@1") == report.flat("owa")
@@ -357,7 +357,7 @@ def test_protocols_are_asked_for_by_name_and_version() -> None:
         report.flat("sequence")
 
 
-def test_a_protocol_asked_for_twice_is_scored_once() -> None:
+def test_a_protocol_given_twice_is_scored_once() -> None:
     once, twice = (
         events.evaluate(TRUTH, TRUTH, protocols=names, reps=1) for names in (["owa"], ["owa", "owa@1", "owa"])
     )
@@ -367,7 +367,7 @@ def test_a_protocol_asked_for_twice_is_scored_once() -> None:
         once.flat("owa@7")
 
 
-def test_the_encodings_own_strictness_is_what_is_reported() -> None:
+def test_the_reported_strictness_is_that_of_the_encoding() -> None:
     text = (
         "<EVENT_START><KEYBOARD><0><0><123><65><press><EVENT_END>"
         + "<EVENT_START><KEYBOARD><0><0><1><65><press><EVENT_END>"
@@ -394,7 +394,7 @@ def test_reference_intervals_are_in_the_order_of_the_data() -> None:
     assert found == expected
 
 
-def test_intervals_are_of_episodes_where_they_are_known() -> None:
+def test_intervals_resample_episodes_if_they_are_known() -> None:
     assert events.evaluate(TRUTH, TRUTH, reps=1).settings["interval"] == "episode"
     alone = TRUTH.of_episode(Episode())
     assert events.evaluate(alone, alone, reps=1).settings["interval"] == "event"
@@ -413,7 +413,7 @@ def test_states_are_the_mergeable_ones(protocol: EventProtocol) -> None:
         assert all(isinstance(state, State) for state in protocol.score(pair, in_order=True).values())
 
 
-def test_made_up_recordings_hold_every_category() -> None:
+def test_synthetic_recordings_contain_every_category() -> None:
     seen = {CATEGORIES[at] for at in np.unique(TRUTH.category)}
     assert seen == set(CATEGORIES)
     again = synthetic.recording(episodes=5, seconds=4, seed=13)

@@ -50,13 +50,13 @@ def golden_figures() -> dict[str, float | None]:
     return events.evaluate(*sides, encoding=GOLDEN["encoding"], interval="reference").flat("owa")
 
 
-def test_every_golden_figure_is_met_to_a_billionth() -> None:
+def test_every_figure_equals_the_golden_file_within_a_billionth() -> None:
     found = golden_figures()
     assert len(GOLDEN["metrics"]) == 42
     assert {key: found[key] for key in GOLDEN["metrics"]} == pytest.approx(GOLDEN["metrics"], abs=1e-9, rel=0)
 
 
-def test_the_plain_reference_meets_the_golden_figures_too() -> None:
+def test_the_plain_reference_equals_the_golden_file_too() -> None:
     sides = [
         [reference.decode_element(text.encode(), "hierarchical", strict=False) for text in GOLDEN[side]]
         for side in ("predicted", "truth")
@@ -69,7 +69,7 @@ def test_the_plain_reference_meets_the_golden_figures_too() -> None:
     )
 
 
-def test_other_intervals_leave_every_value_as_it_is() -> None:
+def test_the_unit_of_intervals_does_not_change_any_value() -> None:
     reference_figures = golden_figures()
     event = events.evaluate(GOLDEN["predicted"], GOLDEN["truth"], interval="event").flat("owa")
     for metric in PROTOCOL.metrics:
@@ -78,7 +78,7 @@ def test_other_intervals_leave_every_value_as_it_is() -> None:
 
 @pytest.mark.parametrize("model", [synthetic.GOOD, synthetic.POOR], ids=["good", "poor"])
 @pytest.mark.parametrize("tokens", [False, True], ids=["as recorded", "through tokens"])
-def test_made_up_data_scores_as_plain_lists_score_it(model: synthetic.SyntheticModel, tokens: bool) -> None:
+def test_synthetic_data_scores_as_in_the_plain_reference(model: synthetic.SyntheticModel, tokens: bool) -> None:
     truth = synthetic.recording(episodes=3, seconds=8, seed=3)
     predicted = synthetic.prediction(truth, model, seed=4)
     if tokens:
@@ -123,7 +123,7 @@ def test_time_errors() -> None:
     assert found["screen_timestamp_signed_error_iqm_ms"] is None
 
 
-def test_the_error_of_what_is_not_comparable_counts_nowhere() -> None:
+def test_events_that_are_not_comparable_have_no_errors() -> None:
     found = figures([screen(9000), key(101)], [key(100), key(100)])
     assert found["timestamp_abs_error_p100_ms"] == 1.0
 
@@ -163,13 +163,13 @@ def test_direction_errors() -> None:
     assert found["mouse_move_direction_error_p95"] == pytest.approx(1.145877 + 0.9 * (90 - 1.145877), abs=1e-4)
 
 
-def test_a_predicted_standstill_counts_as_angle_zero() -> None:
+def test_a_predicted_movement_of_zero_counts_as_angle_zero() -> None:
     # As the formula has it: atan2(0, 0) is 0, so the error is the angle of the truth.
     for truth, angle in ((mouse(0, 0, 7), 90), (mouse(0, 7, 0), 0), (mouse(0, -7, 0), 180), (mouse(0, 5, -5), 45)):
         assert figures([mouse(0)], [truth])["mouse_move_direction_error_p50"] == pytest.approx(angle)
 
 
-def test_truths_that_stand_still_have_no_percentage_and_no_direction() -> None:
+def test_true_movements_of_zero_have_no_percentage_and_no_direction() -> None:
     found = figures([mouse(0, 5, 5)], [mouse(0)])
     for name in ("pe_euclidean_p95", "direction_error_p50", "signed_pe_x_iqm", "signed_pe_y_iqm", "r2"):
         assert found[f"mouse_move_{name}"] is None
@@ -181,13 +181,13 @@ def test_r2_of_movement() -> None:
     assert found["mouse_move_r2"] == pytest.approx(0.5)
 
 
-def test_a_key_is_right_where_code_and_action_are() -> None:
+def test_a_key_is_right_if_code_and_action_are() -> None:
     truth = [key(0, 65, True)] * 4
     predicted: list[Event | None] = [key(0, 65, True), key(0, 66, True), key(0, 65, False), None]
     assert figures(predicted, truth)["keyboard_accuracy"] == 1 / 3
 
 
-def test_buttons_and_scrolls_are_asked_for_where_the_truth_has_them() -> None:
+def test_buttons_and_scrolls_are_scored_if_the_truth_has_them() -> None:
     truth = [mouse(0, flags=1), mouse(0, flags=2), mouse(0), mouse(0, flags=0x400, data=120)]
     predicted = [mouse(0, flags=1), mouse(0), mouse(0, flags=1), mouse(0, flags=0x400, data=-120)]
     found = figures(predicted, truth)
@@ -211,7 +211,7 @@ def test_two_times_that_differ_have_no_interquartile_mean_and_the_report_is_stil
 # --- spoiled and unequal input ---------------------------------------------------------------------------------------
 
 
-def test_a_spoiled_truth_is_reported_and_not_scored() -> None:
+def test_an_invalid_truth_is_reported_and_not_scored() -> None:
     sides = [EventStream.from_events(side) for side in ([key(0), key(0), key(9)], [key(0), None, key(0)])]
     report = events.evaluate(*sides)
     assert report.flat("owa")["events"] == 2
@@ -220,7 +220,7 @@ def test_a_spoiled_truth_is_reported_and_not_scored() -> None:
     assert report.truth.invalid == 1
 
 
-def test_truths_that_are_mostly_spoiled_are_an_error() -> None:
+def test_mostly_invalid_truths_are_an_error() -> None:
     with pytest.raises(TruthError, match="2 of 3 true events do not decode"):
         figures([key(0)] * 3, [None, None, key(0)])
     # The encoding is the wrong one: every true key is spoiled, though frames are the same in both.
@@ -230,7 +230,7 @@ def test_truths_that_are_mostly_spoiled_are_an_error() -> None:
         events.evaluate(frames, text + frames)
 
 
-def test_what_stands_where_a_truth_was_is_told_apart() -> None:
+def test_wrong_invalid_and_missing_predictions_are_distinguished() -> None:
     sides = [
         EventStream.from_events(side)
         for side in ([key(0), screen(0), None], [key(0), key(0), key(0), key(0), mouse(0, 1, 1)])
@@ -254,7 +254,7 @@ def test_no_true_events_are_an_error() -> None:
         figures([key(0)], [])
 
 
-def test_nothing_predicted_is_a_score() -> None:
+def test_an_empty_prediction_is_scored() -> None:
     found = figures([], [key(0)])
     assert (found["comparable"], found["keyboard_accuracy"]) == (0.0, None)
 
@@ -272,7 +272,7 @@ def test_a_prediction_without_a_truth_is_left_out() -> None:
     assert any("3 predictions for 1 truths" in warning for warning in report.warnings)
 
 
-def test_events_as_recorded_are_put_through_the_other_sides_encoding() -> None:
+def test_recorded_events_are_converted_to_the_encoding_of_the_other_side() -> None:
     truth = EventStream.from_events([key(16_015)])  # 16.015 s is 10 ms after the wrap, floored
     report = events.evaluate("<EVENT_START><KEYBOARD><0><0><1><65><press><EVENT_END>", truth)
     assert report.flat("owa")["timestamp_abs_error_p100_ms"] == 0.0

@@ -61,7 +61,7 @@ MOVES = [f"{axis}_{what}" for axis in ("dx", "dy", "euclidean") for what in ("iq
 MOVE_DETAILS = [f"{axis}_{what}" for axis in ("dx", "dy", "euclidean") for what in ("percent_error", "precision_match")]
 
 
-def test_the_whole_dictionary_has_the_seeds_keys_and_no_others() -> None:
+def test_the_dictionary_has_exactly_the_documented_keys() -> None:
     text = mouse(3, 4) + key() + screen()
     found = compared(text, text)
     comparisons = found.pop("event_comparisons")
@@ -91,7 +91,7 @@ def test_counts_are_whole_numbers() -> None:
         assert type(value) is int
 
 
-def test_the_seeds_usage_example_reads_it() -> None:
+def test_the_usage_example_can_read_the_dictionary() -> None:
     text = mouse(3, 4) + key()
     metrics = compared(text, text)
     assert f"{metrics['type_accuracy']:.2f} {metrics['comparable_rate']:.2f}" == "1.00 1.00"
@@ -185,7 +185,7 @@ def test_iqmpe_over_events() -> None:
     assert found["screen_metrics"]["timestamp_iqmpe"] is None
 
 
-def test_only_zero_truths_give_no_iqmpe() -> None:
+def test_iqmpe_of_zero_truths_is_none() -> None:
     assert compared(key("<0><0><1>"), key("<0><0><0>"))["timestamp_metrics"]["iqmpe"] is None
 
 
@@ -216,7 +216,7 @@ def test_every_status(prediction: str, truth: str, status: str) -> None:
             assert event[name] is None
 
 
-def test_a_position_that_only_one_side_has() -> None:
+def test_a_position_of_only_one_side_is_unpaired() -> None:
     found = compared(key(), key() + screen() + key())
     assert [event["comparison_status"] for event in found["event_comparisons"]] == ["valid", "unpaired", "unpaired"]
     assert [event["position"] for event in found["event_comparisons"]] == [0, 1, 2]
@@ -227,12 +227,12 @@ def test_a_position_that_only_one_side_has() -> None:
     assert found["type_accuracy"] == 1 / 3
 
 
-def test_types_carry_the_topics_names() -> None:
+def test_types_are_named_by_topic() -> None:
     event = only_event(mouse(1, 1), key())
     assert (event["predicted_type"], event["ground_truth_type"]) == ("mouse/raw", "keyboard")
 
 
-def test_type_accuracy_asks_for_the_type_only() -> None:
+def test_type_accuracy_depends_on_the_type_only() -> None:
     # The second prediction has the right type and too few tokens: its type counts, its comparison does not.
     prediction = key() + "<EVENT_START><KEYBOARD><0><0><3><65><EVENT_END>" + screen()
     found = compared(prediction, key() * 3)
@@ -247,7 +247,7 @@ def test_totals_count_truths_comparable_or_not() -> None:
     assert found["screen_metrics"]["total_count"] == 0
 
 
-def test_two_empty_strings() -> None:
+def test_figures_of_two_empty_strings_are_none() -> None:
     found = compared("", "")
     assert found["event_comparisons"] == []
     assert (found["predicted_count"], found["ground_truth_count"], found["count_accuracy"]) == (0, 0, 1.0)
@@ -330,7 +330,7 @@ def test_the_protocol_and_the_dictionary_agree(encoding: str) -> None:
     assert flattened(nested) == pytest.approx(report.flat("sequence"), rel=1e-12)
 
 
-def test_the_module_demonstrates_itself() -> None:
+def test_the_module_prints_an_example() -> None:
     command = [sys.executable, "-m", "assay.events.protocols.sequence"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert run.stderr == ""

@@ -54,13 +54,13 @@ def first_form(settings: dict[str, Any]) -> dict[str, Any]:
     unit=st.integers(1, 10**9),
     strict=st.booleans(),
 )
-def test_a_codec_comes_back_from_its_json(name: str, bases: list[int], unit: int, strict: bool) -> None:
+def test_a_codec_is_restored_from_its_json(name: str, bases: list[int], unit: int, strict: bool) -> None:
     settings: dict[str, Any] = {"delta_bases": bases, "unit_ns": unit, "image": "<frame>", "strict": strict}
     encoder = codec(name, **({} if name == "json" else settings))
     assert codec_from_json(json.loads(json.dumps(encoder.to_json()))) == encoder
 
 
-def test_comparing_gives_the_numbers_that_evaluating_gave(stored: tuple[EventReport, Run]) -> None:
+def test_comparing_gives_the_same_numbers_as_evaluating(stored: tuple[EventReport, Run]) -> None:
     report, run = stored
     lines = {line.measure.key: line for line in compare(run, run, full=True).lines if line.measure.part == "sequence@1"}
     estimates = report.protocols["sequence"].estimates
@@ -70,7 +70,7 @@ def test_comparing_gives_the_numbers_that_evaluating_gave(stored: tuple[EventRep
     assert rebuilt_report(usual).flat("sequence") != report.flat("sequence")
 
 
-def test_other_bases_are_other_digits_and_are_not_compared(stored: tuple[EventReport, Run]) -> None:
+def test_digits_in_different_bases_are_not_compared(stored: tuple[EventReport, Run]) -> None:
     _, run = stored
     usual = replace(run, settings={**run.settings, "encoding": codec("hierarchical").to_json()})
     notes = " ".join(compare(run, usual).notes)
@@ -78,7 +78,7 @@ def test_other_bases_are_other_digits_and_are_not_compared(stored: tuple[EventRe
     assert "owa was not compared" not in notes
 
 
-def test_settings_of_the_first_form_are_read(stored: tuple[EventReport, Run]) -> None:
+def test_settings_in_the_older_format_are_read(stored: tuple[EventReport, Run]) -> None:
     report, run = stored
     old = replace(run, settings=first_form(dict(run.settings)))
     assert old.settings["encoding"] == "hierarchical"
@@ -90,7 +90,7 @@ def test_settings_of_the_first_form_are_read(stored: tuple[EventReport, Run]) ->
     assert compare(old, run).notes == compare(run, run).notes
 
 
-def test_a_codec_of_another_package_is_known_by_name_only(stored: tuple[EventReport, Run]) -> None:
+def test_a_codec_of_another_package_is_stored_by_name_only(stored: tuple[EventReport, Run]) -> None:
     _, run = stored
     strange = replace(run, settings={**run.settings, "encoding": {"name": "theirs"}})
     with pytest.raises(UsageError, match="theirs"):

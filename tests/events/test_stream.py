@@ -35,7 +35,7 @@ good_events = st.one_of(
 
 
 @given(st.lists(st.one_of(good_events, st.none()), max_size=20))
-def test_events_survive_as_columns(rows: list[Event | None]) -> None:
+def test_events_are_restored_from_columns(rows: list[Event | None]) -> None:
     stream = EventStream.from_events(rows)
     assert stream.to_events() == rows
     assert len(stream) == len(rows)
@@ -55,7 +55,7 @@ def test_events_survive_as_columns(rows: list[Event | None]) -> None:
         ),
     )
 )
-def test_no_row_is_too_strange(row: Event) -> None:
+def test_any_row_becomes_a_valid_or_invalid_event(row: Event) -> None:
     stream = EventStream.from_events([KEY, row, SCREEN])
     assert len(stream) == 3
     assert stream.valid[[0, 2]].all()
@@ -85,7 +85,7 @@ def test_no_row_is_too_strange(row: Event) -> None:
         (MOUSE | {"flags": -1}, Problem.OUT_OF_RANGE),
     ],
 )
-def test_what_is_no_event_says_why(row: Event | None, problem: Problem) -> None:
+def test_an_invalid_row_has_a_reason(row: Event | None, problem: Problem) -> None:
     stream = EventStream.from_events([row])
     assert stream.problem.tolist() == [problem]
     assert stream.to_events() == [None]
@@ -98,13 +98,13 @@ def test_missing_mouse_fields_are_zero() -> None:
     ]
 
 
-def test_categories() -> None:
+def test_every_event_has_a_category() -> None:
     stream = EventStream.from_events([KEY, MOUSE, MOUSE | {"flags": 0}, SCREEN])
     assert [CATEGORIES[at] for at in stream.category] == ["keyboard", "mouse_op", "mouse_nop", "screen"]
     assert [Kind(kind).topic for kind in stream.kind] == ["keyboard", "mouse/raw", "mouse/raw", "screen"]
 
 
-def test_slices_share_memory_and_masks_choose() -> None:
+def test_slices_share_memory_and_masks_select() -> None:
     stream = EventStream.from_events([KEY, MOUSE, SCREEN])
     assert np.shares_memory(stream[1:].dx, stream.dx)
     assert stream[stream.kind == Kind.MOUSE].to_events() == [MOUSE]
@@ -122,7 +122,7 @@ def test_segments_are_runs_of_one_episode() -> None:
     assert list(EventStream.allocate(0).segments()) == []
 
 
-def test_padding_is_missing_events() -> None:
+def test_padding_adds_missing_events() -> None:
     stream = EventStream.from_events([KEY]).padded(3)
     assert stream.problem.tolist() == [Problem.NONE, Problem.MISSING, Problem.MISSING]
     assert EventStream.from_events([KEY, KEY]).padded(1).to_events() == [KEY, KEY]
@@ -130,7 +130,7 @@ def test_padding_is_missing_events() -> None:
 
 
 @given(st.lists(st.lists(good_events, max_size=5), max_size=5))
-def test_concatenation_is_concatenation(parts: list[list[Event]]) -> None:
+def test_concatenated_streams_have_the_events_of_their_parts(parts: list[list[Event]]) -> None:
     whole = concatenate([EventStream.from_events(part) for part in parts])
     assert whole.to_events() == [event for part in parts for event in part]
 
@@ -140,7 +140,7 @@ def test_notes_add_up() -> None:
     assert concatenate(parts).notes == {"odd": 3}
 
 
-def test_streams_of_different_encodings_do_not_mix() -> None:
+def test_streams_of_different_encodings_cannot_be_concatenated() -> None:
     stream = EventStream.from_events([KEY])
     with pytest.raises(SourceError, match="different encodings"):
         concatenate([stream, events.codec("hierarchical").quantise(stream)])

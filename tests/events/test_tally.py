@@ -22,13 +22,13 @@ def test_states_are_kept_by_episode() -> None:
     assert tally.parts("more", Ratio) == [Ratio(1, 1), Ratio()]
 
 
-def test_what_was_never_counted_is_empty() -> None:
+def test_unknown_states_are_empty() -> None:
     assert Tally().total("nothing", Joint) == Joint()
     assert Tally().parts("nothing", Ratio) == []
     assert Tally().episodes == []
 
 
-def test_many_large_parts_add_up() -> None:
+def test_many_large_parts_are_added() -> None:
     # More than are kept apart: parts are merged along the way, and nothing is lost.
     rng = np.random.default_rng(1)
     parts = [rng.integers(0, 10**6, 30_000) for _ in range(8)]
@@ -41,7 +41,7 @@ def test_many_large_parts_add_up() -> None:
     assert tally.total("m", Moments) == Moments.of(whole)
 
 
-def test_adding_tallies_leaves_both_as_they_were() -> None:
+def test_adding_tallies_does_not_change_them() -> None:
     first, second = Tally(), Tally()
     first.add(A, {"hits": Ratio(1, 2)})
     second.add(A, {"hits": Ratio(1, 2)})
@@ -52,14 +52,14 @@ def test_adding_tallies_leaves_both_as_they_were() -> None:
     assert first.total("hits", Ratio) == Ratio(1, 2)
 
 
-def test_order_is_kept_where_it_matters() -> None:
+def test_values_in_order_keep_the_order_of_arrival() -> None:
     tally = Tally()
     for value in (3.0, 1.0, 2.0):
         tally.add(A, {"x": InOrder(np.array([value]))})
     assert tally.total("x", InOrder).values.tolist() == [3.0, 1.0, 2.0]
 
 
-def test_equality_is_of_content() -> None:
+def test_tallies_are_equal_if_their_contents_are() -> None:
     first, second = Tally(), Tally()
     first.add(A, {"hits": Ratio(1, 2)})
     first.add(A, {"hits": Ratio(1, 2)})

@@ -36,7 +36,7 @@ class Processor:
     [Listing(), Processor(), dict(enumerate(TOKENS)), {token: at for at, token in enumerate(TOKENS)}],
     ids=["get_vocab", "processor", "id to token", "token to id"],
 )
-def test_every_form_gives_the_same_codes(tokenizer: Any) -> None:
+def test_every_kind_of_tokenizer_gives_the_same_codes(tokenizer: Any) -> None:
     assert code_table(CODEC.vocabulary(), tokenizer).tolist() == CODES
     ids = np.array([1, 3, 6, 6, 6, 6, 4, 2])
     assert CODEC.decode_ids(ids, tokenizer).to_events() == [

@@ -75,7 +75,7 @@ def test_csv_columns_of_values_are_numbers_or_invalid(whole: ReadWhole, tmp_path
     ]
 
 
-def test_csv_without_our_columns_names_those_it_has(whole: ReadWhole, tmp_path: Path) -> None:
+def test_the_error_for_csv_without_events_lists_its_columns(whole: ReadWhole, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(f"id,output\n1,{KEY}\n")
     with pytest.raises(ColumnError, match=r"x\.csv: .*it has 'id', 'output'.*--column text=NAME"):
@@ -91,7 +91,7 @@ def test_csv_without_our_columns_names_those_it_has(whole: ReadWhole, tmp_path: 
         (json.dumps({"text": KEY}), "JSON Lines, not token text.*Name it .jsonl"),
     ],
 )
-def test_a_table_called_text_is_refused_by_name(whole: ReadWhole, tmp_path: Path, content: str, what: str) -> None:
+def test_a_table_with_the_suffix_txt_is_refused(whole: ReadWhole, tmp_path: Path, content: str, what: str) -> None:
     path = tmp_path / "x.txt"
     path.write_text(content)
     with pytest.raises(SourceError, match=what):
@@ -112,7 +112,7 @@ def test_a_json_array_has_a_row_for_each_element(
     assert whole(path).to_events() == [KEY_EVENT, None, KEY_EVENT]
 
 
-def test_json_lines_called_json_are_json_lines(whole: ReadWhole, tmp_path: Path) -> None:
+def test_json_lines_with_the_suffix_json_are_read(whole: ReadWhole, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"text": KEY}) + "\n" + json.dumps({"text": KEY}))
     assert whole(path).to_events() == [KEY_EVENT] * 2
@@ -121,7 +121,7 @@ def test_json_lines_called_json_are_json_lines(whole: ReadWhole, tmp_path: Path)
 
 
 @pytest.mark.parametrize(("content", "what"), [("[1, 2", "not valid JSON"), ("7", "neither a JSON array of rows nor")])
-def test_json_that_has_no_rows_is_called_that(whole: ReadWhole, tmp_path: Path, content: str, what: str) -> None:
+def test_json_without_rows_is_an_error(whole: ReadWhole, tmp_path: Path, content: str, what: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(content)
     with pytest.raises(SourceError, match=what):
@@ -167,8 +167,10 @@ def test_standard_input_is_read_in_any_format(whole: ReadWhole, monkeypatch: pyt
     assert whole("-").to_events() == [KEY_EVENT] * 2
 
 
-@pytest.mark.parametrize(("content", "what"), [(b"", "nothing came in"), (b"\x00\x01", "in no format")])
-def test_standard_input_that_cannot_be_read_is_named(
+@pytest.mark.parametrize(
+    ("content", "what"), [(b"", "there was no input"), (b"\x00\x01", "not have a readable format")]
+)
+def test_unreadable_standard_input_is_an_error(
     whole: ReadWhole, monkeypatch: pytest.MonkeyPatch, content: bytes, what: str
 ) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
@@ -211,7 +213,7 @@ def test_a_pandas_frame_is_read(whole: ReadWhole, golden: list[Row]) -> None:
     assert whole(frame).to_events() == [row["event"] for row in golden]
 
 
-def test_a_table_in_memory_without_our_columns_names_those_it_has(reading: ReadOptions) -> None:
+def test_the_error_for_a_table_in_memory_without_events_lists_its_columns(reading: ReadOptions) -> None:
     with pytest.raises(ColumnError, match=r"the Table: .*it has 'output'"):
         list(read(pa.table({"output": [KEY]}), reading))
 
@@ -232,7 +234,7 @@ def test_a_list_of_rows_is_read_like_a_table(whole: ReadWhole) -> None:
         whole([{"output": KEY}])
 
 
-def test_a_list_of_texts_obeys_rows(whole: ReadWhole) -> None:
+def test_rows_applies_to_a_list_of_texts(whole: ReadWhole) -> None:
     assert whole([KEY, KEY * 3]).to_events() == [KEY_EVENT, None]
     assert whole([KEY, KEY * 3], rows="event").to_events() == [KEY_EVENT, None]
     stream = whole([KEY, KEY * 3], rows="episode")
@@ -274,7 +276,7 @@ def test_columns_of_token_ids_are_read_with_a_tokenizer(whole: ReadWhole, tmp_pa
     assert whole([KEY_IDS, KEY_IDS * 2], tokenizer=tokenizer, rows="episode").to_events() == [KEY_EVENT] * 3
 
 
-def test_token_ids_without_a_tokenizer_say_what_to_give(whole: ReadWhole, tmp_path: Path) -> None:
+def test_the_error_for_token_ids_without_a_tokenizer_says_what_to_do(whole: ReadWhole, tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"input_ids": [KEY_IDS]}), path)
     with pytest.raises(UsageError, match=r"need a tokenizer.*--tokenizer PATH"):
@@ -286,7 +288,7 @@ def test_token_ids_without_a_tokenizer_say_what_to_give(whole: ReadWhole, tmp_pa
 # --- what a row stands for --------------------------------------------------------------------------------------------
 
 
-def test_what_a_row_stands_for_is_decided_once_for_all_files_of_a_source(whole: ReadWhole, tmp_path: Path) -> None:
+def test_the_meaning_of_a_row_is_decided_once_for_all_files_of_a_source(whole: ReadWhole, tmp_path: Path) -> None:
     # The second file alone would be read as two invalid events.
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": KEY * 3, "episode": f"{at}"}) + "\n" for at in "12"))
     (tmp_path / "b.jsonl").write_text("".join(json.dumps({"text": KEY, "episode": f"{at}"}) + "\n" for at in "34"))
@@ -298,7 +300,7 @@ def test_what_a_row_stands_for_is_decided_once_for_all_files_of_a_source(whole: 
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_episodes_that_two_rows_stand_for_are_named(whole: ReadWhole, tmp_path: Path, suffix: str) -> None:
+def test_episodes_that_occur_in_two_rows_are_named(whole: ReadWhole, tmp_path: Path, suffix: str) -> None:
     rows = [{"text": KEY * 3, "episode": name} for name in "abcab"]
     path = tmp_path / f"x.{suffix}"
     if suffix == "jsonl":

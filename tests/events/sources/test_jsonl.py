@@ -30,7 +30,7 @@ MOUSE_EVENT = {"kind": "mouse", "ts": 1, "dx": -2, "dy": 3, "flags": 1, "data": 
 
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "factorized"])
-def test_the_golden_files_are_read_as_they_say(whole: ReadWhole, encoding: str) -> None:
+def test_the_golden_files_are_read(whole: ReadWhole, encoding: str) -> None:
     path = GOLDEN / f"codec_{encoding}.jsonl"
     expected = [json.loads(line)["event"] for line in path.read_text().splitlines()]
     assert whole(path, codec=codec(encoding)).to_events() == expected
@@ -44,13 +44,13 @@ def test_a_row_of_values_is_an_event_and_null_is_an_invalid_one(whole: ReadWhole
     assert not stream.notes
 
 
-def test_events_as_they_are_printed_can_be_read_back(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_printed_events_can_be_read(whole: ReadWhole, write_rows: WriteRows) -> None:
     events = [KEY_EVENT, None, MOUSE_EVENT, {"kind": "screen", "ts": 9}]
     assert whole(write_rows(events)).to_events() == events
 
 
 @pytest.mark.parametrize("time", [float("nan"), float("inf"), -1, 1.5, 2**63, "5", None, True])
-def test_a_time_that_is_no_time_makes_the_event_invalid(whole: ReadWhole, write_rows: WriteRows, time: object) -> None:
+def test_an_invalid_time_makes_the_event_invalid(whole: ReadWhole, write_rows: WriteRows, time: object) -> None:
     stream = whole(write_rows([{"event": KEY_EVENT}, {"event": {**KEY_EVENT, "ts": time}}]))
     assert stream.problem.tolist() == [Problem.NONE, Problem.BAD_TIME]
 
@@ -82,18 +82,18 @@ def test_a_row_of_many_events_is_an_episode(whole: ReadWhole, write_rows: WriteR
     assert stream.notes[EPISODE_ROWS] == 3
 
 
-def test_a_spoiled_row_of_two_events_stays_one_invalid_event(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_a_damaged_row_of_two_events_is_one_invalid_event(whole: ReadWhole, write_rows: WriteRows) -> None:
     stream = whole(write_rows([{"text": text} for text in (KEY * 2, KEY, KEY, "", KEY)]))
     assert stream.to_events() == [None, KEY_EVENT, KEY_EVENT, None, KEY_EVENT]
 
 
-def test_what_a_row_stands_for_is_decided_once_for_a_file(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_the_meaning_of_a_row_is_decided_once_for_a_file(whole: ReadWhole, write_rows: WriteRows) -> None:
     path = write_rows([{"text": KEY}] * 1000 + [{"text": KEY * 2}] * 3000)
     assert len(whole(path, batch_rows=1000)) == 4000
 
 
 @pytest.mark.parametrize(("rows", "count"), [("event", 2), ("episode", 4)])
-def test_what_a_row_stands_for_can_be_said(whole: ReadWhole, write_rows: WriteRows, rows: str, count: int) -> None:
+def test_the_meaning_of_a_row_can_be_set(whole: ReadWhole, write_rows: WriteRows, rows: str, count: int) -> None:
     assert len(whole(write_rows([{"text": KEY * 2}] * 2), rows=rows)) == count
 
 
@@ -109,13 +109,13 @@ def test_what_a_row_stands_for_can_be_said(whole: ReadWhole, write_rows: WriteRo
         ([5], "episode"),
     ],
 )
-def test_the_majority_decides_and_an_even_split_goes_by_the_longest(
+def test_the_majority_decides_and_a_tie_is_decided_by_the_longest_row(
     reading: ReadOptions, starts: list[int], shape: str
 ) -> None:
     assert shape_of(starts, reading) == shape
 
 
-def test_unnamed_episodes_of_several_files_stay_apart(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_unnamed_episodes_of_several_files_are_separate(whole: ReadWhole, write_rows: WriteRows) -> None:
     write_rows([{"text": KEY * 3}], "set/a.jsonl")
     path = write_rows([{"text": KEY * 3}], "set/b.jsonl")
     assert [episode.name for episode in whole(path.parent).episodes] == ["a row 1", "b row 1"]
@@ -124,7 +124,7 @@ def test_unnamed_episodes_of_several_files_stay_apart(whole: ReadWhole, write_ro
 # --- bad rows ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_bad_row_keeps_its_place_and_is_counted(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_a_bad_row_keeps_its_position_and_is_counted(whole: ReadWhole, write_rows: WriteRows) -> None:
     good = {"text": KEY}
     bad = [b"{not JSON", b"[1]", b"7", b"\xff\xfe{}", {"other": 1}, {"text": None}, {"text": 5}, b'{"text": "\\ud800"}']
     stream = whole(write_rows([good, *bad, good]))
@@ -133,7 +133,7 @@ def test_a_bad_row_keeps_its_place_and_is_counted(whole: ReadWhole, write_rows: 
     assert stream.notes == {jsonl.NOT_JSON: 4, jsonl.NOT_UTF8: 1, NO_VALUE: 3}
 
 
-def test_bad_rows_before_the_first_good_one_keep_their_places(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_bad_rows_before_the_first_good_one_keep_their_positions(whole: ReadWhole, write_rows: WriteRows) -> None:
     stream = whole(write_rows([b"bad"] * 5 + [{"text": KEY}]), batch_rows=2)
     assert stream.to_events() == [None] * 5 + [KEY_EVENT]
     assert stream.notes == {jsonl.NOT_JSON: 5}
@@ -162,7 +162,7 @@ def test_rows_in_another_encoding_are_invalid(whole: ReadWhole, write_rows: Writ
     assert stream.to_events() == [KEY_EVENT, None]
 
 
-def test_blank_lines_are_no_rows(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_blank_lines_are_not_rows(whole: ReadWhole, write_rows: WriteRows) -> None:
     stream = whole(write_rows([{"text": KEY}, b"", b"  \r", {"text": KEY}]))
     assert stream.to_events() == [KEY_EVENT] * 2
     assert stream.notes == {jsonl.BLANK: 2}
@@ -175,7 +175,7 @@ def test_a_byte_order_mark_windows_line_ends_and_a_missing_last_one_are_fine(who
     assert whole(path).to_events() == [KEY_EVENT] * 2
 
 
-def test_a_row_longer_than_the_limit_is_refused_in_its_place(
+def test_a_row_longer_than_the_limit_is_one_invalid_event(
     whole: ReadWhole, write_rows: WriteRows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jsonl, "_PIECE", 64)
@@ -195,7 +195,7 @@ def test_an_endless_last_line_is_refused(whole: ReadWhole, write_rows: WriteRows
     assert stream.notes == {TOO_LONG: 1}
 
 
-def test_a_huge_line_is_passed_over_in_bounded_memory(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_a_huge_line_is_skipped_in_bounded_memory(whole: ReadWhole, write_rows: WriteRows) -> None:
     path = write_rows([{"text": KEY}] * 2000)
     with path.open("ab") as file:
         file.write(b'{"text": "')
@@ -222,14 +222,14 @@ def test_a_file_without_a_readable_row_is_an_error_that_counts_them(whole: ReadW
         whole(path)
 
 
-def test_a_file_without_the_columns_names_those_it_has(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_the_error_for_a_file_without_events_lists_its_columns(whole: ReadWhole, write_rows: WriteRows) -> None:
     path = write_rows([b"bad", {"output": KEY, "id": 1}, {"label": KEY}])
     with pytest.raises(ColumnError, match=r"row 2: .*'output', 'id', 'label'.*--column text=NAME"):
         whole(path)
 
 
 @pytest.mark.parametrize("ours", ["text", "event", "episode", "stratum"])
-def test_a_column_that_was_named_must_be_there(whole: ReadWhole, write_rows: WriteRows, ours: str) -> None:
+def test_a_column_named_by_the_user_must_exist(whole: ReadWhole, write_rows: WriteRows, ours: str) -> None:
     path = write_rows([{"text": KEY, "event": KEY_EVENT}])
     with pytest.raises(ColumnError, match=rf"no column 'absent' \(for {ours}\)"):
         whole(path, columns={ours: "absent"})
@@ -245,7 +245,7 @@ def test_a_column_that_was_named_must_be_there(whole: ReadWhole, write_rows: Wri
         (b"\x28\xb5\x2f\xfd....", "Zstandard"),
     ],
 )
-def test_a_file_that_is_something_else_is_called_what_it_is(
+def test_the_error_for_a_file_of_another_format_names_the_format(
     whole: ReadWhole, tmp_path: Path, content: bytes, what: str
 ) -> None:
     path = tmp_path / "x.jsonl"
@@ -274,7 +274,7 @@ def test_plain_text_named_as_gzip_is_an_error(whole: ReadWhole, write_rows: Writ
         whole(write_rows([{"text": KEY}], "x.jsonl.gz"))
 
 
-def test_a_file_that_may_not_be_opened_is_an_error(whole: ReadWhole, write_rows: WriteRows) -> None:
+def test_a_file_without_permission_is_an_error(whole: ReadWhole, write_rows: WriteRows) -> None:
     path = write_rows([{"text": KEY}])
     batches = read(path, ReadOptions(codec("hierarchical")))
     path.unlink()
@@ -297,7 +297,7 @@ LINES = st.one_of(
     limit=st.sampled_from([20, 70, 10_000]),
 )
 @pytest.mark.slow
-def test_how_a_file_is_cut_into_pieces_and_batches_makes_no_difference(
+def test_pieces_and_batches_do_not_change_the_events(
     lines: list[bytes], piece: int, batch_rows: int, limit: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("pieces") / "x.jsonl"
@@ -313,7 +313,7 @@ def test_how_a_file_is_cut_into_pieces_and_batches_makes_no_difference(
     assert found.notes == expected.notes
 
 
-def test_a_torn_row_and_two_rows_on_a_line_never_make_up_for_each_other(tmp_path: Path) -> None:
+def test_a_split_row_and_two_rows_on_a_line_do_not_cancel_out(tmp_path: Path) -> None:
     # Torn between two lines, and joined on another: the number of JSON values is right, the rows are not.
     path = tmp_path / "torn.jsonl"
     text = "<EVENT_START><SCREEN><0><0><0><fake_image_placeholder><EVENT_END>"

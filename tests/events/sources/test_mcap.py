@@ -84,7 +84,7 @@ def test_absolute_mouse_messages_become_movements_clicks_and_scrolls(
         ({"utc_ns": 1}, None),
     ],
 )
-def test_the_first_frame_sets_the_clock(
+def test_the_first_frame_of_a_recording_is_kept_for_alignment(
     whole: ReadWhole, write_recording: WriteRecording, frame: dict[str, Any], pts: int | None
 ) -> None:
     later = {"media_ref": {"uri": "x.mkv", "pts_ns": 99}}
@@ -113,7 +113,7 @@ def test_a_recording_is_named_by_its_file_and_the_folders_it_was_found_in(
     ],
     ids=str,
 )
-def test_messages_come_in_the_order_of_their_time_and_equal_times_in_that_of_the_file(
+def test_messages_are_in_order_of_time_and_equal_times_in_order_of_the_file(
     whole: ReadWhole, write_recording: WriteRecording, options: dict[str, Any]
 ) -> None:
     times = np.random.default_rng(1).integers(0, 40, 200).tolist()
@@ -124,7 +124,7 @@ def test_messages_come_in_the_order_of_their_time_and_equal_times_in_that_of_the
     assert stream.time_ns.tolist() == sorted(times)
 
 
-def test_other_topics_are_passed_over(whole: ReadWhole, write_recording: WriteRecording) -> None:
+def test_other_topics_are_skipped(whole: ReadWhole, write_recording: WriteRecording) -> None:
     messages = [("window", 1, {"title": "x"}), ("keyboard", 2, PRESS), ("keyboard/state", 3, {"buttons": []})]
     assert len(whole(write_recording(messages))) == 1
 
@@ -134,20 +134,20 @@ def test_other_topics_are_passed_over(whole: ReadWhole, write_recording: WriteRe
     [b"not JSON", b"\xff", b"[]", {}, {"event_type": "hold", "vk": 65}, {"event_type": "press"}],
     ids=str,
 )
-def test_a_spoiled_message_is_one_invalid_event(
+def test_an_invalid_message_is_one_invalid_event(
     whole: ReadWhole, write_recording: WriteRecording, content: object
 ) -> None:
     stream = whole(write_recording([("keyboard", 1, PRESS), ("keyboard", 2, content), ("keyboard", 3, PRESS)]))
     assert stream.problem.tolist() == [Problem.NONE, Problem.BAD_ROW, Problem.NONE]
 
 
-def test_metadata_are_kept(write_recording: WriteRecording) -> None:
+def test_metadata_are_read(write_recording: WriteRecording) -> None:
     kept = {"keyboard_repeat_timing": {"repeat_delay_ms": "500", "repeat_interval_ms": "33"}}
     path = write_recording([("keyboard", 1, PRESS)], metadata=kept)
     assert mcap.metadata(str(path)) == kept
 
 
-def test_a_recording_of_nothing_has_no_events(whole: ReadWhole, write_recording: WriteRecording) -> None:
+def test_an_empty_recording_has_no_events(whole: ReadWhole, write_recording: WriteRecording) -> None:
     stream = whole(write_recording([]))
     assert len(stream) == 0
     assert not stream.notes
@@ -219,7 +219,7 @@ CONTENTS = PLAIN | st.dictionaries(KEYS, VALUES, max_size=6) | st.sampled_from(T
     only=st.sampled_from([None, "mouse"]),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_events_are_those_of_the_plain_reader(
+def test_events_equal_those_of_the_plain_reader(
     messages: list[tuple[str, int, object]],
     chunked: bool,
     indexed: bool,
@@ -255,7 +255,7 @@ def agree_with_plain_reader(path: Path, batch_rows: int = 50_000) -> None:
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the real recordings are not here")
 @pytest.mark.parametrize("name", ["notepad-0.4.2", "notepad-0.5.1", "typing-game"])
 @pytest.mark.parametrize("batch_rows", [7, 50_000])
-def test_real_recordings_are_read_as_the_plain_reader_reads_them(name: str, batch_rows: int) -> None:
+def test_real_recordings_are_read_as_by_the_plain_reader(name: str, batch_rows: int) -> None:
     agree_with_plain_reader(RECORDINGS / f"{name}.mcap", batch_rows)
 
 
@@ -279,7 +279,7 @@ def test_a_recording_that_was_cut_short_gives_no_events_at_all(
 
 
 @pytest.mark.slow
-def test_no_damaged_byte_leads_to_another_error_or_to_fewer_events(
+def test_damaged_bytes_never_cause_other_errors_or_fewer_events(
     whole: ReadWhole, long_recording: Path, tmp_path: Path
 ) -> None:
     content = long_recording.read_bytes()
@@ -305,9 +305,7 @@ def test_no_damaged_byte_leads_to_another_error_or_to_fewer_events(
         (b"\x89MCAP0\r\n", "no end"),
     ],
 )
-def test_a_file_that_is_no_recording_is_called_that(
-    whole: ReadWhole, tmp_path: Path, content: bytes, what: str
-) -> None:
+def test_a_file_that_is_not_a_recording_is_refused(whole: ReadWhole, tmp_path: Path, content: bytes, what: str) -> None:
     path = tmp_path / "x.mcap"
     path.write_bytes(content)
     with pytest.raises(SourceError, match=what):
@@ -327,7 +325,9 @@ def test_messages_that_are_not_json_are_refused(whole: ReadWhole, write_recordin
         whole(write_recording([("keyboard", 1, PRESS)], encoding="cdr"))
 
 
-def test_a_recording_without_our_topics_names_those_it_has(whole: ReadWhole, write_recording: WriteRecording) -> None:
+def test_the_error_for_a_recording_without_events_lists_its_topics(
+    whole: ReadWhole, write_recording: WriteRecording
+) -> None:
     with pytest.raises(SourceError, match="it has: camera, window"):
         whole(write_recording([("window", 1, {}), ("camera", 1, {})]))
 
@@ -362,7 +362,7 @@ def test_a_missing_decompressor_is_named_with_the_command_that_installs_it(
         ("typing-game", 32, 209, 6, 590, 0),
     ],
 )
-def test_real_recordings_of_two_writers_are_read_whole(
+def test_real_recordings_of_two_writers_are_read_completely(
     whole: ReadWhole, name: str, keys: int, mouse_events: int, clicks: int, frames: int, pts: int
 ) -> None:
     stream = whole(RECORDINGS / f"{name}.mcap")

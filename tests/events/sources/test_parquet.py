@@ -88,7 +88,7 @@ def test_texts_of_any_type_are_events_and_nulls_are_invalid(
     assert stream.problem[3] == Problem.BAD_ROW
 
 
-def test_what_a_null_hides_is_not_read(whole: ReadWhole, tmp_path: Path) -> None:
+def test_text_behind_a_null_is_not_read(whole: ReadWhole, tmp_path: Path) -> None:
     text = KEY.encode()
     offsets = pa.py_buffer(np.array([0, len(text), 2 * len(text)], np.int32).tobytes())
     hidden = pa.Array.from_buffers(pa.string(), 2, [pa.py_buffer(b"\x02"), offsets, pa.py_buffer(text * 2)])
@@ -133,13 +133,13 @@ def test_a_row_of_many_events_is_an_episode(whole: ReadWhole, tmp_path: Path) ->
     assert stream.notes == {EPISODE_ROWS: 4, NO_VALUE: 1}
 
 
-def test_a_spoiled_row_of_two_events_stays_one_invalid_event(whole: ReadWhole, tmp_path: Path) -> None:
+def test_a_damaged_row_of_two_events_is_one_invalid_event(whole: ReadWhole, tmp_path: Path) -> None:
     path = write(pa.table({"text": [KEY * 2, KEY, KEY]}), tmp_path / "x.parquet")
     assert whole(path).to_events() == [None, KEY_EVENT, KEY_EVENT]
     assert len(whole(path, rows="episode")) == 4
 
 
-def test_a_row_longer_than_the_limit_is_refused_in_its_place(whole: ReadWhole, tmp_path: Path) -> None:
+def test_a_row_longer_than_the_limit_is_one_invalid_event(whole: ReadWhole, tmp_path: Path) -> None:
     path = write(pa.table({"text": [KEY, KEY + " " * 100, KEY]}), tmp_path / "x.parquet")
     stream = whole(path, max_event_bytes=100)
     assert stream.to_events() == [KEY_EVENT, None, KEY_EVENT]
@@ -182,7 +182,7 @@ def test_columns_of_values_can_have_other_names(whole: ReadWhole, tmp_path: Path
         (pa.array([None, None]), [None, None]),
     ],
 )
-def test_a_time_that_is_no_time_makes_the_event_invalid(
+def test_an_invalid_time_makes_the_event_invalid(
     whole: ReadWhole, tmp_path: Path, times: pa.Array, expected: list[int | None]
 ) -> None:
     stream = whole(write(pa.table({"kind": ["screen"] * len(times), "ts": times}), tmp_path / "x.arrow"))
@@ -201,7 +201,7 @@ VALUES = st.fixed_dictionaries(
 
 
 @given(events=st.lists(st.none() | VALUES, max_size=30))
-def test_a_table_of_values_means_what_its_rows_mean(
+def test_a_table_of_values_has_the_events_of_its_rows(
     events: list[Row | None], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     kinds = {"kind": pa.string(), "press": pa.bool_()}
@@ -222,7 +222,7 @@ def test_a_table_of_values_means_what_its_rows_mean(
 # --- bad tables -------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_without_the_columns_names_those_it_has(whole: ReadWhole, tmp_path: Path) -> None:
+def test_the_error_for_a_table_without_events_lists_its_columns(whole: ReadWhole, tmp_path: Path) -> None:
     path = write(pa.table({"output": [KEY], "id": [1]}), tmp_path / "x.parquet")
     with pytest.raises(ColumnError, match=r"x\.parquet: .*it has 'output', 'id'.*--column text=NAME"):
         whole(path)
@@ -230,7 +230,7 @@ def test_a_table_without_the_columns_names_those_it_has(whole: ReadWhole, tmp_pa
 
 
 @pytest.mark.parametrize("ours", ["text", "episode"])
-def test_a_column_that_was_named_must_be_there(whole: ReadWhole, tmp_path: Path, ours: str) -> None:
+def test_a_column_named_by_the_user_must_exist(whole: ReadWhole, tmp_path: Path, ours: str) -> None:
     path = write(pa.table({"text": [KEY]}), tmp_path / "x.parquet")
     with pytest.raises(ColumnError, match=rf"no column 'absent' \(for {ours}\); it has 'text'"):
         whole(path, columns={ours: "absent"})
@@ -239,13 +239,13 @@ def test_a_column_that_was_named_must_be_there(whole: ReadWhole, tmp_path: Path,
 @pytest.mark.parametrize(
     ("columns", "what"),
     [
-        ({"text": [1]}, "'text' holds int64, not text"),
-        ({"text": [[1, 2]]}, "holds list.*not text"),
-        ({"event": ["x"]}, "'event' holds string, not structs"),
+        ({"text": [1]}, "'text' contains int64, not text"),
+        ({"text": [[1, 2]]}, "contains list.*not text"),
+        ({"event": ["x"]}, "'event' contains string, not structs"),
         ({"event": [{"kind": "screen"}]}, "not structs with kind and ts"),
-        ({"kind": ["screen"], "ts": ["now"]}, "'ts' holds string, not whole numbers"),
-        ({"kind": ["keyboard"], "ts": [1], "vk": [1], "press": [1]}, "'press' holds int64, not booleans"),
-        ({"text": [KEY], "episode": [[1]]}, "'episode' holds list.*not names"),
+        ({"kind": ["screen"], "ts": ["now"]}, "'ts' contains string, not whole numbers"),
+        ({"kind": ["keyboard"], "ts": [1], "vk": [1], "press": [1]}, "'press' contains int64, not booleans"),
+        ({"text": [KEY], "episode": [[1]]}, "'episode' contains list.*not names"),
     ],
 )
 def test_a_column_of_the_wrong_type_is_named(
@@ -284,7 +284,7 @@ def test_an_arrow_stream_cut_between_batches_is_noted(whole: ReadWhole, tmp_path
 
 
 @pytest.mark.slow
-def test_no_damaged_byte_ends_the_process_or_leads_to_another_error(tmp_path: Path) -> None:
+def test_damaged_bytes_never_crash_the_process_or_cause_other_errors(tmp_path: Path) -> None:
     script = Path(__file__).with_name("damaged_tables.py")
     done = subprocess.run([sys.executable, script, tmp_path, "1", "1500"], capture_output=True, text=True)
     assert done.returncode == 0, f"exit code {done.returncode} (negative: a signal)\n{done.stderr[-3000:]}"
@@ -303,7 +303,7 @@ def test_a_text_that_is_not_utf8_is_one_invalid_event(whole: ReadWhole, tmp_path
 @pytest.mark.parametrize(
     ("content", "what"), [(b"", "is empty"), (b"FEA1xxxx", "Feather version 1"), (b"{}", "neither a Parquet nor")]
 )
-def test_a_file_that_is_something_else_is_called_what_it_is(
+def test_the_error_for_a_file_of_another_format_names_the_format(
     whole: ReadWhole, tmp_path: Path, content: bytes, what: str
 ) -> None:
     path = tmp_path / "x.parquet"
@@ -312,7 +312,7 @@ def test_a_file_that_is_something_else_is_called_what_it_is(
         whole(path)
 
 
-def test_the_content_counts_not_the_name(whole: ReadWhole, tmp_path: Path) -> None:
+def test_the_format_is_recognised_by_content_not_by_name(whole: ReadWhole, tmp_path: Path) -> None:
     path = write(pa.table({"text": [KEY]}), tmp_path / "x.arrow")
     assert whole(path.rename(tmp_path / "x.parquet")).to_events() == [KEY_EVENT]
 

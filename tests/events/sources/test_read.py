@@ -33,7 +33,7 @@ KEY = "<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>"
 KEY_EVENT = {"kind": "keyboard", "ts": 30_000_000, "vk": 13, "press": True}
 
 
-def test_a_stream_passes_through(reading: ReadOptions) -> None:
+def test_a_stream_is_returned_unchanged(reading: ReadOptions) -> None:
     stream = EventStream.from_events([KEY_EVENT])
     assert list(read(stream, reading)) == [stream]
 
@@ -57,27 +57,27 @@ def test_each_string_of_a_list_is_one_event(whole: ReadWhole) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", "  \n", b"", [], ()])
-def test_nothing_in_is_no_events(whole: ReadWhole, nothing: Any) -> None:
+def test_an_empty_source_has_no_events(whole: ReadWhole, nothing: Any) -> None:
     assert len(whole(nothing)) == 0
 
 
-def test_an_element_that_is_no_string_is_named_by_its_index(reading: ReadOptions) -> None:
+def test_the_error_for_an_element_of_another_type_gives_its_index(reading: ReadOptions) -> None:
     with pytest.raises(UsageError, match="element 1 of the list is a int, not a string"):
         read([KEY, 7], reading)
 
 
 def test_bytes_without_an_event_are_refused(reading: ReadOptions) -> None:
-    with pytest.raises(UsageError, match="no <EVENT_START>"):
+    with pytest.raises(UsageError, match="not contain <EVENT_START>"):
         read(b"\x00\x01", reading)
 
 
-def test_an_object_of_another_kind_is_refused(reading: ReadOptions) -> None:
+def test_an_unsupported_object_is_refused(reading: ReadOptions) -> None:
     with pytest.raises(UsageError, match="cannot be read from a int"):
         read(3, reading)
 
 
 @pytest.mark.parametrize("text", ["no/such/file.jsonl", "<KEYBOARD><1>", "x" * 1_000_000, "a\0b", "[" * 5000])
-def test_a_string_that_is_neither_text_nor_path_is_called_that(reading: ReadOptions, text: str) -> None:
+def test_a_string_that_is_neither_text_nor_path_is_an_error(reading: ReadOptions, text: str) -> None:
     with pytest.raises(SourceError, match=r"neither token text .* nor an existing file") as caught:
         read(text, reading)
     assert len(str(caught.value)) < 500
@@ -88,10 +88,10 @@ def test_a_string_that_is_neither_text_nor_path_is_called_that(reading: ReadOpti
     [
         ({"columns": {"txet": "x"}}, "Did you mean 'text'"),
         ({"rows": "episodes"}, "Did you mean 'episode'"),
-        ({"batch_rows": 0}, "cannot have 0 rows"),
+        ({"batch_rows": 0}, "batch_rows must be at least 1, got 0"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(reading: ReadOptions, settings: dict[str, Any], what: str) -> None:
+def test_invalid_settings_are_refused(reading: ReadOptions, settings: dict[str, Any], what: str) -> None:
     with pytest.raises(UsageError, match=what):
         replace(reading, **settings)
 
@@ -140,7 +140,7 @@ def test_a_glob_is_all_readable_files_that_match(
     assert whole(f"{folder}/{pattern}").to_events() == [row["event"] for row in golden]
 
 
-def test_a_glob_may_match_some(whole: ReadWhole, folder: Path) -> None:
+def test_a_glob_may_match_some_of_the_files(whole: ReadWhole, folder: Path) -> None:
     assert len(whole(f"{folder}/*.jsonl")) == 250
 
 
@@ -155,13 +155,13 @@ def test_a_glob_without_matches_is_an_error(reading: ReadOptions, tmp_path: Path
         read(f"{tmp_path}/*.jsonl", reading)
 
 
-def test_a_folder_without_data_says_what_would_be(reading: ReadOptions, tmp_path: Path) -> None:
+def test_the_error_for_a_folder_without_data_lists_the_formats(reading: ReadOptions, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("about")
     with pytest.raises(SourceError, match=r"none of its 1 files .*\.jsonl"):
         read(tmp_path, reading)
 
 
-def test_local_files_can_be_addressed_as_such(whole: ReadWhole) -> None:
+def test_local_files_can_be_given_as_addresses(whole: ReadWhole) -> None:
     assert len(whole(f"file://{GOLDEN}")) == 500
 
 
@@ -189,7 +189,7 @@ def test_every_format_can_be_read_from_an_address(
     assert len(whole("memory://x.arrow")) == 500
 
 
-def test_an_address_with_nothing_behind_it_is_an_error(reading: ReadOptions, memory_files: Any) -> None:
+def test_an_address_without_a_file_is_an_error(reading: ReadOptions, memory_files: Any) -> None:
     with pytest.raises(SourceError, match="nothing at this address"):
         read("memory://nowhere.jsonl", reading)
 
@@ -199,7 +199,7 @@ def test_an_unknown_scheme_is_an_error(reading: ReadOptions) -> None:
         read("nosuchscheme://x.jsonl", reading)
 
 
-def test_without_fsspec_local_files_can_be_read_and_addresses_say_what_to_install(
+def test_without_fsspec_local_files_are_read_and_addresses_name_the_missing_package(
     whole: ReadWhole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
@@ -222,7 +222,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
         whole(path)
 
 
-def test_a_file_of_another_name_is_known_by_its_first_bytes(
+def test_a_file_with_an_unknown_suffix_is_recognised_by_its_first_bytes(
     whole: ReadWhole, tmp_path: Path, folder: Path, write_recording: WriteRecording
 ) -> None:
     recording = write_recording([("keyboard", 5, {"event_type": "press", "vk": 65})])
@@ -233,8 +233,8 @@ def test_a_file_of_another_name_is_known_by_its_first_bytes(
     assert whole(tmp_path / "unnamed").to_events() == [KEY_EVENT]
 
 
-@pytest.mark.parametrize(("content", "what"), [(b"", "is empty"), (b"\x00\x01\x02", "no format that can be read")])
-def test_a_file_in_no_known_format_says_what_can_be_read(
+@pytest.mark.parametrize(("content", "what"), [(b"", "is empty"), (b"\x00\x01\x02", "does not have a readable format")])
+def test_the_error_for_an_unknown_format_lists_the_known_ones(
     reading: ReadOptions, tmp_path: Path, content: bytes, what: str
 ) -> None:
     path = tmp_path / "strange.bin"
@@ -274,7 +274,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("plugins")
-def test_another_package_can_add_a_format_and_a_broken_one_harms_nobody(whole: ReadWhole, tmp_path: Path) -> None:
+def test_another_package_can_add_a_format_and_a_broken_one_has_no_effect(whole: ReadWhole, tmp_path: Path) -> None:
     path = tmp_path / "loud.shout"
     path.write_text("A\nB\n")
     assert whole(path).vk.tolist() == [65, 66]
@@ -303,7 +303,7 @@ def test_events_are_the_same_however_they_are_stored(
 
 
 @given(data=st.data(), piece=st.integers(1, 200))
-def test_where_a_text_file_is_cut_makes_no_difference(
+def test_the_split_of_a_text_file_does_not_change_the_events(
     data: st.DataObject, piece: int, golden: list[Row], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     text = "".join(row["text"] for row in data.draw(st.lists(st.sampled_from(golden), min_size=1, max_size=10)))
@@ -323,11 +323,11 @@ def test_where_a_text_file_is_cut_makes_no_difference(
 def test_a_text_file_without_events_is_an_error(whole: ReadWhole, tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("To whom it may concern")
-    with pytest.raises(SourceError, match="no <EVENT_START>"):
+    with pytest.raises(SourceError, match="not contain <EVENT_START>"):
         whole(path)
 
 
-def test_an_endless_event_in_a_text_file_costs_bounded_memory(
+def test_an_endless_event_in_a_text_file_needs_bounded_memory(
     whole: ReadWhole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tokens, "_PIECE", 100)
@@ -339,7 +339,7 @@ def test_an_endless_event_in_a_text_file_costs_bounded_memory(
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "arrow", "arrows", "mcap", "txt"])
-def test_progress_tells_bytes_read_and_bytes_there_are(
+def test_progress_reports_bytes_read_and_total_bytes(
     whole: ReadWhole,
     tmp_path: Path,
     write_recording: WriteRecording,

@@ -1,4 +1,4 @@
-"""Where events come from: token text, JSON, CSV, Parquet and Arrow, OWAMcap recordings, tables in memory.
+"""Sources of events: token text, JSON, CSV, Parquet and Arrow, OWAMcap recordings, tables in memory.
 
 `read` gives batches of events from files, addresses, texts and tables, so that no source has to fit in memory. A file
 format is one module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes
@@ -26,9 +26,9 @@ from assay.events.stream import EventStream, check_columns
 from assay.registry import Registry
 
 AnySource = EventStream | str | bytes | Sequence[Any] | os.PathLike[str] | Any
-"""What events can be read from: see `read`. Tables and arrays are known by their attributes."""
+"""Anything that `read` accepts. Tables and arrays are recognised by their attributes."""
 
-LEFT_OUT = "files of the folder in no readable format, left out"
+LEFT_OUT = "files of the folder without a readable format, left out"
 
 _Rows = Literal["auto", "event", "episode"]
 _SNIFFED = 4096
@@ -45,23 +45,23 @@ class ReadOptions:
     batch_rows: int = 65_536
     """Rows, messages or events read at a time."""
     progress: Callable[[int, int | None], None] | None = None
-    """Called with the bytes read so far and the bytes there are, where that is known."""
+    """Called with the number of bytes read so far and the total number, if known."""
     rows: _Rows = "auto"
-    """What a row of token text stands for; 'auto' decides by a file's first rows."""
+    """What a row of token text contains; 'auto' decides by the first rows of a file."""
     max_event_bytes: int = 64 << 20
-    """A row with one event that is longer is refused: one invalid event, counted in the notes."""
+    """Maximum length of a row with one event; a longer row is one invalid event, counted in the notes."""
     max_episode_bytes: int = 1 << 30
-    """The same for a row with a whole episode."""
+    """Maximum length of a row with a whole episode."""
     tokenizer: Any = None
-    """What token ids are read with: the path of a tokenizer's file, or a tokenizer."""
+    """Used to read token ids: the path of a tokenizer's file, or a tokenizer."""
     decision: Decision | None = None
-    """Where what 'auto' decided is kept, so that all files of a source are read alike; `read` sets it."""
+    """What 'auto' decided, so that all files of a source are read the same way; `read` sets it."""
     name: str = ""
-    """What the file is called within the folder being read, without its suffix; `read` sets it."""
+    """Name of the file within the folder being read, without its suffix; `read` sets it."""
 
     def __post_init__(self) -> None:
         if self.batch_rows < 1:
-            raise UsageError(f"a batch cannot have {self.batch_rows} rows", hint="Give 1 or more")
+            raise UsageError(f"batch_rows must be at least 1, got {self.batch_rows}", hint="Give 1 or more")
         if self.rows not in get_args(_Rows):
             raise unknown_name("meaning of a row", self.rows, get_args(_Rows))
         check_mapping(self.columns)
@@ -70,7 +70,7 @@ class ReadOptions:
 
 
 class Source(Protocol):
-    """A file format. This is the whole contract of a plug-in."""
+    """A file format: the complete interface of a plug-in."""
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -86,11 +86,12 @@ SOURCES: Registry[Source] = Registry(
 
 
 def read(source: AnySource, reading: ReadOptions) -> Iterator[EventStream]:
-    """The events of `source`, in order, a batch at a time. What cannot be found or known is refused at once.
+    """The events of `source`, in order, a batch at a time. Raises an error at once if the source is unknown or missing.
 
-    Token text (anything with an <EVENT_START> in it) is one episode; a list of strings is one event each; '-' is
-    standard input; any other string is a path or address of a file, a folder or a glob. Tables (Arrow, pandas, polars,
-    `datasets`) and NumPy arrays are read from memory. A stream passes through. Nothing in, no events out.
+    Token text (anything that contains <EVENT_START>) is one episode; each string of a list is one event; '-' is
+    standard input; any other string is the path or address of a file, a folder or a glob. Tables (Arrow, pandas,
+    polars, `datasets`) and NumPy arrays are read from memory. A stream is returned as it is. An empty source has no
+    events.
     """
     if reading.decision is None:
         reading = replace(reading, decision=Decision())
@@ -122,7 +123,10 @@ def read(source: AnySource, reading: ReadOptions) -> Iterator[EventStream]:
 
 def _token_bytes(raw: bytes, reading: ReadOptions) -> Iterator[EventStream]:
     if raw.strip() and EVENT_START.encode() not in raw:
-        raise UsageError("the bytes hold no <EVENT_START>", hint="Bytes must be token text; name a file by a string")
+        raise UsageError(
+            "the bytes do not contain <EVENT_START>",
+            hint="Bytes must be token text; give a path as a string",
+        )
     return iter([reading.codec.decode(raw)])
 
 
@@ -187,7 +191,7 @@ class _Shards:
 
 
 def source_of(address: str) -> Source:
-    """The format of one file, by the ending of its name or else by its first bytes."""
+    """The format of one file, by the suffix of its name or otherwise by its first bytes."""
     suffixes = _by_suffix()
     suffix = _suffix(address, suffixes)
     if suffix is not None:
@@ -198,13 +202,13 @@ def source_of(address: str) -> Source:
         return Unpacked(source_of)
     name = _sniffed(head)
     if name is None:
-        kind = "is empty" if not head else "is in no format that can be read"
+        kind = "is empty" if not head else "does not have a readable format"
         raise SourceError(f"the file {kind}", where=address, hint=f"Readable: {_listing(suffixes)}")
     return SOURCES.get(name)
 
 
 def format_of(source: AnySource) -> str:
-    """What `source` is, in a word or two: its format, or 'folder', 'strings', 'table', 'standard input' or 'stream'."""
+    """A short name of the kind of `source`: its format, 'folder', 'strings', 'table', 'standard input' or 'stream'."""
     if isinstance(source, EventStream):
         return "stream"
     if isinstance(source, bytes | bytearray | memoryview) or (isinstance(source, str) and EVENT_START in source):
@@ -242,7 +246,7 @@ def _sniffed(head: bytes) -> str | None:
 
 
 def _by_suffix() -> dict[str, Source]:
-    """Every ending that a source answers to."""
+    """The source for every known suffix."""
     found: dict[str, Source] = {}
     for source in _loaded().values():
         for suffix in source.suffixes:
@@ -252,7 +256,7 @@ def _by_suffix() -> dict[str, Source]:
 
 
 def _loaded() -> dict[str, Source]:
-    """Every source by name. A package that cannot be loaded takes nothing else down with it."""
+    """Every source by name. A package that cannot be loaded does not affect the others."""
     found: dict[str, Source] = {}
     for name in SOURCES.names():
         try:
@@ -265,7 +269,7 @@ def _loaded() -> dict[str, Source]:
 
 
 def _suffix(address: str, suffixes: Mapping[str, Source]) -> str | None:
-    """The longest known ending of the file's name."""
+    """The longest known suffix of the file's name."""
     lower = path_part(address).lower()
     return max((suffix for suffix in suffixes if lower.endswith(suffix)), key=len, default=None)
 

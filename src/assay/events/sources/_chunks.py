@@ -1,7 +1,7 @@
-"""The messages of an MCAP file as columns, in the order of their time: a chunk is read, checked and parsed as a whole.
+"""The messages of an MCAP file as columns, in order of time: a chunk is read, checked and parsed as a whole.
 
-Chunks are decompressed and parsed in threads, a few ahead of the one that is needed. Those whose times overlap are put
-in order together; how far they reach is known from the file's index, which is checked against what they hold.
+Chunks are decompressed and parsed in threads, a few chunks ahead. Chunks whose times overlap are sorted together; their
+ranges of time come from the file's index, which is checked against their contents.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _RECORD = struct.Struct("<BQ")
 _CHUNK_HEAD = struct.Struct("<QQQII")
 _CHUNK, _DATA_END = 6, 15
 _LARGEST = 4 << 30
-"""Bytes that a chunk may have: more than any writer makes, and less than a lying number would ask for."""
+"""Maximum size of a chunk in bytes: more than any writer produces, and a limit for damaged sizes."""
 _PIECE = 8 << 20
-"""Bytes of a file without chunks that are parsed at a time."""
+"""How many bytes of a file without chunks are parsed at a time."""
 
 COLUMNS: dict[str, Any] = {
     "topic": np.int8,
@@ -50,20 +50,20 @@ _INDEXED = ("topic", "time", "begin", "end")
 
 
 class DamagedChunkError(ValueError):
-    """What a chunk holds contradicts itself or the index."""
+    """The contents of a chunk contradict themselves or the index."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A part of the file that holds messages: a chunk, or records that are in none."""
+    """A part of the file with messages: a chunk, or records outside of chunks."""
 
     offset: int
     length: int
-    """Bytes, with the record's head."""
+    """Length in bytes, including the head of the record."""
     first: int | None = None
-    """Least time of its messages by the index, or None if there is no index."""
+    """Earliest time of its messages according to the index, or None if there is no index."""
     last: int | None = None
-    """Greatest time of its messages by the index."""
+    """Latest time of its messages according to the index."""
     is_chunk: bool = True
 
 
@@ -72,9 +72,9 @@ class Messages:
     """Messages as columns, all of shape (n,), and the bytes that they were read from."""
 
     columns: dict[str, NDArray[Any]]
-    """By the names in COLUMNS; `begin` and `end` are places in the text with the number `text`."""
+    """By the names in COLUMNS; `begin` and `end` are positions in the text with the number `text`."""
     text: NDArray[np.int64]
-    """Which of `texts` each message lies in."""
+    """Which of `texts` contains each message."""
     texts: dict[int, bytes]
     """Records by the offset of their chunk, which is also the order of the file."""
 
@@ -93,7 +93,7 @@ class Messages:
 
 
 def joined(parts: Sequence[Messages]) -> Messages:
-    """All messages in the order of their time; equal times in the order of the file."""
+    """All messages in order of time; equal times in the order of the file."""
     if len(parts) == 1:
         whole = parts[0]
     else:
@@ -110,13 +110,13 @@ def joined(parts: Sequence[Messages]) -> Messages:
 
 
 def spans_without_index(file: BinaryIO, begin: int) -> Iterator[Span]:
-    """The chunks of a file that has no index of them, and the runs of records between, up to the end of the data."""
+    """The chunks of a file without an index, and the records between them, up to the end of the data."""
     file.seek(begin)
     at = start = begin
     while True:
         head = file.read(_RECORD.size)
         if len(head) < _RECORD.size:
-            raise DamagedChunkError("the data have no end")
+            raise DamagedChunkError("the end of the data is missing")
         opcode, length = _RECORD.unpack(head)
         after = at + _RECORD.size + length
         if opcode in (_CHUNK, _DATA_END) or after - start > _PIECE:
@@ -133,14 +133,14 @@ def spans_without_index(file: BinaryIO, begin: int) -> Iterator[Span]:
 
 
 def in_order(file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8], most: int) -> Iterator[Messages]:
-    """The messages of the spans in the order of their time, at most `most` at a time."""
+    """The messages of the spans in order of time, at most `most` at a time."""
     ordered = sorted(spans, key=lambda span: (span.first or 0, span.offset))
     held: list[Messages] = []
     for at, found in enumerate(_parsed(file, ordered, channels)):
         held.append(found)
         ready = sum(map(len, held))
         if at + 1 < len(ordered):
-            # What lies before all that is still to come is ready; without an index, nothing is until the end.
+            # Messages before all spans that are still to come are ready; without an index, none are until the end.
             bound = ordered[at + 1].first
             if bound is None or ready < most:
                 continue
@@ -154,7 +154,7 @@ def in_order(file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8], 
 
 
 def _parsed(file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8]) -> Iterator[Messages]:
-    """The messages of each span, parsed in threads a few spans ahead."""
+    """The messages of each span, parsed in threads, a few spans ahead."""
     workers = os.cpu_count() or 1
     running: deque[Future[Messages]] = deque()
     with ThreadPoolExecutor(workers) as pool:
@@ -186,9 +186,9 @@ def parse(span: Span, raw: bytes, channels: NDArray[np.int8]) -> Messages:
     indexed: dict[str, NDArray[Any]] = {name: np.empty(room, COLUMNS[name]) for name in _INDEXED}
     n = kernels.find_messages(data, channels, *indexed.values())
     if n == kernels.UNKNOWN_CHANNEL:
-        raise DamagedChunkError("a message belongs to no channel")
+        raise DamagedChunkError("a message has an unknown channel")
     if n < 0:
-        raise DamagedChunkError("a record is longer than what holds it")
+        raise DamagedChunkError("a record is longer than its chunk")
     columns = {
         name: indexed[name][:n].copy() if name in indexed else np.zeros(n, kind) for name, kind in COLUMNS.items()
     }
@@ -199,20 +199,20 @@ def parse(span: Span, raw: bytes, channels: NDArray[np.int8]) -> Messages:
         and span.last is not None
         and not span.first <= times.min() <= times.max() <= span.last
     ):
-        raise DamagedChunkError("the index gives other times than the chunk has")
+        raise DamagedChunkError("the times of a chunk differ from those in the index")
     kernels.read_messages(data, *columns.values())
     return Messages(columns, np.full(n, span.offset, np.int64), {span.offset: text})
 
 
 def _decompressed(raw: bytes) -> bytes:
-    """The records of a chunk, checked against the size and checksum that it gives."""
+    """The records of a chunk, checked against its stated size and checksum."""
     begin = _RECORD.size + _CHUNK_HEAD.size
     if len(raw) < begin:
         raise DamagedChunkError("a chunk is cut short")
     opcode, length = _RECORD.unpack_from(raw)
     _, _, size, checksum, named = _CHUNK_HEAD.unpack_from(raw, _RECORD.size)
     if opcode != _CHUNK or length != len(raw) - _RECORD.size or named > len(raw) - begin - 8 or size > _LARGEST:
-        raise DamagedChunkError("a chunk is not where the index says, or not as long")
+        raise DamagedChunkError("a chunk does not have the position or length given in the index")
     compression = raw[begin : begin + named].decode()
     begin += named
     (held,) = struct.unpack_from("<Q", raw, begin)
@@ -223,12 +223,12 @@ def _decompressed(raw: bytes) -> bytes:
     if len(text) != size:
         raise DamagedChunkError(f"a chunk has {len(text):,} bytes and says {size:,}")
     if checksum and zlib.crc32(text) != checksum:
-        raise DamagedChunkError("a chunk does not have its checksum")
+        raise DamagedChunkError("a chunk does not match its checksum")
     return text
 
 
 def _expanded(packed: memoryview, compression: str, size: int) -> bytes:
-    """The bytes before compression; more than `size` are never made."""
+    """The decompressed bytes; never more than `size`."""
     if compression == "zstd":
         try:
             import zstandard
@@ -247,8 +247,8 @@ def _expanded(packed: memoryview, compression: str, size: int) -> bytes:
         expander = lz4.frame.LZ4FrameDecompressor()
         found: bytes = expander.decompress(packed, max_length=size + 1)
         if not expander.eof:
-            raise DamagedChunkError("a chunk's compressed data are cut short or longer than it says")
+            raise DamagedChunkError("the compressed data of a chunk are cut short or longer than stated")
         return found
     if compression:
-        raise DamagedChunkError(f"a chunk is compressed in an unknown way, '{compression}'")
+        raise DamagedChunkError(f"a chunk has the unknown compression '{compression}'")
     return bytes(packed)

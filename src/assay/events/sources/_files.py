@@ -1,4 +1,4 @@
-"""Finding and opening files, here or behind any fsspec address. Knows nothing of formats.
+"""Finding and opening files, local or at any fsspec address. Independent of formats.
 
 Local files need nothing but Python; an address with a scheme (`memory://`, `s3://…`) needs fsspec.
 """
@@ -16,9 +16,9 @@ from assay.errors import AssayError, MissingExtraError, SourceError, missing_ext
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BUFFER = 1 << 20
-_LONGEST_PATH = 4096  # what Linux takes; a longer string is a text, and searching for it would be slow
+_LONGEST_PATH = 4096  # the limit of Linux; a longer string is text, and searching for it would be slow
 _QUOTED = 80
-"""Letters of a user's text that an error repeats; a text may be gigabytes."""
+"""How many letters of a user's text an error repeats; a text may have gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,19 @@ class File:
     address: str
     """Where it is."""
     name: str = ""
-    """Its path within the folder or glob it was found by; empty where it was named itself."""
+    """Its path within the folder or glob it was found by; empty if it was given directly."""
 
 
 def quoted(text: str) -> str:
-    """The text between quotation marks, cut where it is long."""
+    """The text in quotation marks, shortened if it is long."""
     return repr(text) if len(text) <= _QUOTED else f"{text[:_QUOTED]!r}… ({len(text)} characters)"
 
 
 def find_files(address: str) -> list[File]:
     """The file at `address`, or all files of the folder or glob that it names, in order of their paths.
 
-    Hidden files, and files and folders marked as no data by a leading underscore, are not part of a folder. Nothing
-    found is an error for a glob and for a path; a folder may be empty.
+    Hidden files, and files and folders whose name starts with an underscore, are not part of a folder. A glob or path
+    without a match is an error; a folder may be empty.
     """
     path = local_path(address)
     return _find_remote(address) if path is None else _find_local(path)
@@ -67,12 +67,12 @@ def _find_local(path: str) -> list[File]:
         if matches:
             return _listed(_fixed_part(path), [file for match in matches for file in _below(match)])
         raise SourceError(
-            f"no file matches {quoted(path)}, and it is no token text (it has no <EVENT_START>)",
-            hint="Check the spelling and the folder you are in",
+            f"no file matches {quoted(path)}, and it is not token text (it has no <EVENT_START>)",
+            hint="Check the spelling and the current folder",
         )
     raise SourceError(
         f"{quoted(path)} is neither token text (it has no <EVENT_START>) nor an existing file, folder or glob",
-        hint="Check the spelling and the folder you are in",
+        hint="Check the spelling and the current folder",
     )
 
 
@@ -81,7 +81,7 @@ def _below(match: str) -> list[str]:
 
 
 def _fixed_part(pattern: str) -> str:
-    """The folder that a glob starts from: what comes before its first wildcard."""
+    """The folder that a glob starts from: the part before its first wildcard."""
     return os.path.dirname(re.split(r"[*?\[]", pattern, maxsplit=1)[0])
 
 
@@ -106,7 +106,7 @@ def _find_remote(address: str) -> list[File]:
             base, found = _fixed_part(path), [file for match in system.glob(path) for file in system.find(match)]
         else:
             base, found = path, []
-    except Exception as error:  # each file system has errors of its own
+    except Exception as error:  # each file system has its own errors
         raise _unreachable(address, error) from error
     if not found:
         raise SourceError("there is nothing at this address", where=quoted(address), hint="Check its spelling")
@@ -123,7 +123,7 @@ def _system(address: str) -> tuple[Any, str]:
         raise missing_extra("fsspec", "events", f"read {quoted(address)}") from error
     try:
         system, path = url_to_fs(address)
-    except ImportError as error:  # fsspec knows the scheme; its package is another one
+    except ImportError as error:  # fsspec knows the scheme, but its implementation is in another package
         raise MissingExtraError(f"{quoted(address)} needs another package", hint=str(error)) from error
     except Exception as error:
         raise _unreachable(address, error) from error
@@ -136,7 +136,7 @@ def _unreachable(address: str, error: Exception) -> AssayError:
 
 
 def open_binary(address: str) -> BinaryIO:
-    """The file's bytes, buffered; to be closed by the caller."""
+    """The file's bytes, buffered. The caller closes it."""
     path = local_path(address)
     try:
         if path is not None:
@@ -153,18 +153,18 @@ def open_binary(address: str) -> BinaryIO:
 
 
 def size(address: str) -> int | None:
-    """The file's size in bytes, or None where that is not known."""
+    """The file's size in bytes, or None if unknown."""
     path = local_path(address)
     try:
         if path is not None:
             return os.stat(path).st_size
         system, inside = _system(address)
         found = system.size(inside)
-    except Exception:  # progress is a courtesy; that the file cannot be read is said when it is opened
+    except Exception:  # only needed for progress; opening the file will report the error
         return None
     return int(found) if found is not None else None
 
 
 def path_part(address: str) -> str:
-    """The address without what follows a web address's question mark, so that its ending can be read."""
+    """The address without the query of a web address, so that its suffix can be read."""
     return re.split(r"[?#]", address, maxsplit=1)[0] if address.startswith(("http://", "https://")) else address

@@ -1,10 +1,10 @@
-"""Compiled loops over one JSON text: where its values end, and what the plain ones are.
+"""Compiled loops over one JSON text: where its values end, and the values of plain ones.
 
-A text that is accepted is valid JSON. One that is not may be valid too (text beyond ASCII, numbered escapes); it is for
-a general parser to tell.
+A text that is accepted is valid JSON. Any other text may be valid too (text beyond ASCII, numbered escapes); a general
+parser has to decide.
 """
 
-# Numba infers the types of these functions from their arguments; annotations would only be a second opinion.
+# Numba infers the types of these functions from their arguments; annotations would only duplicate them.
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.events.compiled import njit
 
-# More digits than this make a number that is not plain, so that sums and products of plain ones stay below 2**63.
+# A number with more digits is not plain, so that sums and products of plain numbers stay below 2**63.
 _MAX_DIGITS = 15
 _MAX_DEPTH = 60
 
@@ -93,7 +93,7 @@ def _number(data, p, end):
 
 @compiled
 def _word(data, p, end):
-    """The true, false or null at p: position after it, and its type; −1 if it is none of them."""
+    """The true, false or null at p: position after it, and its type; −1 if there is none."""
     if p + 4 <= end and data[p] == 116 and data[p + 1] == 114 and data[p + 2] == 117 and data[p + 3] == 101:
         return p + 4, TRUE
     if p + 4 <= end and data[p] == 110 and data[p + 1] == 117 and data[p + 2] == 108 and data[p + 3] == 108:
@@ -179,7 +179,7 @@ def nested(data, p, end):
 
 @compiled
 def key(data, begin, end):
-    """Up to sixteen letters as two integers; more letters are no key of ours and give zeros."""
+    """Up to sixteen letters as two integers; longer keys are not needed and give zeros."""
     if end - begin > 16:
         return 0, 0
     first = 0

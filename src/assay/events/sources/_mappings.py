@@ -1,4 +1,4 @@
-"""Rows that are objects, as JSON Lines and Python lists have them: what they mean, and their events."""
+"""Rows that are objects, from JSON Lines and Python lists: what they mean, and their events."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EMPTY: dict[str, Any] = {}
 
 
 def read_mappings(rows: list[dict[str, Any]], where: str, reading: ReadOptions) -> Iterator[EventStream]:
-    """The events of rows that are dictionaries already."""
+    """The events of rows that are already dictionaries."""
     if not any(form_of(row, reading) for row in rows):
         raise missing_columns(where, list(dict.fromkeys(key for row in rows[:100] for key in row)), reading)
     contents: list[Content] = [*rows]
@@ -58,7 +58,7 @@ def plan_of(contents: list[Content], address: str, reading: ReadOptions) -> Plan
 
 
 class Plan:
-    """How the rows of one file become events; decided once, so that positions mean the same throughout."""
+    """How the rows of one file become events; decided once, so that positions are consistent."""
 
     def __init__(self, form: Form, shape: Shape, reading: ReadOptions) -> None:
         self.form: Form = "text" if form == "ids" else form
@@ -90,7 +90,7 @@ class Plan:
         return stream
 
     def values(self, columns: list[dict[str, Any]]) -> list[Any]:
-        """What each row says of its event."""
+        """The value of each row's event."""
         if self._are_ids:
             found = _column(columns, column_names("ids", self._reading))
             return [text_of_ids(ids, self._reading) if are_ids(ids) else None for ids in found]
@@ -103,7 +103,7 @@ class Plan:
         ]
 
     def _is_refusal(self, content: Content) -> bool:
-        """Whether the row says itself that its event is invalid: no event, but no fault of the row either."""
+        """Whether the row itself marks its event as invalid (null), so that the row is not an error."""
         return (
             self.form == "event"
             and isinstance(content, dict)
@@ -134,12 +134,12 @@ class Plan:
 
 
 def _is_given(ours: str, name: str, row: dict[str, Any]) -> bool:
-    """Whether the row has this field. A movement that is null is none, and makes a mouse event invalid."""
+    """Whether the row has this field. A null movement counts as present and makes a mouse event invalid."""
     return row.get(name) is not None or (ours in MOVEMENT and name in row)
 
 
 def _column(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[Any]:
-    """The rows' values of the column that has one of these names, None where it is missing."""
+    """The values of the column with one of these names, None for rows without it."""
     values = [row.get(names[0]) for row in rows]
     for name in names[1:]:
         if None in values:

@@ -1,11 +1,11 @@
 """Compiled loops over the bytes of a recording: the records of a chunk, and the JSON of its messages.
 
-Only plain messages are read here: one JSON object whose fields are what they should be. Anything else (an escape in a
-field that counts, text beyond ASCII, a number with a fraction, a field of another type) is marked for the general
-reader in `messages.py`, so that what these loops accept is a matter of speed and never of meaning.
+Only plain messages are read here: one JSON object whose fields have the expected types. Anything else (an escape in a
+relevant field, text beyond ASCII, a number with a fraction, a field of another type) is marked for the general reader
+in `messages.py`, so that these loops change the speed and never the result.
 """
 
-# Numba infers the types of these functions from their arguments; annotations would only be a second opinion.
+# Numba infers the types of these functions from their arguments; annotations would only duplicate them.
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from assay.events.sources._json_kernels import (
 )
 from assay.events.stream import MAX_FLAGS, Kind, Problem
 
-# What a message is about; −1 in the table of channels is a topic that is not needed, −2 a channel that does not exist.
+# Topics; in the table of channels, −1 is a topic that is not needed and −2 a channel that does not exist.
 KEYBOARD, SCREEN, RAW_MOUSE, ABSOLUTE_MOUSE = range(4)
 NOT_NEEDED, NO_CHANNEL = -1, -2
 
-# What became of a message: left to the general reader, an event, or a raw mouse event with absolute coordinates.
+# Outcome for a message: left to the general reader, an event, or a raw mouse event with absolute coordinates.
 GENERAL, READ, LEFT_OUT = range(3)
 
-# What `find_messages` gives in place of a number of messages.
+# Returned by `find_messages` instead of a number of messages.
 BROKEN, UNKNOWN_CHANNEL = -1, -2
 
 _KEYBOARD_KIND, _MOUSE_KIND, _SCREEN_KIND = int(Kind.KEYBOARD), int(Kind.MOUSE), int(Kind.SCREEN)
@@ -48,7 +48,7 @@ SHORTEST_MESSAGE = _RECORD_HEAD + _MESSAGE_HEAD
 
 
 def _words(letters: str) -> tuple[int, int]:
-    """A key of up to sixteen letters as the two integers that `key` gives for it."""
+    """A key of up to sixteen letters as the two integers that `key` returns for it."""
     padded = letters.encode().ljust(16, b"\0")
     return int.from_bytes(padded[:8], "little"), int.from_bytes(padded[8:], "little")
 
@@ -74,7 +74,7 @@ def _number_at(data, at, size):
 
 @compiled
 def find_messages(data, channels, topic, time, begin, end):
-    """The messages among the records in `data` whose channels are needed: topic, log time, and where their JSON lies.
+    """The messages among the records in `data` whose channels are needed: topic, log time, and position of their JSON.
 
     `channels` has the topic of each channel number. Returns how many there are, or BROKEN or UNKNOWN_CHANNEL.
     """
@@ -109,14 +109,14 @@ def find_messages(data, channels, topic, time, begin, end):
 # --- fields ----------------------------------------------------------------------------------------------------------
 
 
-# Where `_fields` keeps what it finds. Each has a type before it in a second array, −1 if the field is absent.
+# Positions of the fields that `_fields` finds. A second array has their types, −1 if the field is absent.
 (_AT_TYPE, _AT_VK, _AT_US, _AT_LAST_X, _AT_LAST_Y, _AT_DX, _AT_DY, _AT_X, _AT_Y, _AT_FLAGS, _AT_DATA) = range(11)
 _AT_BUTTON, _AT_PRESSED, _N_FIELDS = 11, 12, 13
 
 
 @compiled
 def _place_of(first, second):
-    """Where the field with this key is kept, or −1."""
+    """Position of the field with this key, or −1."""
     if first == _EVENT_TYPE[0] and second == _EVENT_TYPE[1]:
         return _AT_TYPE
     if first == _FLAGS[0] and second == _FLAGS[1]:
@@ -150,7 +150,7 @@ def _place_of(first, second):
 
 @compiled
 def _fields(data, p, end, values, types):
-    """The fields of the object from p to end: values and types by place; False if it is not a plain object."""
+    """The fields of the object from p to end: values and types by position; False if it is not a plain object."""
     for i in range(_N_FIELDS):
         types[i] = -1
     p = blank(data, p, end)
@@ -247,7 +247,7 @@ def _read_raw(values, types, dx, dy, flags, scroll, problem, n):
 
 @compiled
 def _read_absolute(values, types, x, y, flags, scroll, problem, n):
-    """Places go to `x` and `y`; movements follow from them once the order of time is known."""
+    """Writes positions to `x` and `y`; movements are computed from them once the order in time is known."""
     if types[_AT_X] != INTEGER or types[_AT_Y] != INTEGER or types[_AT_TYPE] != STRING:
         return GENERAL
     what = values[_AT_TYPE]
@@ -288,7 +288,7 @@ def _read_absolute(values, types, x, y, flags, scroll, problem, n):
 
 @compiled
 def read_messages(data, topic, time, begin, end, fate, kind, vk, press, x, y, dx, dy, flags, scroll, problem):
-    """Fill the columns, which are zeros, with the events of the messages; `fate` says what became of each."""
+    """Fill the columns, which are zeros, with the events of the messages; `fate` is the outcome for each."""
     values = np.zeros(_N_FIELDS, np.int64)
     types = np.zeros(_N_FIELDS, np.int64)
     latest = np.uint64(2**63 - 1)

@@ -1,6 +1,6 @@
-"""Sources that are in memory already: tables of Arrow, pandas, polars and datasets, NumPy arrays, lists of rows.
+"""Sources in memory: tables of Arrow, pandas, polars and datasets, NumPy arrays, lists of rows.
 
-None of these packages is imported unless an object of theirs was given.
+None of these packages is imported unless one of its objects was given.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def arrow_table(source: object) -> pa.Table | None:
-    """The table that `source` is, or None if it is none: anything that speaks Arrow, or a `datasets.Dataset`."""
+    """`source` as an Arrow table if it supports the Arrow interface or is a `datasets.Dataset`, otherwise None."""
     speaks_arrow = hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
     is_dataset = hasattr(source, "with_format") and hasattr(source, "column_names") and hasattr(source, "__len__")
     is_frame = hasattr(source, "columns") and hasattr(source, "iloc")
@@ -49,7 +49,7 @@ def arrow_table(source: object) -> pa.Table | None:
 
 @dataclass
 class InMemory:
-    """An Arrow table, as `read_table` takes it."""
+    """An Arrow table in the form that `read_table` takes."""
 
     table: pa.Table
     unfinished: bool = False
@@ -109,7 +109,7 @@ def read_array(array: np.ndarray[Any, Any], reading: ReadOptions) -> Iterator[Ev
     if np.issubdtype(array.dtype, np.integer):
         sequences = np.atleast_2d(array)
         if sequences.ndim != 2:
-            raise UsageError(f"token ids of shape {array.shape}", hint="Give (tokens,) or (sequences, tokens)")
+            raise UsageError(f"invalid shape {array.shape} of token ids", hint="Give (tokens,) or (sequences, tokens)")
         return read_list(list(sequences), reading)
     if array.dtype.kind in "UTO":
         return read_list(array.reshape(-1).tolist(), reading)
@@ -143,7 +143,7 @@ def are_ids(value: object) -> bool:
 
 
 def text_of_ids(ids: Any, reading: ReadOptions) -> str:
-    """Token ids as the text they stand for; ids of −100 are left out, unknown ones stand for nothing."""
+    """The text of token ids; ids of −100 are left out, unknown ids have no text."""
     if reading.tokenizer is None:
         raise UsageError("token ids need a tokenizer", hint="Give one with --tokenizer PATH (in Python: tokenizer=…)")
     tokens = reading.tokenizer.tokens

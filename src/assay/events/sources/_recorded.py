@@ -1,4 +1,4 @@
-"""From the messages of a recording to its events: columns where they are plain, one by one where they are not."""
+"""From the messages of a recording to its events: plain messages as columns, all others one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.events.sources._chunks import Messages
 from assay.events.stream import Episode, EventStream, Problem
 
 CODES = {"keyboard": 0, "screen": 1, RAW_MOUSE: 2, ABSOLUTE_MOUSE: 3}
-"""Our topics by the numbers that `_mcap_kernels` knows them by."""
+"""The topics that are read, by their numbers in `_mcap_kernels`."""
 
 _TOPICS = list(CODES)
 _GENERAL, _LEFT_OUT = 0, 2
@@ -29,14 +29,14 @@ def parsed(raw: bytes) -> object:
 
 
 class Events:
-    """Turns messages into events, batch after batch; remembers the pointer's place, since `mouse` is absolute."""
+    """Turns messages into events, batch after batch. Remembers the pointer's position, since `mouse` is absolute."""
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
         self._reader = MessageReader()
 
     def of(self, messages: Messages) -> EventStream:
-        """The events of messages that follow those before in time."""
+        """The events of messages that are later than all messages before."""
         columns = messages.columns
         n = len(messages)
         stream = EventStream.allocate(n, episodes=(self._episode,))
@@ -46,7 +46,7 @@ class Events:
         one_by_one = columns["fate"] == _GENERAL
         absolute = columns["topic"] == CODES[ABSOLUTE_MOUSE]
         if (one_by_one & absolute).any():
-            one_by_one |= absolute  # each movement starts from the place before, so all of them are read in turn
+            one_by_one |= absolute  # each movement starts at the previous position, so all are read in order
         else:
             self._move(stream, columns["x"], columns["y"], np.flatnonzero(absolute))
         stream.time_ns[stream.problem != 0] = 0
@@ -69,7 +69,7 @@ class Events:
     def _move(
         self, stream: EventStream, x: NDArray[np.int64], y: NDArray[np.int64], absolute: NDArray[np.int64]
     ) -> None:
-        """Movements as differences of places, of messages that are all plain."""
+        """Movements as differences of positions, for messages that are all plain."""
         if not len(absolute):
             return
         before = self._reader.place or (int(x[absolute[0]]), int(y[absolute[0]]))
@@ -86,7 +86,7 @@ class Events:
             column[spoiled] = 0
 
     def _general(self, messages: Messages, at: int) -> list[Event | None]:
-        """The events of one message, whatever it holds."""
+        """The events of one message of any content."""
         topic = _TOPICS[messages.columns["topic"][at]]
         return self._reader.read(topic, parsed(messages.raw(at)), int(messages.columns["time"][at]))
 

@@ -1,6 +1,6 @@
-"""What tables of events have in common: the names of their columns, what one row stands for, and episodes of rows.
+"""What all tables of events have in common: the names of their columns, the meaning of a row, and episodes of rows.
 
-Shared by JSONL and by Parquet and Arrow, so that the same table means the same in each of them.
+Shared by JSONL and by Parquet and Arrow, so that the same table has the same meaning in each of them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from assay.events.sources import ReadOptions
 
 Shape = Literal["event", "episode"]
-"""What one row of token text stands for."""
+"""What one row of token text contains."""
 Form = Literal["text", "ids", "event", "columns"]
-"""How a row gives its event: as token text, as token ids, as one object, or as a column for each field."""
+"""How a row represents its event: as token text, as token ids, as one object, or as a column for each field."""
 
 EVENT_START = "<EVENT_START>"
 PREFIX_ROWS = 1000
-"""Rows looked at to decide what a row of the file stands for."""
+"""How many rows are used to decide what a row of the file contains."""
 BATCH_BYTES = 64 << 20
-"""Text held at a time, however many rows that is."""
+"""Maximum amount of text in memory at a time, however many rows that is."""
 
 EPISODE_ROWS = "rows read as one episode each"
 TOO_LONG = "rows longer than the limit, refused"
@@ -36,7 +36,7 @@ NO_VALUE = "rows without text or event"
 FIELDS = ("kind", "ts", "vk", "press", "dx", "dy", "flags", "data")
 """The fields of an event, as the golden files and `EventStream.to_events` name them."""
 MOVEMENT = ("dx", "dy")
-"""Fields that a mouse event must not leave null where a row has them."""
+"""Fields of a mouse event that must not be null if a row has them."""
 _KNOWN_AS = {
     "text": ("text",),
     "ids": ("ids", "token_ids", "input_ids"),
@@ -47,7 +47,7 @@ _KNOWN_AS = {
     "ts": ("ts", "time_ns"),
 }
 
-# What a table must have to give its events in that form.
+# Columns that a table must have for each form.
 _NEEDED: dict[Form, tuple[str, ...]] = {
     "text": ("text",),
     "ids": ("ids",),
@@ -60,29 +60,29 @@ _ALWAYS = ("text", "ids", "event", "kind", "ts", "episode", "stratum")
 
 
 def check_mapping(columns: Iterable[str]) -> None:
-    """Refuse a mapping of a column that does not exist in our terms."""
+    """Raise an error if a mapping names a column that assay does not have."""
     for ours in columns:
         if ours not in _KNOWN_AS:
             raise unknown_name("column", ours, _KNOWN_AS)
 
 
 def column_names(ours: str, reading: ReadOptions) -> tuple[str, ...]:
-    """The names that our column may have in the table, the likelier first."""
+    """The names that our column may have in the table, the likeliest first."""
     mapped = reading.columns.get(ours)
     return (mapped,) if mapped is not None else _KNOWN_AS[ours]
 
 
 def column_of(ours: str, present: Iterable[str], reading: ReadOptions) -> str | None:
-    """The name that our column has in this table, or None where it is not there."""
+    """The name that our column has in this table, or None if it is missing."""
     names = set(present)
     return next((name for name in column_names(ours, reading) if name in names), None)
 
 
 def form_of(present: Iterable[str], reading: ReadOptions) -> Form | None:
-    """How a table with these columns gives its events, or None where it does not. Text counts before values.
+    """How a table with these columns represents its events, or None if it does not. Text has priority over values.
 
-    Token ids count first if there is a tokenizer, else last. Where the user mapped a column of one form, others do not
-    count.
+    Token ids have the highest priority if there is a tokenizer, otherwise the lowest. If the user mapped a column of
+    one form, only that form is considered.
     """
     names = set(present)
     mapped = {form for form, needed in _NEEDED.items() if not reading.columns.keys().isdisjoint(needed)}
@@ -93,37 +93,37 @@ def form_of(present: Iterable[str], reading: ReadOptions) -> Form | None:
 
 
 def check_present(where: str, present: Sequence[str], reading: ReadOptions) -> None:
-    """Refuse a table that lacks a column the user named; fields that only some events have may be missing."""
+    """Raise an error if a column that the user named is missing; fields that only some events have may be missing."""
     named = [reading.columns[ours] for ours in _ALWAYS if ours in reading.columns]
     if not set(named) <= set(present):
         raise missing_columns(where, present, reading)
 
 
 def missing_columns(where: str, present: Sequence[str], reading: ReadOptions) -> ColumnError:
-    """The error for a table that has no events in any form."""
+    """The error for a table without events in any form."""
     have = ", ".join(f"'{name}'" for name in present[:20]) + (", …" if len(present) > 20 else "")
     asked = [f"'{name}' (for {ours})" for ours, name in reading.columns.items() if name not in present]
     lacking = ", ".join(asked) or "'text', 'event', or 'kind' and 'ts'"
     return ColumnError(
         f"there is no column {lacking}; it has {have or 'none'}",
         where=where,
-        hint="Say which one holds the events with --column text=NAME (in Python: columns={'text': 'NAME'})",
+        hint="Name the column with the events: --column text=NAME (in Python: columns={'text': 'NAME'})",
     )
 
 
 @dataclass
 class Decision:
-    """What 'auto' decided that a row stands for, once for a source, and the episodes that were named twice."""
+    """What 'auto' decided that a row contains, once for a source, and the episodes that were named twice."""
 
     shape: Shape | None = None
     """None if nothing had to be decided."""
     seen: set[tuple[str, str]] = field(default_factory=set)
     """Episodes of the rows so far, by name and stratum, if a row is one episode."""
     doubled: dict[str, None] = field(default_factory=dict)
-    """Names of episodes that more than one row stands for."""
+    """Names of episodes that occur in more than one row."""
 
     def see(self, episodes: Iterable[Episode]) -> None:
-        """Rows that stand for these episodes."""
+        """Record rows that contain these episodes."""
         for episode in episodes:
             key = (episode.name, episode.stratum)
             if key in self.seen:
@@ -132,7 +132,7 @@ class Decision:
 
 
 def is_header(text: bytes) -> bool:
-    """Whether a text begins like a table of separated values: with the names of columns that hold events."""
+    """Whether a text begins like a table of separated values: with the names of columns of events."""
     line = text.split(b"\n", 1)[0].decode("utf-8", "replace")
     if EVENT_START in line:
         return False
@@ -141,11 +141,11 @@ def is_header(text: bytes) -> bool:
 
 
 def shape_of(starts: Sequence[int], reading: ReadOptions) -> Shape:
-    """What a row stands for, from the number of <EVENT_START>s in each of the file's first texts that are not empty.
+    """What a row contains, from the number of <EVENT_START>s in each of the file's first texts that are not empty.
 
-    Decided once for a source, by the majority: in data with a row per event, a spoiled row may hold two events or more
-    and must stay one invalid event, or all later positions would shift. An even split is decided by the longest text:
-    a spoiled event seldom holds more than two.
+    Decided once for a source, by the majority: in data with a row per event, a damaged row may contain two or more
+    events and must stay one invalid event, or all later positions would shift. A tie is decided by the longest text: a
+    damaged row seldom has more than two.
     """
     if reading.rows != "auto":
         return reading.rows
@@ -158,17 +158,17 @@ def shape_of(starts: Sequence[int], reading: ReadOptions) -> Shape:
 
 
 def limit_of(shape: Shape, reading: ReadOptions) -> int:
-    """Bytes that a row of this shape may have."""
+    """Maximum length in bytes of a row of this shape."""
     return reading.max_event_bytes if shape == "event" else reading.max_episode_bytes
 
 
 def row_name(row: int, reading: ReadOptions) -> str:
-    """The name of an episode that has none: its row, counted from 1, and its file where there are several."""
+    """The name of an episode without one: its row, counted from 1, and its file if there are several."""
     return f"{reading.name} row {row}" if reading.name else f"row {row}"
 
 
 def spoil(stream: EventStream, where: NDArray[np.bool_] | list[int]) -> None:
-    """Make the events at `where` rows that could not be read, whatever was decoded there."""
+    """Mark the events at `where` as rows that could not be read, whatever was decoded there."""
     for name in ("time_ns", "vk", "press", "dx", "dy", "flags", "data"):
         getattr(stream, name)[where] = 0
     stream.kind[where] = Kind.UNKNOWN

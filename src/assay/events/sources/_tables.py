@@ -1,7 +1,7 @@
 """Tables of events as Arrow batches: what their rows mean, and their events, a batch at a time.
 
-Token text goes from Arrow's own buffers into the decoder, without a Python string for each row. Where a table comes
-from, a file or memory, is for others to know.
+Token text goes from Arrow's buffers directly into the decoder, without a Python string for each row. Tables may come
+from files or memory; other modules open them.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ NO_END = "Arrow streams without an end mark, perhaps cut short"
 
 
 class Table(Protocol):
-    """Columns of rows, wherever they are."""
+    """Columns of rows, in a file or in memory."""
 
     @property
     def schema(self) -> pa.Schema: ...
 
     @property
     def unfinished(self) -> bool:
-        """Whether the end of the file is not marked as its end."""
+        """Whether the file has no end mark."""
 
     def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]: ...
 
@@ -64,7 +64,7 @@ class Table(Protocol):
 
 @runtime_checkable
 class _DecodesSlices(Protocol):
-    """A codec that takes text in the form that Arrow keeps it in."""
+    """A codec that takes text in Arrow's memory layout."""
 
     def decode_slices(self, raw: NDArray[np.uint8], offsets: NDArray[np.int64]) -> EventStream: ...
 
@@ -72,21 +72,21 @@ class _DecodesSlices(Protocol):
 def read_table(
     table: Table, present: list[str], address: str, total: int | None, reading: ReadOptions
 ) -> Iterator[EventStream]:
-    """The events of a table with these columns, in order. `total` is its size in bytes, where that is known."""
+    """The events of a table with these columns, in order. `total` is its size in bytes, if known."""
     plan = _plan(table, present, address, reading)
     row = 1
-    with told(address):
+    with arrow_errors(address):
         rows = min(reading.batch_rows, _rows_that_fit(table, plan.names))
     batches = table.batches(plan.names, rows)
     while True:
-        with told(address, row):
+        with arrow_errors(address, row):
             batch = next(batches, None)
         if batch is None:
             break
         # The batches of an Arrow file are as long as they were written.
         for at in range(0, batch.num_rows, rows):
             piece = batch.slice(at, rows)
-            with told(address, row):
+            with arrow_errors(address, row):
                 stream = plan.stream(piece, row)
             yield stream
             row += piece.num_rows
@@ -100,14 +100,14 @@ def read_table(
 
 
 def _rows_that_fit(table: Table, names: list[str]) -> int:
-    """Rows that can be held at a time, so that memory stays bounded where rows are long."""
+    """How many rows are read at a time, so that memory stays bounded if rows are long."""
     each = table.bytes_a_row(names)
     return max(1, BATCH_BYTES // max(each or 1, 1))
 
 
 @contextmanager
-def told(address: str, row: int | None = None) -> Iterator[None]:
-    """Errors of Arrow as errors that say where they were met."""
+def arrow_errors(address: str, row: int | None = None) -> Iterator[None]:
+    """Turns errors of Arrow into errors that say where they occurred."""
     import pyarrow as pa
 
     try:
@@ -116,16 +116,16 @@ def told(address: str, row: int | None = None) -> Iterator[None]:
         where = address if row is None else f"{address}, at row {row}"
         first_line = (str(error) or type(error).__name__).splitlines()[0]
         raise SourceError(
-            f"the file is damaged, cut short, or not what its name says: {first_line}",
+            f"the file is damaged, cut short, or has the wrong suffix: {first_line}",
             where=where,
-            hint="Make or fetch the file again",
+            hint="Create or download the file again",
         ) from error
 
 
 def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch, if it holds together: Arrow trusts offsets and indices, and one that lies would end the process.
+    """The batch, if it is consistent: Arrow trusts offsets and indices, and a wrong one would crash the process.
 
-    That a text is UTF-8 is not asked for: one that is not is one invalid event, not a spoiled file.
+    UTF-8 is not checked: a text that is not UTF-8 is one invalid event, not a damaged file.
     """
     batch.validate()
     for column in batch.columns:
@@ -153,7 +153,7 @@ def _plan(table: Table, present: list[str], address: str, reading: ReadOptions) 
     plan.check_text(table.schema)
     if reading.rows != "auto":
         return replace(plan, shape=reading.rows)
-    with told(address):
+    with arrow_errors(address):
         starts = _first_starts(table, columns[form], plan)
     return replace(plan, shape=shape_of(starts, reading))
 
@@ -182,7 +182,7 @@ def _starts(texts: pa.Array) -> list[int]:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How the rows of one file become events; decided once, so that positions mean the same throughout."""
+    """How the rows of one file become events; decided once, so that positions are consistent."""
 
     form: Form
     shape: Shape
@@ -201,7 +201,7 @@ class _Plan:
         return Values(self._wrong_type)
 
     def check_text(self, schema: pa.Schema) -> None:
-        """Refuse a text column that holds something else."""
+        """Raise an error if the column of texts or ids has another type."""
         import pyarrow as pa
 
         kind = schema.field(self.columns[self.form]).type
@@ -216,7 +216,7 @@ class _Plan:
 
     def _wrong_type(self, ours: str, kind: pa.DataType, needed: str) -> ColumnError:
         return ColumnError(
-            f"the column '{self.columns.get(ours, ours)}' holds {kind}, not {needed}",
+            f"the column '{self.columns.get(ours, ours)}' contains {kind}, not {needed}",
             where=self.address,
             hint=f"Name another with --column {ours}=NAME",
         )
@@ -226,7 +226,7 @@ class _Plan:
         return self.reading.codec.decode_each([]) if self.form in ("text", "ids") else EventStream.allocate(0)
 
     def text(self, batch: pa.RecordBatch) -> pa.Array:
-        """The texts of a batch; token ids as the text they stand for."""
+        """The texts of a batch; token ids as their text."""
         import pyarrow as pa
 
         column = batch.column(self.columns[self.form])
@@ -291,7 +291,7 @@ class _Plan:
         return stream
 
     def _labels(self, batch: pa.RecordBatch) -> tuple[NDArray[np.int32] | None, tuple[Episode, ...]]:
-        """For each row, the index of its episode among those of the batch; None where no column names any."""
+        """For each row, the index of its episode among those of the batch; None if there is no column of episodes."""
         if not {"episode", "stratum"} & set(self.columns):
             return None, (Episode(),)
         names, name_of = self._encoded(batch, "episode")
@@ -301,7 +301,7 @@ class _Plan:
         return index.astype(np.int32), episodes or (Episode(),)
 
     def _encoded(self, batch: pa.RecordBatch, ours: str) -> tuple[list[str], NDArray[np.int64]]:
-        """The distinct names in a column, and for each row which one it has; a null is the empty name."""
+        """The distinct names in a column, and the index of the name of each row; a null is the empty name."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -318,7 +318,7 @@ class _Plan:
 
 
 def _flat(column: pa.Array) -> pa.Array:
-    """The texts in the form that has offsets: dictionaries are looked up, views copied."""
+    """The texts in the layout with offsets: dictionaries are looked up, views copied."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

@@ -1,4 +1,4 @@
-"""A tokenizer as what is needed of it here: the text of each token id. Files are read, objects are asked."""
+"""The text of each token id, from a tokenizer's file or object."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _of_file(path: str) -> dict[int, str]:
             f"the tokenizer cannot be read: {error}", where=file, hint=f"Give a {FILE}, or the folder that has it"
         ) from error
     if not isinstance(content, dict):
-        raise SourceError("this is not a tokenizer", where=file, hint=f"Give a {FILE}")
+        raise SourceError("this is not a tokenizer file", where=file, hint=f"Give a {FILE}")
     model = content.get("model", {})
     vocabulary = model.get("vocab", {}) if isinstance(model, dict) else {}
     if not vocabulary and "model" not in content:

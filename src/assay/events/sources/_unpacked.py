@@ -1,4 +1,4 @@
-"""Zstandard files and standard input: laid down as a temporary file, and read as whatever format that has."""
+"""Zstandard files and standard input: written to a temporary file, and read in the format of its contents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True)
 class Unpacked:
-    """A compressed file of the format that `source_of` finds for what is in it."""
+    """A compressed file in the format that `source_of` finds for its contents."""
 
     source_of: Callable[[str], Source]
     suffixes: tuple[str, ...] = (SUFFIX,)
@@ -34,39 +34,39 @@ class Unpacked:
         """The events of the file."""
         name = path_part(address)
         inner = os.path.basename(name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name)
-        with open_binary(address) as packed, _laid_down(_expanded(packed, address), address, inner) as path:
+        with open_binary(address) as packed, _temporary_file(_expanded(packed, address), address, inner) as path:
             reading = replace(reading, name=reading.name or inner.split(".")[0])
-            with _called(path, address):
+            with _renamed_errors(path, address):
                 yield from self.source_of(path).batches(path, reading)
 
 
 def read_standard_input(source_of: Callable[[str], Source], reading: ReadOptions) -> Iterator[EventStream]:
-    """The events that come in by standard input, in any format that is known by its first bytes."""
-    with _laid_down(iter(lambda: sys.stdin.buffer.read(_PIECE), b""), STANDARD_INPUT, "input") as path:
+    """The events from standard input, in any format that can be recognised by its first bytes."""
+    with _temporary_file(iter(lambda: sys.stdin.buffer.read(_PIECE), b""), STANDARD_INPUT, "input") as path:
         if not os.path.getsize(path):
             raise SourceError(
-                "nothing came in", where=STANDARD_INPUT, hint="Send a file, e.g. with: cat FILE | assay …"
+                "there was no input", where=STANDARD_INPUT, hint="Send a file, e.g. with: cat FILE | assay …"
             )
-        with _called(path, STANDARD_INPUT):
+        with _renamed_errors(path, STANDARD_INPUT):
             yield from source_of(path).batches(path, replace(reading, name=reading.name or "input"))
 
 
 @contextmanager
-def _laid_down(pieces: Iterator[bytes], where: str, name: str) -> Iterator[str]:
-    """The pieces as a temporary file with that name."""
+def _temporary_file(pieces: Iterator[bytes], where: str, name: str) -> Iterator[str]:
+    """A temporary file with that name and these pieces as contents."""
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         path = os.path.join(folder, name or "input")
         try:
             with open(path, "wb") as target:
                 target.writelines(pieces)
         except OSError as error:
-            raise SourceError(f"it could not be laid down in {folder}: {error}", where=where) from error
+            raise SourceError(f"cannot write a temporary file in {folder}: {error}", where=where) from error
         yield path
 
 
 @contextmanager
-def _called(path: str, where: str) -> Iterator[None]:
-    """Errors about the temporary file as errors about what the user named."""
+def _renamed_errors(path: str, where: str) -> Iterator[None]:
+    """Turns errors about the temporary file into errors about the source that the user named."""
     try:
         yield
     except AssayError as error:
@@ -75,7 +75,7 @@ def _called(path: str, where: str) -> Iterator[None]:
 
 
 def _expanded(packed: IO[bytes], address: str) -> Iterator[bytes]:
-    """The bytes before compression. A file may have several frames; one that does not end was cut short."""
+    """The decompressed bytes. A file may have several frames; a frame without an end was cut short."""
     try:
         import zstandard
     except ImportError as error:
@@ -93,10 +93,10 @@ def _expanded(packed: IO[bytes], address: str) -> Iterator[bytes]:
     except zstandard.ZstdError as error:
         raise _damaged(address, str(error)) from error
     if frame is not None:
-        raise _damaged(address, "its last frame has no end")
+        raise _damaged(address, "the end of its last frame is missing")
 
 
 def _damaged(address: str, why: str) -> SourceError:
     return SourceError(
-        f"the compressed data are damaged or cut short: {why}", where=address, hint="Make or fetch the file again"
+        f"the compressed data are damaged or cut short: {why}", where=address, hint="Create or download the file again"
     )

@@ -1,4 +1,4 @@
-"""Events from a column for each field, or from a column of structs: the rules of `EventStream.put`, by the batch."""
+"""Events from a column for each field, or from a column of structs: the rules of `EventStream.put` for batches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Values:
     """Reads columns of values."""
 
     wrong_type: Callable[[str, pa.DataType, str], ColumnError]
-    """The error for a column, by our name, whose type is not what is needed."""
+    """Makes the error for a column, by our name, of the wrong type."""
 
     def structs(self, column: pa.Array) -> EventStream:
         """One event per struct; a null is an invalid event."""
@@ -35,7 +35,7 @@ class Values:
         if not pa.types.is_struct(column.type):
             raise self.wrong_type("event", column.type, "structs with kind, ts, vk, press, dx, dy, flags, data")
         present = [field.name for field in column.type]
-        fields = dict(zip(present, column.flatten(), strict=True))  # flattening hands the struct's nulls down
+        fields = dict(zip(present, column.flatten(), strict=True))  # flattening passes the struct's nulls to its fields
         if not {"kind", "ts"} <= set(present):
             raise self.wrong_type("event", column.type, "structs with kind and ts")
         return self.fields(fields, len(column), column.is_null().to_numpy(zero_copy_only=False))
@@ -86,7 +86,7 @@ class Values:
         return np.asarray(table[indices])
 
     def _flags(self, column: pa.Array | None, n: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """A column of booleans, and where it has one."""
+        """A column of booleans, and whether each row has one."""
         import pyarrow as pa
 
         if column is None or pa.types.is_null(column.type):
@@ -98,9 +98,9 @@ class Values:
     def _numbers(
         self, column: pa.Array | None, ours: str, n: int = 0, missing: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """A column as whole numbers, and where it has one. A null is `missing`, or no number where that is None.
+        """A column as integers, and whether each row has one. A null is `missing`, or no number if that is None.
 
-        Whole numbers in a column of floats count: tables with gaps are often written so.
+        Integers in a column of floats count: tables with missing values are often written like that.
         """
         import pyarrow as pa
 
@@ -113,7 +113,7 @@ class Values:
             column = column.cast(unit).cast(pa.int64())
         if pa.types.is_integer(column.type):
             whole = column.fill_null(0).to_numpy(zero_copy_only=False)
-            # A number beyond 63 bits becomes the least one, which is out of every range that is asked for.
+            # A number beyond 63 bits becomes the least integer, which is out of every allowed range.
             value = np.where(whole <= _INT64.max, whole, _INT64.min).astype(np.int64)
             known = np.ones(len(value), bool)
         elif pa.types.is_floating(column.type):
@@ -126,7 +126,7 @@ class Values:
 
 
 def as_bytes(column: pa.Array) -> pa.Array:
-    """A column of text as the bytes it is made of, without a copy; any other column as it is."""
+    """A column of text as bytes, without copying; any other column is returned as it is."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

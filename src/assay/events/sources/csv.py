@@ -1,6 +1,6 @@
-"""Comma- and tab-separated tables, plain or gzipped: each row becomes the JSON object it stands for, and is read so.
+"""Comma- and tab-separated tables, plain or gzipped: each row is converted to a JSON object and read as such.
 
-All cells are text. One that should be a number and is none, or a row of another length, is one invalid event.
+All cells are text. A row of the wrong length, or with text in place of a number, is one invalid event.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def _lines(text: io.TextIOWrapper, address: str, reading: ReadOptions) -> Iterat
             if len(row) == len(names):
                 block.append(to_json({theirs: convert(row[at]) for at, theirs, convert in needed}))
             else:
-                block.append(b"null")  # a row that is no object
+                block.append(b"null")  # a row that is not an object
             if len(block) == _ROWS:
                 yield b"\n".join(block) + b"\n"
                 block = []
         yield b"\n".join(block) + b"\n"
     except csv.Error as error:
         raise SourceError(
-            f"the table cannot be read: {error}", where=address, hint="Quote cells that hold quotes"
+            f"the table cannot be read: {error}", where=address, hint="Quote cells that contain quotes"
         ) from error
 
 

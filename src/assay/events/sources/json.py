@@ -1,4 +1,4 @@
-"""A JSON array of rows: objects as in JSON Lines, or the text of an event each. An object alone is one row."""
+"""A JSON array of rows: objects as in JSON Lines, or texts of one event each. A single object is one row."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ROWS = 2000
 
 @dataclass(frozen=True)
 class JsonArray:
-    """A file that is one JSON value."""
+    """A file with one JSON value."""
 
     suffixes: tuple[str, ...] = (".json", ".json.gz")
 
     def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
-        """The events of the file. JSON Lines under this name are read as what they are."""
+        """The events of the file. JSON Lines with this suffix are read as JSON Lines."""
         with ExitStack() as stack:
             raw = stack.enter_context(open_binary(address))
             opened: IO[bytes] = raw
@@ -38,7 +38,7 @@ class JsonArray:
                 value = from_json(content)
             except (OSError, EOFError) as error:
                 raise SourceError(
-                    f"reading failed: {error}", where=address, hint="Make or fetch the file again"
+                    f"reading failed: {error}", where=address, hint="Create or download the file again"
                 ) from error
             except ValueError as error:
                 if content.lstrip().startswith(b"{"):

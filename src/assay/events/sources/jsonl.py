@@ -42,9 +42,9 @@ _PIECE = 1 << 20
 _EMPTY: dict[str, Any] = {}
 
 _Line = bytes | bytearray | None
-"""The bytes of a row; None where there are more than may be held."""
+"""The bytes of a row; None if it is longer than the limit."""
 _BOM = b"\xef\xbb\xbf"
-# First bytes of what is sometimes named .jsonl by mistake.
+# First bytes of files that are sometimes named .jsonl by mistake.
 _FOREIGN = {
     b"\x1f\x8b": ("a gzip file", "Name it .jsonl.gz, or decompress it"),
     b"\x28\xb5\x2f\xfd": ("a Zstandard file", "Name it .jsonl.zst"),
@@ -64,7 +64,7 @@ class JsonLines:
     suffixes: tuple[str, ...] = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
     def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
-        """The events of the file; see the module for what becomes of rows that are none."""
+        """The events of the file; the module says how rows that cannot be read are treated."""
         with ExitStack() as stack:
             raw = stack.enter_context(open_binary(address))
             yield from read_rows(_decompressed(raw, address, stack), raw, address, reading)
@@ -74,7 +74,7 @@ SOURCE = JsonLines()
 
 
 def read_rows(file: Readable, raw: BinaryIO, address: str, reading: ReadOptions) -> Iterator[EventStream]:
-    """The events of JSON Lines in `file`; how far it is read is told by the position in `raw`."""
+    """The events of JSON Lines in `file`; the position in `raw` is reported as progress."""
     lines = _Lines(file, reading)
     try:
         yield from _batches(lines, raw, address, reading)
@@ -82,21 +82,21 @@ def read_rows(file: Readable, raw: BinaryIO, address: str, reading: ReadOptions)
         raise SourceError(
             f"the gzip data are damaged or cut short: {error}",
             where=f"{address}, after row {lines.row}",
-            hint="Make or fetch the file again",
+            hint="Create or download the file again",
         ) from error
     except OSError as error:
         raise SourceError(f"reading failed: {error}", where=f"{address}, after row {lines.row}") from error
 
 
 class Readable(Protocol):
-    """What lines are read from."""
+    """A file-like object that lines are read from."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of bytes to be read like a file; a read gives one of them, whatever length was asked for."""
+    """Blocks of bytes, read like a file; a read returns one block, whatever the requested size."""
 
     blocks: Iterator[bytes]
 
@@ -105,7 +105,7 @@ class Blocks:
 
 
 def _decompressed(raw: BinaryIO, address: str, stack: ExitStack) -> IO[bytes]:
-    """The lines' bytes, whatever holds them."""
+    """The bytes of the lines, decompressed if necessary."""
     buffered: Any = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, _PIECE)
     head = buffered.peek(8)[:8]
     opened: IO[bytes] = buffered
@@ -124,20 +124,20 @@ class _Lines:
 
     def __init__(self, file: Readable, reading: ReadOptions) -> None:
         self.limit = reading.max_episode_bytes
-        """Bytes beyond which no more of a line is held; may be lowered between batches."""
+        """Maximum length of a line in bytes; may be lowered between batches."""
         self.row = 0
-        """Rows given so far."""
+        """Number of rows returned so far."""
         self.notes: Counter[str] = Counter()
-        """What was met and is no row."""
+        """Lines that are not rows, and how many."""
         self._file = file
         self._most = reading.batch_rows
         self._pieces = self._read_pieces()
         self._begun: list[_Line] = []
 
     def batches(self) -> Iterator[list[_Line]]:
-        """Lines that are not blank: no more at a time than a batch has rows, nor than fit in memory.
+        """Lines that are not blank, at most as many at a time as a batch has rows and as fit in memory.
 
-        A second call goes on where the first was left.
+        A second call continues after the last line of the first.
         """
         while self._take():
             batch, self._begun = self._begun[: self._most], self._begun[self._most :]
@@ -145,7 +145,7 @@ class _Lines:
             yield batch
 
     def _take(self) -> bool:
-        """Have lines for one more batch, if there are any."""
+        """Read lines for one more batch; returns whether there are any."""
         held = sum(len(line) for line in self._begun if line is not None)
         while len(self._begun) < self._most and held < BATCH_BYTES:
             lines = next(self._pieces, None)
@@ -156,7 +156,7 @@ class _Lines:
         return bool(self._begun)
 
     def _read_pieces(self) -> Iterator[list[_Line]]:
-        """The lines that end within each piece of the file, without their newlines."""
+        """The lines that end in each piece of the file, without their newlines."""
         begun = bytearray()
         too_long = False
         fresh = True
@@ -185,11 +185,11 @@ class _Lines:
 
 
 def _parsed(lines: list[_Line]) -> list[Content]:
-    """What each line holds. All are parsed in one call, which is much faster, unless one of them is no row."""
+    """The content of each line. All are parsed in one call, which is much faster, unless one of them is not a row."""
     there = [line for line in lines if line is not None]
-    # Long lines are few, and joining them would double the memory they take.
+    # There are few long lines, and joining them would double their memory.
     if len(there) == len(lines) and sum(map(len, there)) <= 2 * BATCH_BYTES:
-        # A mark that no line can hold stands between them: a row torn in two, or two rows on a line, would move it.
+        # A separator that no line can contain is put between them: a split row, or two rows on a line, would move it.
         mark = uuid4().hex
         try:
             contents = from_json(b"[" + f',"{mark}",'.encode().join(there) + b"]")
@@ -252,7 +252,7 @@ def _limited(lines: list[_Line], limit: int) -> list[_Line]:
 
 
 class _Beginning:
-    """The rows that a file is judged by: PREFIX_ROWS, from the first on that holds an event; fewer if they are long."""
+    """The rows that decide how a file is read: PREFIX_ROWS from the first event on; fewer if they are long."""
 
     def __init__(self, reading: ReadOptions) -> None:
         self.unread = _Unread()
@@ -279,7 +279,7 @@ class _Beginning:
         return isinstance(content, dict) and form_of(content, self._reading) is not None
 
     def given_back(self, limit: int) -> Iterator[list[Content]]:
-        """All rows up to here by the batch, now that it is known how long a row may be."""
+        """All rows so far, in batches, now that the maximum length of a row is known."""
         most = self._reading.batch_rows
         yield from self.unread.given_back(most)
         for at in range(0, len(self.contents), most):
@@ -290,7 +290,7 @@ class _Beginning:
 
 
 class _Unread:
-    """The rows before the first that holds an event; a byte each, since a file may start with millions of them."""
+    """The rows before the first event, in one byte each, since a file may start with millions of them."""
 
     def __init__(self) -> None:
         self._reasons: list[str] = []
@@ -310,12 +310,12 @@ class _Unread:
             self._codes.append(self._reasons.index(reason))
 
     def given_back(self, most: int) -> Iterator[list[Content]]:
-        """The rows by the batch, as the reasons why they could not be read."""
+        """The rows in batches, as the reasons why they could not be read."""
         for at in range(0, len(self._codes), most):
             yield [self._reasons[code] for code in self._codes[at : at + most]]
 
     def error(self, address: str, reading: ReadOptions) -> AssayError:
-        """The error for a file that has no other rows."""
+        """The error for a file without any other rows."""
         first = {reason: self._codes.index(code) + 1 for code, reason in enumerate(self._reasons)}
         if NO_VALUE in first:
             return missing_columns(f"{address}, row {first[NO_VALUE]}", list(self._keys), reading)

@@ -1,7 +1,7 @@
 """OWAMcap recordings: JSON messages on the topics keyboard, mouse and screen, timed by `log_time`.
 
-A recording is one episode. It is read whole or not at all: one that was cut short is refused, since its end would be
-missing from every score without a word.
+A recording is one episode. It is read completely or not at all: a recording that was cut short is refused, since its
+end would silently be missing from every score.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Recordings:
     suffixes: tuple[str, ...] = (".mcap",)
 
     def batches(self, address: str, reading: ReadOptions) -> Iterator[EventStream]:
-        """The events of the recording in the order of their time; equal times keep the file's order."""
+        """The events of the recording in order of time; equal times keep the order of the file."""
         with open_binary(address) as file:
             recording = _Recording(file, address)
             yield from recording.batches(reading)
@@ -58,7 +58,7 @@ def metadata(address: str) -> dict[str, dict[str, str]]:
 
 
 class _Recording:
-    """One open recording that was found to be whole, of the right profile, and in JSON."""
+    """One open recording that is complete, has the right profile, and is in JSON."""
 
     def __init__(self, file: BinaryIO, address: str) -> None:
         try:
@@ -68,28 +68,28 @@ class _Recording:
         self._file = file
         self._address = address
         self._check_ends()
-        with self._told():
+        with self._mcap_errors():
             self._reader = SeekingReader(file, validate_crcs=True)
             profile = self._reader.get_header().profile
             summary = self._reader.get_summary()
         if profile != PROFILE:
             raise self._error(f"its profile is '{profile}', not '{PROFILE}'", "Only OWAMcap recordings can be read")
         if summary is None or summary.statistics is None:
-            raise self._error("it has no summary, so that nothing says whether it is whole", _RECOVER)
+            raise self._error("it has no summary, so it cannot be checked for completeness", _RECOVER)
         self._summary = summary
         self._statistics = summary.statistics
         self._topics: Counter[str] = Counter()
         self._read_topics(summary)
 
     def _check_ends(self) -> None:
-        """Refuse what does not begin and end as a recording does."""
+        """Raise an error if the file does not begin and end like a recording."""
         head = self._file.read(len(_MAGIC))
         if not head:
             raise self._error("the file is empty", "Record it again")
         if not head.startswith(_MAGIC[:-3]):
-            raise self._error("this is not an MCAP file", "Name the file by what it is")
+            raise self._error("this is not an MCAP file", "Give the file the suffix of its format")
         if head != _MAGIC:
-            raise self._error("this is an MCAP file of another version, or cut short", _RECOVER)
+            raise self._error("this MCAP file has another version, or was cut short", _RECOVER)
         end = self._file.seek(0, 2)
         self._file.seek(max(0, end - len(_MAGIC)))
         if end < 2 * len(_MAGIC) or self._file.read() != _MAGIC:
@@ -98,7 +98,7 @@ class _Recording:
         self._file.seek(0)
 
     def _check_summary(self, end: int) -> None:
-        """Refuse a summary that does not have its checksum: the package reads order and counts from it unchecked."""
+        """Raise an error if the summary does not match its checksum: the package does not check it itself."""
         self._file.seek(max(0, end - _FOOTER.size))
         footer = self._file.read(_FOOTER.size)
         opcode, length, start, _, checksum = _FOOTER.unpack(footer.rjust(_FOOTER.size, b"\0"))
@@ -109,12 +109,12 @@ class _Recording:
             raise self._error("the recording's summary is damaged", _RECOVER)
 
     def _read_topics(self, summary: Any) -> None:
-        """How many messages each topic has; refuses one of ours that is not in JSON."""
+        """Count the messages of each topic. Raises an error if a topic that is read is not in JSON."""
         for number, channel in summary.channels.items():
             count = summary.statistics.channel_message_counts.get(number, 0)
             if channel.topic in CODES:
                 if channel.schema_id and channel.schema_id not in summary.schemas:
-                    raise self._error(f"topic '{channel.topic}' has a schema that is not there", _RECOVER)
+                    raise self._error(f"the schema of topic '{channel.topic}' is missing", _RECOVER)
                 if channel.message_encoding != "json":
                     raise self._error(
                         f"topic '{channel.topic}' is encoded as '{channel.message_encoding}', not json",
@@ -125,7 +125,7 @@ class _Recording:
             others = ", ".join(sorted({channel.topic for channel in summary.channels.values()})) or "none"
             raise self._error(
                 f"it has none of the topics keyboard, mouse/raw, mouse and screen; it has: {others}",
-                "Check that this is the recording you mean",
+                "Check that this is the right recording",
             )
 
     def batches(self, reading: ReadOptions) -> Iterator[EventStream]:
@@ -136,10 +136,10 @@ class _Recording:
         total, done = size(self._address), 0
         events = Events(self._episode(reading))
         given = False
-        with self._told():
+        with self._mcap_errors():
             messages = in_order(self._file, self._spans(topics), self._channels(topics), reading.batch_rows)
         while True:
-            with self._told():
+            with self._mcap_errors():
                 found = next(messages, None)
                 if found is None:
                     break
@@ -155,12 +155,12 @@ class _Recording:
         if reading.progress and total is not None:
             reading.progress(total, total)
         if missing > 0:
-            raise self._error(f"{missing} messages that its summary counts are not there", _RECOVER)
+            raise self._error(f"{missing} messages of its summary are missing", _RECOVER)
         if missing < 0:
-            raise self._error(f"it has {-missing} messages more than its summary counts", _RECOVER)
+            raise self._error(f"it has {-missing} more messages than its summary states", _RECOVER)
 
     def _channels(self, topics: list[str]) -> NDArray[np.int8]:
-        """For each channel number, which of our topics it carries; shape (65536,)."""
+        """For each channel number, the number of its topic; shape (65536,)."""
         from assay.events.sources import _mcap_kernels as kernels
 
         table = np.full(1 << 16, kernels.NO_CHANNEL, np.int8)
@@ -169,18 +169,18 @@ class _Recording:
         return table
 
     def _spans(self, topics: list[str]) -> list[Span]:
-        """The parts of the file that may hold messages of these topics."""
+        """The parts of the file that may contain messages of these topics."""
         if not topics:
             return []
         indexes = self._summary.chunk_indexes
         if not indexes:
-            with self._told():
+            with self._mcap_errors():
                 return list(spans_without_index(self._file, len(_MAGIC)))
         wanted = {number for number, channel in self._summary.channels.items() if channel.topic in topics}
         return [
             Span(index.chunk_start_offset, index.chunk_length, index.message_start_time, index.message_end_time)
             for index in indexes
-            # Without an index of its messages, a chunk may hold any.
+            # Without an index of its messages, a chunk may contain any.
             if not index.message_index_offsets or wanted & index.message_index_offsets.keys()
         ]
 
@@ -189,7 +189,7 @@ class _Recording:
         end_ns = self._statistics.message_end_time if 0 < self._statistics.message_end_time < 2**63 else None
         if not self._topics["screen"]:
             return Episode(name, end_ns=end_ns)
-        with self._told():
+        with self._mcap_errors():
             frames = next(in_order(self._file, self._spans(["screen"]), self._channels(["screen"]), 1), None)
             if frames is None:
                 return Episode(name, end_ns=end_ns)
@@ -197,12 +197,12 @@ class _Recording:
             return Episode(name, first_frame_ns=int(frames.columns["time"][0]), first_pts_ns=pts_ns, end_ns=end_ns)
 
     def metadata(self) -> dict[str, dict[str, str]]:
-        with self._told():
+        with self._mcap_errors():
             return {record.name: dict(record.metadata) for record in self._reader.iter_metadata()}
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Errors of the mcap package, and of what it meets in damaged bytes, as errors that say what to do."""
+    def _mcap_errors(self) -> Iterator[None]:
+        """Turns errors of the mcap package, and errors caused by damaged bytes, into errors that say what to do."""
         try:
             yield
         except AssayError:

@@ -1,6 +1,6 @@
 """Parquet and Arrow IPC (files, Feather, streams): a row is one event or one episode.
 
-Only the columns that are needed are read, a record batch at a time. The format is known by the file's first bytes,
+Only the columns that are needed are read, a record batch at a time. The format is recognised by the file's first bytes,
 whatever its name.
 """
 
@@ -15,13 +15,13 @@ from assay.errors import SourceError, missing_extra
 from assay.events.sources import ReadOptions
 from assay.events.sources._files import local_path, open_binary, size
 from assay.events.sources._rows import BATCH_BYTES, PREFIX_ROWS
-from assay.events.sources._tables import Table, checked, read_table, told
+from assay.events.sources._tables import Table, arrow_errors, checked, read_table
 from assay.events.stream import EventStream
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# What an Arrow stream ends with: a continuation mark and a length of 0.
+# The end of an Arrow stream: a continuation mark and a length of 0.
 _END_MARK = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 # Bytes read ahead of each column; without it, a whole column chunk is loaded at once.
 _BUFFER = 1 << 20
@@ -41,7 +41,7 @@ class ArrowTables:
             raise missing_extra("pyarrow", "events", "read Parquet and Arrow files") from error
         with ExitStack() as stack:
             stack.callback(pa.default_memory_pool().release_unused)
-            with told(address):
+            with arrow_errors(address):
                 table = _open(address, stack)
                 present = table.schema.names
             yield from read_table(table, present, address, size(address), reading)
@@ -62,7 +62,7 @@ def _open(address: str, stack: ExitStack) -> Table:
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return _Ipc(address, stack, is_stream=not head.startswith(b"ARROW1"))
     raise SourceError(
-        "this is neither a Parquet nor an Arrow file", where=address, hint="Check the file, or name it by what it is"
+        "this is neither a Parquet nor an Arrow file", where=address, hint="Check the file and its suffix"
     )
 
 
@@ -81,7 +81,7 @@ class _Parquet:
         return map(checked, self._file.iter_batches(batch_size=rows, columns=names))
 
     def bytes_a_row(self, names: list[str]) -> int | None:
-        # What the metadata tell of a single column is not asked for: pyarrow ends the process where they are damaged.
+        # The metadata of single columns are not used: pyarrow crashes the process if they are damaged.
         metadata = self._file.metadata
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
         sizes = [group.total_byte_size / group.num_rows for group in groups if group.num_rows > 0]
@@ -91,7 +91,7 @@ class _Parquet:
         first = next((batch for batch in self.batches(names, rows) if batch.num_rows), None)
         if first is None:
             return None
-        # Where later rows are longer than the first ones, so are probably the columns that are needed.
+        # If later rows are longer than the first ones, the needed columns probably are too.
         growth = sum(sizes) / len(sizes) / max(sizes[0], 1)
         return int(first.nbytes / first.num_rows * max(growth, 1))
 
@@ -112,11 +112,11 @@ class _Ipc:
         self.unfinished = is_stream and not _ends_with_mark(address)
 
     def _reader(self, names: list[str] | None) -> Any:
-        """A new reader from the file's beginning; one at a time, since all share the file's position."""
+        """A new reader from the beginning of the file; one at a time, since all share the file's position."""
         import pyarrow as pa
 
         self._file.seek(0)
-        # A choice of columns makes Arrow copy what it would otherwise only map, so it is made only where it saves.
+        # Selecting columns makes Arrow copy data that it would otherwise map, so it is done only if it saves memory.
         fields = None
         if names is not None and set(names) != set(self.schema.names):
             fields = [self.schema.get_field_index(name) for name in names]

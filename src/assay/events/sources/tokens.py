@@ -1,4 +1,4 @@
-"""A file of token text: one episode, read in pieces that end where an event begins."""
+"""A file of token text: one episode, read in pieces that end at the beginning of an event."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARK = EVENT_START.encode()
 
 @dataclass(frozen=True)
 class TokenText:
-    """Token text in a file of its own."""
+    """A file of token text."""
 
     suffixes: tuple[str, ...] = (".txt", ".tokens")
 
@@ -40,13 +40,15 @@ class TokenText:
                     reading.progress(done, total)
         if rest.strip() and not met:
             raise SourceError(
-                "the text holds no <EVENT_START>", where=address, hint="A .txt file must hold the tokens of one episode"
+                "the text does not contain <EVENT_START>",
+                where=address,
+                hint="A .txt file must contain the tokens of one episode",
             )
         yield reading.codec.decode(rest)
 
 
 def _refuse_tables(text: bytes, address: str) -> None:
-    """Refuse a table that is called text: as text, it would lose its rows and its episodes without a word."""
+    """Raise an error if the text is a table: read as text, its rows and episodes would silently be lost."""
     start = text.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
     found = {b"[": ("a JSON array", ".json"), b"{": ("JSON Lines", ".jsonl")}.get(start[:1])
     if found is None and is_header(start):
@@ -56,7 +58,7 @@ def _refuse_tables(text: bytes, address: str) -> None:
 
 
 def _cut(text: bytes, reading: ReadOptions) -> int:
-    """Where to end a piece: at the last event's beginning, or, so that memory stays bounded, within an endless one."""
+    """Where to end a piece: at the beginning of the last event, or within an endless one, to bound memory."""
     last = text.rfind(_MARK)
     if last <= 0 and len(text) > reading.max_event_bytes:
         return len(text) - len(_MARK) + 1  # what is kept may be the beginning of an <EVENT_START>
