@@ -80,13 +80,13 @@ def lines(encoding: str) -> list[bytes]:
 
 
 def texts(encoding: str, n: int, seed: int) -> Iterator[bytes]:
-    """n spoiled texts."""
+    """n damaged texts."""
     chance = random.Random(seed)
     good = lines(encoding)
     for _ in range(n):
         text = b"".join(chance.choices(good, k=chance.choice((1, 1, 1, 2, 3))))
         for _ in range(chance.choice((0, 1, 1, 2, 4))):
-            text = _spoil(text, chance)
+            text = _damage(text, chance)
         yield text
 
 
@@ -98,7 +98,7 @@ def truncations(encoding: str, every: int = 25) -> Iterator[bytes]:
             yield text[at:]
 
 
-def _spoil(text: bytes, chance: random.Random) -> bytes:
+def _damage(text: bytes, chance: random.Random) -> bytes:
     at, to = sorted(chance.randrange(len(text) + 1) for _ in range(2))
     tokens = _TOKEN.findall(text)
     match chance.randrange(9):

@@ -1,6 +1,6 @@
 """Runs the compiled loops on memory with a forbidden page on either side: a step past the end kills the process.
 
-`python -m tests.events.guarded fuzz|probe-read|probe-write` is what `test_kernel_safety.py` starts; a probe breaks the
+`python -m tests.events.guarded fuzz|probe-read|probe-write` is started by `test_kernel_safety.py`; a probe breaks the
 rule on purpose, to show that the guard works.
 """
 
@@ -79,7 +79,7 @@ class Fuzz:
 
     def elements(self, text: bytes) -> None:
         raw = np.frombuffer(text, np.uint8)
-        # As one element, and cut into three: an element ends where the next begins, not where the memory does.
+        # As one element, and split into three: an element ends where the next begins, not at the end of the memory.
         for cuts in ([0, len(raw)], [0, len(raw) // 3, 2 * len(raw) // 3, len(raw)]):
             expected = self.codec.decode_slices(raw, np.array(cuts))
             offsets = self.offsets.at_end(len(cuts), np.int64)

@@ -1,6 +1,6 @@
 """Slow, plain second opinions: a regex decoder and list-based scores, written from SPEC.md and not from the code.
 
-They share nothing with the package, so that agreement means something.
+They share no code with the package, so that agreement is evidence.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _INT32 = 2**31 - 1
 
 
 def decode_text(text: bytes, encoding: str, *, strict: bool) -> tuple[list[Event | None], int]:
-    """Every event of a text, None where it is invalid, and how many bytes lay between events."""
+    """Every event of a text, None if it is invalid, and the number of bytes between events."""
     events: list[Event | None] = []
     inside = 0
     begin: int | None = None
@@ -61,7 +61,7 @@ def decode_text(text: bytes, encoding: str, *, strict: bool) -> tuple[list[Event
 
 
 def decode_element(text: bytes, encoding: str, *, strict: bool) -> Event | None:
-    """The one event that a text is, blank space around it aside; None where it is anything else."""
+    """The event of a text with exactly one event and blank space around it; None for anything else."""
     bare = text.strip(bytes(range(33)))
     events, between = decode_text(bare, encoding, strict=strict)
     return events[0] if len(events) == 1 and between == 0 else None

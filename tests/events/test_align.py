@@ -1,4 +1,4 @@
-"""Pairing by position, bins of time, and clocks that start anew."""
+"""Pairing by position, bins of time, and clocks that wrap around."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_every_figure_equals_the_golden_file_within_a_billionth() -> None:
 
 
 def test_correlation_and_scale_of_two_bins() -> None:
-    # Two bins. Truth sums 10 and −5, prediction 20 and −10: correlation 1, truth ÷ prediction ½, turned over: 2.
+    # Two bins. Truth sums 10 and −5, prediction 20 and −10: correlation 1, truth ÷ prediction ½, inverted: 2.
     truth = [screen(0), move(0, 7), move(49, 3), move(50, -5), screen(100)]
     found = figures([screen(0), move(10, 20), move(90, -10), screen(100)], truth)
     assert found["bins"] == 2
@@ -157,7 +157,7 @@ def test_a_wrong_time_far_away_needs_no_memory() -> None:
 
 
 def recorded(shift_ms: float, first_frame_ms: float, pts_ms: float, rows: list[Event]) -> EventStream:
-    """A recording whose clock began `shift_ms` ago, and whose first frame stands at `pts_ms` in its video."""
+    """A recording whose clock started `shift_ms` ago, and whose first frame is at `pts_ms` in its video."""
     episode = Episode("a", first_frame_ns=round((first_frame_ms + shift_ms) * MS), first_pts_ns=round(pts_ms * MS))
     stream = EventStream.from_events([row | {"ts": row["ts"] + round(shift_ms * MS)} for row in rows])
     return stream.of_episode(episode)
@@ -224,7 +224,7 @@ def test_the_clock_frames_needs_frames() -> None:
 
 
 def test_a_wrapped_clock_is_unwrapped() -> None:
-    # 40 s in tokens whose clock starts anew after 16 s: every event lies where it lay before.
+    # 40 s in tokens whose clock wraps around after 16 s: every event gets its original time.
     truth = synthetic.recording(episodes=1, seconds=40, seed=5)
     truth = truth.of_episode(Episode())
     text = events.encode(truth)

@@ -60,7 +60,7 @@ def test_fuzzed_text_decodes_as_in_the_plain_decoder(encoding: str, strict: bool
 
 @pytest.mark.parametrize("piece", [1, 30, 77])
 def test_splitting_a_text_into_pieces_changes_nothing(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # As large texts are cut, only smaller: at the beginnings of events, wherever those are.
+    # Large texts are split at the beginnings of events; here the pieces are small.
     monkeypatch.setattr(tokens, "_PIECE", piece)
     decoder = token_codec("hierarchical")
     for number, text in enumerate(fuzzing.texts("hierarchical", 500, seed=31)):

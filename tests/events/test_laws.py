@@ -1,4 +1,4 @@
-"""What holds for every protocol there is: no split, no order and no batch size changes a number (STYLE, habit 8)."""
+"""Laws for every registered protocol: splits, order and batch sizes do not change any number."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_an_empty_tally_is_the_identity(protocol: EventProtocol) -> None:
 
 
 def counts(estimates: dict[str, Estimate], protocol: EventProtocol) -> Iterator[str]:
-    """Figures that describe the data: they are known even where nothing is scored."""
+    """Figures that describe the data: they are defined even if nothing is scored."""
     better = {metric.key: metric.better for metric in protocol.metrics}
     return (key for key in estimates if better[key] == "none")
 
@@ -270,7 +270,7 @@ def test_episodes_are_matched_by_name_in_any_order(protocol: EventProtocol) -> N
 
 
 def test_episodes_may_be_interleaved(protocol: EventProtocol) -> None:
-    # Two episodes in turns, as several writers into one file leave them.
+    # Two episodes in turns, as written by several writers to one file.
     first, second = by_episode(TRUTH)[:2]
     mixed = concatenate([first[:50], second[:40], first[50:], second[40:]])
     plain = concatenate([first, second])
@@ -379,7 +379,7 @@ def test_the_reported_strictness_is_that_of_the_encoding() -> None:
 
 
 def test_reference_intervals_are_in_the_order_of_the_data() -> None:
-    # Episodes whose names sort otherwise than they come: values are resampled as they came.
+    # The names of the episodes sort differently from their order of arrival: values are resampled in order of arrival.
     parts = by_episode(TRUTH)[:3]
     sides = [
         [

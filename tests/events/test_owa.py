@@ -1,4 +1,4 @@
-"""`owa@1`: the golden figures, a second opinion on made-up data, and each metric by hand (SPEC 1.5)."""
+"""`owa@1`: the golden figures, an independent reference on synthetic data, and each metric by hand."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_an_invalid_truth_is_reported_and_not_scored() -> None:
 def test_mostly_invalid_truths_are_an_error() -> None:
     with pytest.raises(TruthError, match="2 of 3 true events do not decode"):
         figures([key(0)] * 3, [None, None, key(0)])
-    # The encoding is the wrong one: every true key is spoiled, though frames are the same in both.
+    # The encoding is wrong: every true key is invalid, though frames are the same in both.
     text = "<EVENT_START><KEYBOARD><0><0><3><VK_65><press><EVENT_END>" * 50
     frames = "<EVENT_START><SCREEN><0><0><5><fake_image_placeholder><EVENT_END>" * 60
     with pytest.raises(TruthError, match="all 50 true keyboard events do not decode"):

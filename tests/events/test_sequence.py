@@ -247,7 +247,7 @@ def test_totals_count_truths_comparable_or_not() -> None:
     assert found["screen_metrics"]["total_count"] == 0
 
 
-def test_figures_of_two_empty_strings_are_none() -> None:
+def test_shares_and_losses_of_two_empty_strings_are_none() -> None:
     found = compared("", "")
     assert found["event_comparisons"] == []
     assert (found["predicted_count"], found["ground_truth_count"], found["count_accuracy"]) == (0, 0, 1.0)

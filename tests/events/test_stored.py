@@ -65,7 +65,7 @@ def test_comparing_gives_the_same_numbers_as_evaluating(stored: tuple[EventRepor
     lines = {line.measure.key: line for line in compare(run, run, full=True).lines if line.measure.part == "sequence@1"}
     estimates = report.protocols["sequence"].estimates
     assert {key: line.baseline.value for key, line in lines.items()} == {key: estimates[key].value for key in lines}
-    # Under the default bases the same tallies give other shares of right digits.
+    # With the default bases, the same tallies give other shares of right digits.
     usual = replace(run, settings={**run.settings, "encoding": codec("hierarchical").to_json()})
     assert rebuilt_report(usual).flat("sequence") != report.flat("sequence")
 

@@ -1,4 +1,4 @@
-"""Tallies: states per episode that add up, whatever the size and number of the parts."""
+"""Tallies: states per episode that can be added, whatever the size and number of the parts."""
 
 from __future__ import annotations
 

@@ -407,7 +407,7 @@ def test_nan_is_refused() -> None:
 
 
 def test_intervals_of_correlated_events_cover_the_truth_only_by_episode() -> None:
-    """SPEC 1.4: 20 recordings of 500 events, intra-class correlation 0.08, here for the mean.
+    """20 recordings of 500 events with an intra-class correlation of 0.08; the interval of the mean.
 
     The variance of the mean is 1 + 499 · 0.08 = 40.9 times what single events would have. ±1.96 standard errors of
     theirs are then ±0.31 true ones, and hold the truth 24 % of the time instead of 95 %.

@@ -209,7 +209,7 @@ def test_a_table_of_values_has_the_events_of_its_rows(
     path = tmp_path_factory.mktemp("values") / "x.arrow"
     write(pa.table({"event": pa.array(events, schema)}), path)
     found = concatenate(list(read(path, ReadOptions(codec("hierarchical")))))
-    # Arrow knows no absent field, only a null one, and a movement that is null is none.
+    # In Arrow a field cannot be absent, only null, and a null movement is invalid.
     there = dict.fromkeys(("dx", "dy"))
     expected = EventStream.from_events(
         there | event if event is not None and event["kind"] == "mouse" else event for event in events
