@@ -45,5 +45,5 @@ def test_every_metric_has_cases_of_our_own() -> None:
     assert min(counts.values()) >= 3, counts
 
 
-def test_the_seeds_cases_are_all_there() -> None:
+def test_all_given_cases_are_there() -> None:
     assert len(GIVEN) == 27

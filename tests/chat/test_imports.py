@@ -31,7 +31,7 @@ def test_an_absent_stemmer_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         ChatbotEvaluator()
 
 
-def test_the_metrics_know_no_weather() -> None:
+def test_the_metrics_do_not_depend_on_the_weather_domain() -> None:
     for path in (FOLDER / "metrics").glob("*.py"):
         code = path.read_text("utf-8").lower()
         for word in ("weather", "temperature", "umbrella", "rain", "celsius"):

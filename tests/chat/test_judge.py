@@ -138,7 +138,7 @@ def test_an_impossible_judge_is_refused() -> None:
             Judge(**{"url": "http://127.0.0.1:1", "model": "m", **arguments})  # type: ignore[arg-type]
 
 
-def test_braces_in_what_was_said_do_no_harm() -> None:
+def test_braces_in_texts_are_kept() -> None:
     with server('{"score": 5}') as (url, asked):
         judged(Judge(url, "m", samples=1), response="{query} {0} %s")
     assert "{query} {0} %s" in asked[0]["messages"][0]["content"]

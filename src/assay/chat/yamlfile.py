@@ -1,8 +1,8 @@
-"""YAML files that people write: plain data only, read without surprises, and the line of everything in them.
+"""YAML files written by people: plain data with the line of every node.
 
-Knows no suite and no agent. Words are words: `no`, `on`, `12:30` and `2026-01-15` stay text, as do `007` and `0x1F`;
-only `true`, `false`, `null` and decimal numbers mean something else. Keys are always text. Aliases, tags, a key given
-twice and a second document are refused, since each of them makes a file mean something else than it looks like.
+Knows no suite and no agent. `no`, `on`, `12:30` and `2026-01-15` are text, and so are `007` and `0x1F`; only `true`,
+`false`, `null` and decimal numbers are not. Keys are always text. Aliases, tags, duplicate keys and a second document
+are refused, because each of them can make a file mean something other than it seems to.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import yaml
 
 Steps = tuple[str | int, ...]
-"""The way to a node: keys and indices from the top."""
+"""The path of a node: keys and indices from the root."""
 Model = TypeVar("Model", bound=BaseModel)
 
 _LARGEST = 4 * 2**20
@@ -35,7 +35,7 @@ _WORDS: Mapping[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-# No leading zeros, so that 007 stays as it is written, and no more digits than every reader of JSON keeps.
+# No leading zeros, so that 007 stays text, and no more digits than every JSON reader preserves.
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,14})")
 _DECIMAL = re.compile(_INTEGER.pattern + r"(?:\.[0-9]{1,20})?(?:[eE][-+]?[0-9]{1,2})?")
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -54,12 +54,12 @@ _WANTED = {
     "model_type": "a table of keys and values",
     "model_attributes_type": "a table of keys and values",
 }
-"""What a value has to be, by pydantic's name for its not being so."""
+"""What a value must be, by pydantic's error type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file says, and where it says it."""
+    """The content of a file, with the line of every node."""
 
     name: str
     """The file, as errors name it."""
@@ -67,7 +67,7 @@ class Document:
     lines: Mapping[Steps, int]
 
     def line(self, path: Steps) -> int:
-        """The line of a node, counted from 1; of what it would stand in where it is not there."""
+        """The line of a node, counted from 1; of the nearest node around it if it does not exist."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
@@ -95,7 +95,7 @@ def load_yaml(path: Path | str) -> Document:
 
 
 def parse_yaml(text: str, name: str) -> Document:
-    """Read a text; `name` stands for the file in errors."""
+    """Read a text; errors call the file `name`."""
     try:
         import yaml
     except ImportError as error:
@@ -104,7 +104,7 @@ def parse_yaml(text: str, name: str) -> Document:
     if odd:
         line = text.count("\n", 0, odd.start()) + 1
         raise SourceError(
-            f"has the character U+{ord(odd.group()):04X}, which no text holds",
+            f"has the character U+{ord(odd.group()):04X}, which is not allowed in text",
             where=f"{name}:{line}",
             hint="Delete it, or save the file as UTF-8",
         )
@@ -116,7 +116,7 @@ def parse_yaml(text: str, name: str) -> Document:
         return Document(name, reader.value(yaml.compose(text, loader), ()), reader.lines)
     except yaml.composer.ComposerError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _error(name, line, "begins a second document", "Keep one to a file, without '---' between") from None
+        raise _error(name, line, "starts a second document", "Use one document per file, without '---'") from None
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, name) from None
     # The parser in Python lets escapes beyond Unicode ("\\UFFFFFFFF") through to the interpreter.
@@ -125,12 +125,12 @@ def parse_yaml(text: str, name: str) -> Document:
 
 
 def validated(document: Document, model: type[Model]) -> Model:
-    """The document as what it should be; the first thing that is wrong is an error with its line."""
+    """Validate a document as `model`; the first problem raises SourceError with its line."""
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
         found = [(_steps(one), one) for one in error.errors(include_url=False)]
-        # A key that is not known explains the one that is missing beside it.
+        # An unknown key explains the missing one next to it.
         odd = {steps[:-1] for steps, one in found if one["type"] == "extra_forbidden"}
         path, first = min(
             found,
@@ -138,7 +138,7 @@ def validated(document: Document, model: type[Model]) -> Model:
         )
         what, hint = _sentence(path, first, model)
         others = len({steps for steps, _ in found}) - 1
-        more = f"{others} more {'place needs' if others == 1 else 'places need'} a look too" if others else None
+        more = f"{others} more {'problem' if others == 1 else 'problems'} in the file" if others else None
         raise SourceError(
             f"{dotted(path) or 'the file'}: {what}",
             where=document.where(path),
@@ -147,12 +147,12 @@ def validated(document: Document, model: type[Model]) -> Model:
 
 
 def refusal(what: str, *, hint: str | None = None, at: Steps = ()) -> PydanticCustomError:
-    """What a validator raises, so that `validated` can give the hint, and the line of the node `at` inside its own."""
+    """The error for a validator to raise: `validated` adds the hint and the line of the node at the path `at`."""
     return PydanticCustomError("refused", "{what}", {"what": what, "hint": hint or "", "at": list(at)})
 
 
 def refused(error: AssayError, *, at: Steps = ()) -> PydanticCustomError:
-    """One of assay's own errors, as a validator raises it."""
+    """One of assay's own errors in the form that a validator raises."""
     return refusal(error.what, hint=error.hint, at=at)
 
 
@@ -180,7 +180,12 @@ def _refuse_surprises(events: Iterator[yaml.Event], name: str) -> None:
         if not isinstance(event, yaml.NodeEvent):
             continue
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise _error(name, line, "uses an alias (& or *)", "Write it out, or put text that begins so in quotes")
+            raise _error(
+                name,
+                line,
+                "uses an alias (& or *)",
+                "Write the value out, or put the text in quotes",
+            )
         tag: str | None = getattr(event, "tag", None)
         if tag is not None:
             raise _error(name, line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
@@ -220,8 +225,8 @@ class _Reader:
             raise _error(self.name, line, "has a list or a table for a key", "Keys are text")
         steps = (*path, key.value)
         if steps in self.lines:
-            first = f"The first is in line {self.lines[steps]}"
-            raise _error(self.name, line, f"the key '{key.value:.60}' stands here for the second time", first)
+            first = f"The first is on line {self.lines[steps]}"
+            raise _error(self.name, line, f"the key '{key.value:.60}' is given twice", first)
         if key.value == "<<" and not key.style:
             raise _error(self.name, line, "uses a merge key (<<)", "Write it out")
         self.lines[steps] = line
@@ -233,7 +238,7 @@ def _error(name: str, line: int, what: str, hint: str | None) -> SourceError:
 
 
 def _plain(text: str) -> Any:
-    """What a text without quotes means."""
+    """The value of a text without quotes."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
@@ -245,22 +250,22 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, name: str) -> SourceEr
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
     lines = text.splitlines()
-    # A mark at the end of the file may point behind the last line.
+    # A mark at the end of the file may point past the last line.
     line = min(line, max(1, len(lines)))
     shown = lines[line - 1] if lines else ""
     problem = _one_line(error.problem or "it cannot be read")
     if _TAB_INDENT.match(shown):
-        return SourceError("a tab stands where spaces are needed", where=f"{name}:{line}", hint="Indent with spaces")
+        return SourceError("a tab is used where spaces are needed", where=f"{name}:{line}", hint="Indent with spaces")
     hint = None
     if "mapping values are not allowed" in problem:
-        hint = "Put text that has ': ' in it in quotes, and indent all keys of a table alike"
+        hint = "Put text that contains ': ' in quotes, and indent all keys of a table equally"
     elif "cannot start any token" in problem:
-        hint = "Put text that begins with @, `, % or a tab in quotes"
+        hint = "Put text that starts with @, `, % or a tab in quotes"
     elif "quoted scalar" in str(error.context) and "end of stream" in problem:
         hint = "A quotation mark is not closed"
         line = error.context_mark.line + 1 if error.context_mark else line
     elif error.context_mark is not None and error.context:
-        hint = f"It began {error.context} in line {error.context_mark.line + 1}"
+        hint = f"It started {error.context} on line {error.context_mark.line + 1}"
     return SourceError(f"is not valid YAML: {problem}", where=f"{name}:{line}", hint=hint)
 
 
@@ -289,10 +294,10 @@ def _sentence(path: Steps, error: ErrorDetails, model: type[BaseModel]) -> tuple
     if kind in _WANTED:
         found = error["input"]
         hint = "Put it in quotes" if kind == "string_type" and isinstance(found, bool | int | float) else None
-        return f"must be {_WANTED[kind]}, and is {_called(found)}", hint
+        return f"must be {_WANTED[kind]}, got {_called(found)}", hint
     if kind == "literal_error":
         allowed = str(error.get("ctx", {}).get("expected", ""))
-        return f"must be {allowed}, and is {_called(error['input'])}", _near(
+        return f"must be {allowed}, got {_called(error['input'])}", _near(
             str(error["input"]), re.findall(r"'([^']*)'", allowed), known_too=False
         )
     message = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
@@ -308,7 +313,7 @@ def _near(name: str, known: list[str], *, known_too: bool = True) -> str | None:
 
 
 def _called(value: Any) -> str:
-    """A value in a sentence."""
+    """A value as errors describe it."""
     if value is None:
         return "empty"
     if isinstance(value, bool):

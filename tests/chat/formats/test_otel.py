@@ -90,7 +90,7 @@ def test_time_of_a_tool_in_which_the_model_works_is_the_models() -> None:
     assert turn.tool_seconds == pytest.approx(0.03)
 
 
-def test_what_lies_outside_the_turn_is_not_its_time() -> None:
+def test_time_outside_the_turn_does_not_count() -> None:
     turn = read(model(0, 10), model(90, 200), tool(300, 400), start=5, end=100)
     assert turn.model_seconds == pytest.approx(0.015)
     assert turn.tool_seconds == 0
@@ -168,12 +168,12 @@ def test_calls_of_an_older_adk_are_read() -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, "", "None", "{}", "null"])
-def test_no_arguments_are_none(nothing: str | None) -> None:
+def test_missing_arguments_are_an_empty_dictionary(nothing: str | None) -> None:
     more = {} if nothing is None else {"gen_ai__tool__call__arguments": nothing}
     assert read(tool(1, 2, **more)).tool_calls[0].arguments == {}
 
 
-def test_the_span_around_parallel_calls_is_no_call() -> None:
+def test_the_span_around_parallel_calls_is_not_a_call() -> None:
     assert [call.name for call in read(tool(1, 2), tool(2, 3, "(merged tools)")).tool_calls] == ["f"]
 
 
@@ -199,7 +199,7 @@ def test_tokens_are_those_of_the_models_spans_only() -> None:
     assert (turn.input_tokens, turn.output_tokens, turn.model_calls) == (30, 3, 2)
 
 
-def test_tokens_that_nobody_told_are_not_zero() -> None:
+def test_unreported_tokens_are_none_and_not_zero() -> None:
     assert read(model(1, 2)).input_tokens is None
     assert read(model(1, 2), model(3, 4, (0, 0))).input_tokens == 0
 
@@ -211,18 +211,18 @@ def test_a_wrapper_around_a_call_of_the_model_does_not_count() -> None:
     assert turn.model_seconds == pytest.approx(0.009)
 
 
-def test_a_wrapper_tells_the_tokens_where_the_call_inside_does_not() -> None:
+def test_a_wrapper_gives_the_tokens_if_the_call_inside_does_not() -> None:
     outer, between = model(0, 9, (30, 3), id="o"), span(1, 8, "http", id="h", parent="o")
     turn = read(outer, between, model(2, 7, id="i", parent="h"))
     assert (turn.model_calls, turn.input_tokens) == (1, 30)
 
 
-def test_a_call_that_a_tool_makes_is_a_call_of_its_own() -> None:
+def test_a_model_call_made_by_a_tool_counts_separately() -> None:
     turn = read(model(0, 9, (10, 1), id="o"), tool(1, 8, id="t", parent="o"), model(2, 7, (20, 2), id="i", parent="t"))
     assert (turn.model_calls, turn.input_tokens) == (2, 30)
 
 
-def test_spans_that_are_each_others_parents_do_no_harm() -> None:
+def test_spans_that_are_each_others_parents_are_read() -> None:
     assert read(model(0, 9, (1, 1), id="a", parent="b"), span(1, 2, "x", id="b", parent="b")).model_calls == 1
 
 
@@ -396,7 +396,7 @@ trace.set_tracer_provider(trace.NoOpTracerProvider())
     assert "is a NoOpTracerProvider, which collects no spans" in run(before + TURN)
 
 
-def test_reading_files_needs_no_opentelemetry() -> None:
+def test_reading_files_does_not_need_opentelemetry() -> None:
     code = "import sys; sys.modules['opentelemetry'] = None; import assay.chat.formats; print('read')"
     assert run(code) == "read\n"
 

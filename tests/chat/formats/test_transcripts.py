@@ -130,7 +130,7 @@ def _write(path: Path, *records: Any) -> Path:
     return path
 
 
-def test_our_own_form_survives_a_round_trip(tmp_path: Path) -> None:
+def test_assays_own_format_survives_a_round_trip(tmp_path: Path) -> None:
     from assay.chat.samples import transcripts
 
     samples = transcripts()
@@ -213,7 +213,7 @@ def test_printed_spans_with_events(tmp_path: Path) -> None:
         ('{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "x"}]}]}]}', "span"),
     ],
 )
-def test_a_spoiled_file_is_an_error_that_says_where(tmp_path: Path, text: str, says: str) -> None:
+def test_the_error_for_a_malformed_file_says_where(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(text, "utf-8")
     with pytest.raises(SourceError) as caught:
@@ -222,7 +222,7 @@ def test_a_spoiled_file_is_an_error_that_says_where(tmp_path: Path, text: str, s
     assert "bad.jsonl" in str(caught.value)
 
 
-def test_a_spoiled_line_is_named_by_its_number(tmp_path: Path) -> None:
+def test_the_error_for_a_malformed_line_gives_its_number(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(
         '{"agent": "a", "scenario": "s", "turns": []}\n{"agent": "a", "scenario": 3, "turns": []}\n', "utf-8"

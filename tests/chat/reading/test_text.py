@@ -34,7 +34,7 @@ def test_rain_in_all_its_forms(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["train", "terrain", "brain", "Ukraine", "drain", "rainbow", "grain"])
-def test_rain_inside_other_words_is_no_rain(word: str) -> None:
+def test_rain_inside_other_words_is_not_rain(word: str) -> None:
     assert words(f"It is {word} here", "states") == []
 
 
@@ -69,7 +69,7 @@ def test_figures(text: str, expected: tuple[str, float, float, str]) -> None:
 @pytest.mark.parametrize(
     "text", ["15", "15:30", "2026-11-15", "3 pm", "COVID-19", "room 15 C-wing"[:7], "on 5 May", "v1.2.3"]
 )
-def test_these_are_no_figures(text: str) -> None:
+def test_these_are_not_figures(text: str) -> None:
     assert figures(text) == []
 
 
@@ -176,7 +176,7 @@ def test_a_phrase_crosses_white_space_and_typographic_apostrophes() -> None:
     assert words("Based, on this", "flow") == []
 
 
-def test_the_suites_own_names_are_places_in_any_case() -> None:
+def test_names_of_the_suite_are_places_whatever_their_case() -> None:
     history = [{"user": "I live in Xanaduville.", "assistant": "Noted."}]
     for names, measured in (([], False), (["Xanaduville"], True)):
         evaluator = ChatbotEvaluator(names=names)

@@ -57,7 +57,7 @@ def turns(repetition: int, *ends: Status) -> list[Answer]:
     ]
 
 
-def test_a_trial_that_was_skipped_from_its_first_turn_on_is_none_however_many_turns_it_has() -> None:
+def test_a_trial_skipped_from_its_first_turn_does_not_count_however_many_turns_it_has() -> None:
     skipped = turns(0, "skipped", "skipped", "skipped")
     assert Scores(tuple(skipped), ()).trials("x") == {}
     assert Scores(tuple(skipped), ()).passes("x")["pass^k"][1].value is None

@@ -93,7 +93,7 @@ def test_earlier_turns_are_history(scores: Scores) -> None:
     assert not scores.answers[0].entries["repeatability"].measured
 
 
-def test_the_page_escapes_what_was_said() -> None:
+def test_the_page_escapes_texts() -> None:
     attack = "<script>alert(1)</script> It's 15°C with rain & more in Helsinki"
     page = render(score([_transcript("<i>s</i>", attack, agent="<b>bot</b>")]))
     assert "<script>" not in page

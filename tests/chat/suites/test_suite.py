@@ -89,8 +89,8 @@ def test_keys_are_text() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("a: 1\nb: 2\na: 3\n", 3, "the key 'a' stands here for the second time"),
-        ("a: 1\nb: {c: 1, c: 2}\n", 2, "the key 'c' stands here for the second time"),
+        ("a: 1\nb: 2\na: 3\n", 3, "the key 'a' is given twice"),
+        ("a: 1\nb: {c: 1, c: 2}\n", 2, "the key 'c' is given twice"),
         ("a: &x 1\nb: *x\n", 1, "alias"),
         ("a: *x\n", 1, "alias"),
         ("a: 1\nb: !!python/object/apply:os.system [ls]\n", 2, "tag"),
@@ -98,7 +98,7 @@ def test_keys_are_text() -> None:
         ("a: 1\nb: ! x\n", 2, "tag"),
         ("a: 1\n<<: {b: 2}\n", 2, "merge"),
         ("a: 1\n---\nb: 2\n", 2, "second document"),
-        ("a: 1\nb:\n\tc: 2\n", 3, "a tab stands where spaces are needed"),
+        ("a: 1\nb:\n\tc: 2\n", 3, "a tab is used where spaces are needed"),
         ("a: 1\nb: c: d\n", 2, "in quotes"),
         ("a: 1\nb: 'open\n", 2, "quotation mark is not closed"),
         ("a: 1\nb: [1, 2\nc: 3\n", 3, "not valid YAML"),
@@ -119,7 +119,7 @@ def test_what_is_not_plain_data_is_refused_with_its_line(text: str, line: int, s
 
 @pytest.mark.usefixtures("parser")
 @pytest.mark.parametrize("text", ['a: "\\ud800"', 'a: "\\UFFFFFFFF"', "%FOO\n\n", "a: 1\n b: 2\n", "- 1\nb: 2\n"])
-def test_any_other_fault_is_one_sentence_too(text: str) -> None:
+def test_any_other_error_is_one_sentence_too(text: str) -> None:
     with pytest.raises(SourceError) as caught:
         parse_yaml(text, "f.yaml")
     assert "\n" not in str(caught.value)
@@ -199,14 +199,14 @@ class Outer(BaseModel):
             "turns:\n- usr: x\n",
             "f:2: turns[0].usr: there is no such key. Did you mean 'user'? Known: times, user. 1 more",
         ),
-        ("turns:\n- user: 5\n", "f:2: turns[0].user: must be text, and is the number 5. Put it in quotes"),
-        ("turns:\n- user: true\n", "f:2: turns[0].user: must be text, and is true. Put it in quotes"),
+        ("turns:\n- user: 5\n", "f:2: turns[0].user: must be text, got the number 5. Put it in quotes"),
+        ("turns:\n- user: true\n", "f:2: turns[0].user: must be text, got true. Put it in quotes"),
         ("turns:\n- times: 1\n", "f:2: turns[0].user: must be given"),
-        ("turns:\n- user: x\n  times: two\n", "f:3: turns[0].times: must be a whole number, and is 'two'"),
-        ("turns: x\n", "f:1: turns: must be a list, and is 'x'"),
-        ("turns:\n- user: x\n- y\n", "f:3: turns[1]: must be a table of keys and values, and is 'y'"),
-        ("- a\n", "f:1: the file: must be a table of keys and values, and is a list"),
-        ("", "f:1: the file: must be a table of keys and values, and is empty"),
+        ("turns:\n- user: x\n  times: two\n", "f:3: turns[0].times: must be a whole number, got 'two'"),
+        ("turns: x\n", "f:1: turns: must be a list, got 'x'"),
+        ("turns:\n- user: x\n- y\n", "f:3: turns[1]: must be a table of keys and values, got 'y'"),
+        ("- a\n", "f:1: the file: must be a table of keys and values, got a list"),
+        ("", "f:1: the file: must be a table of keys and values, got empty"),
     ],
 )
 def test_a_model_is_held_to_with_line_and_field(text: str, says: str) -> None:
@@ -293,17 +293,17 @@ BROKEN = {
     "a fault without a number": ("fault: timeout*", 8, "must have a positive integer after"),
     "two truths": ("{weather: Oslo, truth: {}}", 8, ""),
     "too many days": ("weather: {city: Oslo, days: 9}", 8, "weather.days"),
-    "a day in words": ("weather: {city: Oslo, days: two}", 8, "must be a whole number, and is 'two'"),
+    "a day in words": ("weather: {city: Oslo, days: two}", 8, "must be a whole number, got 'two'"),
     "a call with two tools": ("calls: [{a: {}, b: {}}]", 8, "is not a tool call"),
     "a call with a result": ("calls: [{name: a, result: 1}]", 8, "calls[0].result: there is no such key"),
     "a call with no table": ("calls: [get_current_weather: Oslo]", 8, "must be a table"),
-    "a number for a text": ("says: [15]", 8, "says[0]: must be text, and is the number 15. Put it in quotes"),
+    "a number for a text": ("says: [15]", 8, "says[0]: must be text, got the number 15. Put it in quotes"),
     "an empty text": ("says: ['']", 8, "says[0]: must not be empty"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in BROKEN if name != "two truths"])
-def test_what_is_wrong_in_a_turn_is_said_with_its_line(name: str) -> None:
+def test_an_error_in_a_turn_gives_its_line(name: str) -> None:
     line, number, says = BROKEN[name]
     error = error_of(f"{ONE}        {line}\n")
     assert error.where == f"mine.yaml:{number}"
@@ -321,13 +321,13 @@ def test_a_turn_has_one_truth() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (ONE.replace("version: 1", "version: one"), "mine.yaml:2: version: must be a whole number, and is 'one'"),
+        (ONE.replace("version: 1", "version: one"), "mine.yaml:2: version: must be a whole number, got 'one'"),
         (ONE.replace("version: 1\n", ""), "mine.yaml:1: version: must be given"),
         (ONE.replace("name: mine", "name: mine/../x"), "mine.yaml:1: name: 'mine/../x' is not a valid name"),
         (ONE.replace("name: mine", "name: mine\ndomain: wether"), "mine.yaml:2: domain: there is no domain called"),
         (ONE.replace("id: a", "id: a b"), "mine.yaml:4: scenarios[0].id: 'a b' is not a valid name"),
         (ONE.replace("kind: current", "knd: current"), "mine.yaml:5: scenarios[0].knd: there is no such key"),
-        (HEAD, "mine.yaml:3: scenarios: must be a list, and is empty"),
+        (HEAD, "mine.yaml:3: scenarios: must be a list, got empty"),
         (HEAD + "  []\n", "mine.yaml:3: scenarios: must not be empty"),
         (HEAD + "  - {id: a, kind: b, turns: []}\n", "mine.yaml:4: scenarios[0].turns: must not be empty"),
         (
@@ -336,7 +336,7 @@ def test_a_turn_has_one_truth() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_a_suite_is_said_with_its_line(text: str, says: str) -> None:
+def test_an_error_in_a_suite_gives_its_line(text: str, says: str) -> None:
     assert str(error_of(text)).startswith(says)
 
 
@@ -358,7 +358,7 @@ def test_suites_are_found_by_name_and_by_path(tmp_path: Path) -> None:
     assert caught.value.where == f"{file}:7"
 
 
-def test_the_digest_is_of_what_is_said_not_of_how() -> None:
+def test_the_digest_depends_on_content_not_on_notation() -> None:
     suite = read(ONE)
     assert suite.digest == read(f"# a comment\nlanguage: en\ndescription: ''\n{ONE}").digest
     assert suite.digest != read(ONE.replace("Oslo", "Bergen")).digest
@@ -574,7 +574,7 @@ def failed(scores: Scores) -> set[str]:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.slow
-def test_who_makes_no_mistake_passes(seed: int) -> None:
+def test_an_agent_without_mistakes_passes(seed: int) -> None:
     scores = played(seed)
     assert len(scores.answers) == TURNS
     wrong = failed(scores)
