@@ -35,7 +35,7 @@ def first(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     old = sqlite3.connect(":memory:")
     old.executescript(dump)
     with monkeypatch.context() as patch:
-        patch.setattr("assay.store.database.VERSION", 0)
+        patch.setattr("assay.store.database.SCHEMA_VERSION", 0)
         database = Database(address)
     with database.writing() as connection:
         migrations.migrate(connection, to=1)
@@ -95,9 +95,9 @@ def test_a_migration_that_fails_leaves_the_old_store(first: str, monkeypatch: py
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("CREATE TABLE more (x INTEGER)", "NONSENSE")))
         newer = migrations.SCHEMA_VERSION + 1
-        patch.setattr(migrations, "VERSION", newer)
+        patch.setattr(migrations, "SCHEMA_VERSION", newer)
         patch.setattr(migrations.migrate, "__kwdefaults__", {"to": newer})
-        patch.setattr("assay.store.database.VERSION", newer)
+        patch.setattr("assay.store.database.SCHEMA_VERSION", newer)
         with pytest.raises(StoreError):
             open_store(first)
     with open_store(first) as store:
