@@ -146,7 +146,7 @@ class Measured:
     """What figures are made of, for each row of a state."""
 
     error: Callable[[Joint], Floats]
-    """Percent errors, NaN where undefined, shape (n,)."""
+    """Percent errors, NaN if undefined, shape (n,)."""
     levels: Callable[[Joint], NDArray[np.bool_]]
     """Agreement of digits, and last whether the row counts at all; shape (n, 4)."""
 
