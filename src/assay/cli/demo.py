@@ -63,13 +63,19 @@ def _events(out: Path, seed: int, console: Console) -> None:
     console.print(
         f"[bold]Desktop events.[/bold] {len(truth):,} made-up events in {len(truth.episodes)} episodes, and three "
         "made-up models: [bold]good[/bold] is nearly right, [bold]late[/bold] is right but 80 ms late, and "
-        "[bold]echo[/bold] only repeats what came last. Pairing by position likes all three; the verdict tells them "
-        "apart.\n"
+        "[bold]echo[/bold] has learned nothing but to repeat what came last.\n"
     )
     reports = {
         name: evaluate(str(files[name]), str(files["truth"]), protocols=every_protocol(), seed=42) for name in models
     }
     console.print(terminal.events(reports))
+    by_position, skill = reports["echo"].flat("owa"), reports["echo"].flat("assay")["skill"]
+    console.print(
+        f"\nPaired by position, [bold]echo[/bold] looks fine: {by_position['comparable']:.0%} comparable, "
+        f"{by_position['keyboard_accuracy']:.0%} of the keys right, nearly all of them auto-repeat. "
+        f"Its skill is {skill:.2f}.",
+        highlight=False,
+    )
     report = page.write(reports, out / "report.html")
     store = _keep_events(out / "assay.db", reports)
     console.print(

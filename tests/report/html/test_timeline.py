@@ -37,17 +37,17 @@ def test_each_outcome_has_its_shape() -> None:
 def test_time_runs_to_the_right_from_the_start_of_the_window() -> None:
     drawn = moment_timeline(moment([action(0, "A", True, "missed"), action(2000, "A", False, "missed")], []))
     left, right = (float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn))
-    assert (left, right) == (78.0, 352.0)
+    assert (left, right) == (84.0, 352.0)
     assert re.findall(r'class="tick"[^>]*>([^<]*)', drawn) == ["4.0", "4.5", "5.0", "5.5", "6.0 s"]
     # Held from press to release.
-    assert re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawn) == [("78.0", "274.0")]
+    assert re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawn) == [("84.0", "268.0")]
 
 
 def test_a_hold_that_goes_on_reaches_the_edge_of_the_window() -> None:
     before = moment_timeline(moment([action(1000, "A", False, "missed")], []))
     after = moment_timeline(moment([action(1000, "A", True, "missed")], []))
-    assert re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', before) == [("78.0", "137.0")]
-    assert re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', after) == [("215.0", "137.0")]
+    assert re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', before) == [("84.0", "134.0")]
+    assert re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', after) == [("218.0", "134.0")]
 
 
 def test_keys_without_room_are_counted_and_those_with_errors_stay() -> None:

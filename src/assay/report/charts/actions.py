@@ -8,6 +8,7 @@ from assay.report.charts.parts import (
     Spec,
     model_color,
     model_dash,
+    model_legend,
     model_shape,
     models_of,
     reference_line,
@@ -182,7 +183,8 @@ def action_outcomes(*, rows: Rows) -> Panels:
                             "field": "outcome",
                             "type": "nominal",
                             "scale": {"domain": list(_OUTCOMES), "range": "diverging"},
-                            "legend": {"title": None, "orient": "top", "symbolType": "square", "symbolOpacity": 1},
+                            # Two by two, so that none is cut in a narrow panel.
+                            "legend": {"title": None, "orient": "top", "columns": 2, "symbolType": "square"},
                         },
                         "order": {"field": "place", "type": "quantitative"},
                         "tooltip": tooltip_of(
@@ -217,7 +219,7 @@ def _f1() -> Spec:
 
 def _bands(x: Spec, y: Spec, models: list[str]) -> list[Spec]:
     """A line for each model with its interval around it."""
-    color = model_color(models)
+    color, dash = model_color(models), model_dash(models) | {"legend": model_legend(models)}
     return [
         {
             "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
@@ -227,7 +229,7 @@ def _bands(x: Spec, y: Spec, models: list[str]) -> list[Spec]:
         {
             "transform": [{"filter": "isValid(datum.f1)"}],
             "mark": {"type": "line", "strokeWidth": 2, "aria": False},
-            "encoding": {"x": x, "y": y, "color": color, "strokeDash": model_dash(models) | {"legend": None}},
+            "encoding": {"x": x, "y": y, "color": color, "strokeDash": dash},
         },
     ]
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 from assay.report.html.elements import EMPTY, Markup, element, join
 
 _WIDTH: Final = 360
-_LEFT, _RIGHT = 78, 352
+_LEFT, _RIGHT = 84, 352
 _LANE, _TRUE, _PREDICTED = 28, 8, 20
 _LANES = 9
 """Keys that a timeline shows."""
 _OUTLINE_HEIGHT, _MIDDLE = 72, 34
-_NAME_LENGTH = 11
+_NAME_LENGTH = 13
 
 _Action = Mapping[str, Any]
 
