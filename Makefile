@@ -12,7 +12,7 @@ TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
 
 .PHONY: demo test test-train check bench docs clean
 
-demo: $(VENV)/.user           ## everything embedded: synthetic recordings, two models, tables and a report
+demo: $(VENV)/.user           ## everything embedded: synthetic recordings, three models, tables and a report
 	$(BIN)/assay demo
 
 test: $(VENV)/.dev            ## the whole test suite

@@ -27,9 +27,9 @@ _SKILL = "0.9"
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up recordings.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic recordings.")] = 7,
 ) -> None:
-    """Score three made-up models of desktop events, run two agent frameworks side by side, and report on each."""
+    """Score three synthetic models of desktop events, run two agent frameworks side by side, and report on each."""
     from rich.console import Console
 
     if out.exists() and not out.is_dir():
@@ -48,6 +48,7 @@ def _events(out: Path, seed: int, console: Console) -> None:
     from assay.events.evaluation import evaluate
     from assay.events.protocols import every_protocol
     from assay.report.html import events as page
+    from assay.report.numbers import number
     from assay.report.terminal import events as terminal
 
     truth = synthetic.recording(seed=seed, long_holds=True)
@@ -61,8 +62,8 @@ def _events(out: Path, seed: int, console: Console) -> None:
     for name, predicted in models.items():
         _write(files[name], predicted)
     console.print(
-        f"[bold]Desktop events.[/bold] {len(truth):,} made-up events in {len(truth.episodes)} episodes, and three "
-        "made-up models: [bold]good[/bold] is nearly right, [bold]late[/bold] is right but 80 ms late, and "
+        f"[bold]Desktop events.[/bold] {len(truth):,} synthetic events in {len(truth.episodes)} episodes, and three "
+        "synthetic models: [bold]good[/bold] is nearly right, [bold]late[/bold] is right but 80 ms late, and "
         "[bold]echo[/bold] has learned nothing but to repeat what came last.\n"
     )
     reports = {
@@ -70,12 +71,13 @@ def _events(out: Path, seed: int, console: Console) -> None:
     }
     console.print(terminal.events(reports))
     by_position, skill = reports["echo"].flat("owa"), reports["echo"].flat("assay")["skill"]
-    console.print(
-        f"\nPaired by position, [bold]echo[/bold] looks fine: {by_position['comparable']:.0%} comparable, "
-        f"{by_position['keyboard_accuracy']:.0%} of the keys right, nearly all of them auto-repeat. "
-        f"Its skill is {skill:.2f}.",
-        highlight=False,
-    )
+    if skill is not None:
+        console.print(
+            f"\nPaired by position, [bold]echo[/bold] looks fine: {by_position['comparable']:.0%} of its events are "
+            f"comparable and {by_position['keyboard_accuracy']:.0%} of its keys right, nearly all auto-repeat. "
+            f"Its skill is {number(skill)}.",
+            highlight=False,
+        )
     report = page.write(reports, out / "report.html")
     store = _keep_events(out / "assay.db", reports)
     console.print(
