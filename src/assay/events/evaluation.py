@@ -18,7 +18,7 @@ from assay.events.codecs import Codec, codec
 from assay.events.digest import StreamDigest
 from assay.events.engines import local
 from assay.events.input import Input
-from assay.events.progress import ProgressCallback, count_batches, follow
+from assay.events.progress import ProgressCallback, figure_counter, follow
 from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric, cautions
 from assay.events.sources import AnySource, Decision, ReadOptions, read
 from assay.events.stored import encoding_of, settings_of
@@ -224,7 +224,7 @@ class Scoring:
         plan = Resampling(self.interval or ("episode" if known >= 2 else "event"), self.reps, self.level, self.seed)
         figures = sum(len(protocol.metrics) for protocol in self.protocols)
         if progress is not None:
-            plan = replace(plan, made=count_batches(progress, figures))
+            plan = replace(plan, made=figure_counter(progress, figures))
         results = {protocol.name: _result(protocol, tallies[protocol.name], plan) for protocol in self.protocols}
         plan.count(figures)  # those that need no resampling too
         stated = self.stated | {"interval": plan.unit}

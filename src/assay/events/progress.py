@@ -14,7 +14,7 @@ def follow(progress: ProgressCallback | None, phase: str) -> Callable[[int, int 
     return None if progress is None else lambda done, total: progress(phase, done, total)
 
 
-def count_batches(progress: Callable[[int, int | None], None], total: int) -> Callable[[int], None]:
+def figure_counter(progress: Callable[[int, int | None], None], total: int) -> Callable[[int], None]:
     """Counts figures as they are made, up to `total`."""
     done = 0
 
