@@ -36,7 +36,7 @@ def process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         text=True,
         encoding="utf-8",
         env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-        timeout=180,
+        timeout=600,  # the first run after a change compiles the kernels
         check=False,
     )
 

@@ -156,7 +156,7 @@ def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_pa
     store = tmp_path / "again.db"
     kinds = len(load_suite("weather").kinds)
     done = assay(store, "chat", "run", "--no-experience", "--jobs", "3", "--limit", str(kinds))
-    assert "Up to 3 conversations were held at a time" in " ".join(done.stdout.split())
+    assert "Up to 3 conversations ran at a time" in " ".join(done.stdout.split())
     first, second = part_of(whole, FIVE, kinds), contents(store)
     assert len(second) >= 5 * kinds
     assert first.keys() == second.keys()
@@ -262,14 +262,14 @@ def test_a_stored_run_is_shown_and_exported_as_it_was(whole: Path) -> None:
         (["--model-url", "http://127.0.0.1:9/v1"], "--model"),
         (["--model", "x", "--model-url", "ftp://x"], "http"),
         (["--model", "x"], "OPENAI_API_KEY"),
-        (["--model", "x", "--skill", "0.5"], "--skill is of the scripted model"),
+        (["--model", "x", "--skill", "0.5"], "--skill applies to the scripted model"),
         (["--html", "no/such/folder/x.html"], "the folder does not exist"),
         (["--json", "no/such/folder/x.json"], "the folder does not exist"),
         (["--weather", "cloudy"], "embedded or openweather"),
         (["--weather", "openweather"], "OPENWEATHER_API_KEY"),
         (["--resume", "nothing"], "there is no run 'nothing'"),
         (["--resume", "@unfinished"], "no unfinished run"),
-        (["--resume", "x", "--repeat", "3"], "--repeat has no place beside --resume"),
+        (["--resume", "x", "--repeat", "3"], "--repeat cannot be combined with --resume"),
     ],
 )
 def test_a_wrong_call_is_told_in_a_sentence(tmp_path: Path, words: list[str], told: str) -> None:
