@@ -12,6 +12,7 @@ NAMES = (
     "training",
     "chat",
     "memory",
+    "everything",
     "startup",
     "store",
     "compare",

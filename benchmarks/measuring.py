@@ -52,17 +52,33 @@ def seconds_of_python(code: str, *, repeats: int = 7) -> float:
     return best(lambda: subprocess.run([sys.executable, "-c", code], check=True, capture_output=True), repeats=repeats)
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What a process took."""
+
+    cpu_seconds: float
+    peak_memory: int
+    """Resident, in bytes."""
+
+
 def peak_memory_of(arguments: Sequence[str]) -> int:
     """Peak resident memory in bytes of a fresh interpreter that runs `-m arguments`."""
+    return cost_of(arguments).peak_memory
+
+
+def cost_of(arguments: Sequence[str]) -> Cost:
+    """CPU time of all threads, and peak memory, of a fresh interpreter that runs `-m arguments`."""
     code = (
-        "import re, runpy, sys; sys.argv = sys.argv[1:];\n"
+        "import re, time, runpy, sys; sys.argv = sys.argv[1:];\n"
         "try: runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1], file=sys.stderr)"
+        "peak = re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]\n"
+        "print(time.process_time(), peak, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True)
     # The kernel's own high-water mark, in KiB; getrusage includes the parent's memory at the fork.
-    return int(done.stderr.split()[-1]) * 1024
+    seconds, kibibytes = done.stderr.split()[-2:]
+    return Cost(float(seconds), int(kibibytes) * 1024)
 
 
 def show(title: str, results: Sequence[Result]) -> None:

@@ -19,11 +19,11 @@ BLOCKS = 10
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        one, ten = (_write(Path(folder), blocks) for blocks in (1, BLOCKS))
+        one, ten = (write_blocks(Path(folder), blocks) for blocks in (1, BLOCKS))
         show("Memory", [_peak(kind, one, ten) for kind in ("with episodes", "without episodes")])
 
 
-def _peak(kind: str, one: _Files, ten: _Files) -> Result:
+def _peak(kind: str, one: Files, ten: Files) -> Result:
     small, large = (
         peak_memory_of(["assay.cli", "events", "eval", *files.paths(kind), "--protocol", "owa", "--json", "-"])
         for files in (one, ten)
@@ -33,7 +33,7 @@ def _peak(kind: str, one: _Files, ten: _Files) -> Result:
 
 
 @dataclass(frozen=True)
-class _Files:
+class Files:
     """Predictions and truths, with the episode of each row and without."""
 
     folder: Path
@@ -43,12 +43,12 @@ class _Files:
         return [str(self.folder / f"{side} {kind}.parquet") for side in ("predicted", "truth")]
 
 
-def _write(parent: Path, blocks: int) -> _Files:
+def write_blocks(parent: Path, blocks: int) -> Files:
     """`blocks` million events, a row per event; each block has its own episodes."""
     folder = parent / str(blocks)
     folder.mkdir()
     truth = synthetic.recording(episodes=BLOCK_EPISODES, seed=5)
-    files = _Files(folder, len(truth) * blocks)
+    files = Files(folder, len(truth) * blocks)
     texts = pa.array(synthetic.token_text(truth))
     at = truth.episode.tolist()
     strata = pa.array([truth.episodes[index].stratum for index in at])
@@ -61,9 +61,9 @@ def _write(parent: Path, blocks: int) -> _Files:
         ]
         for block in range(blocks):
             guess = pa.array(synthetic.token_text(synthetic.prediction(truth, synthetic.GOOD, seed=block)))
-            episodes = pa.array([f"{block}-{truth.episodes[index].name}" for index in at])
+            names = pa.array([f"{block}-{truth.episodes[index].name}" for index in at])
             for side, column in enumerate((guess, texts)):
-                whole = pa.table({"episode": episodes, "stratum": strata, "text": column}, schema=named)
+                whole = pa.table({"episode": names, "stratum": strata, "text": column}, schema=named)
                 writers[0][side].write_table(whole, row_group_size=100_000)
                 writers[1][side].write_table(whole.select(["text"]), row_group_size=100_000)
     return files

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay import stats
 from assay.errors import UsageError
-from assay.stats import Resampling, by_event, ratio_interval, sum_interval, value_intervals
+from assay.stats import Resampling, UnitValues, by_event, ratio_interval, sum_interval, value_intervals
 from assay.stats.by_episode import resample_weights
 from assay.types import Distribution, Estimate, Floats, Ratio
 
@@ -428,3 +428,20 @@ def test_intervals_of_correlated_events_cover_the_truth_only_by_episode() -> Non
     # Within three standard errors of a share over so many trials.
     assert held["event"] / trials == pytest.approx(0.24, abs=0.105)
     assert held["episode"] / trials == pytest.approx(0.93, abs=0.065)
+
+
+@pytest.mark.parametrize("distinct", [40, 5000])  # fewer values than blocks, and more
+def test_values_given_several_units_at_a_time_have_the_same_intervals(distinct: int) -> None:
+    rng = np.random.default_rng(8)
+    samples = [rng.integers(0, distinct, size) / 7 for size in rng.integers(0, 900, 30)]
+    parts = [Distribution.of(sample) for sample in samples]
+    plan = Resampling("episode", 60)
+    names = ["iqm", "mean", "p5", "median"]
+    strata = [str(at % 3) for at in range(30)]
+    usual = value_intervals(parts, names, plan, strata=strata)
+    together = [
+        UnitValues.of(np.concatenate([*some, [np.nan]]), np.ones(sum(map(len, some)) + 1, np.int64), sizes)
+        for some in (samples[:11], samples[11:])
+        for sizes in [[*map(len, some[:-1]), len(some[-1]) + 1]]
+    ]
+    assert value_intervals(together, names, plan, strata=strata, whole=Distribution.merge(parts)) == usual

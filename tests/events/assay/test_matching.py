@@ -76,7 +76,7 @@ def test_the_matching_without_room_for_a_table_is_still_the_largest(monkeypatch:
         partner = np.full(len(truth), -1, np.int64)
         if len(truth):
             in_order(  # type: ignore[no-untyped-call]
-                0, len(truth), low, high, truth, tolerance, truth, predicted, 0.0, -1, partner
+                0, len(truth), low, high, truth, tolerance, truth, predicted, -1.0, partner
             )
         assert (partner >= 0).sum() == brute_force(truth.tolist(), predicted.tolist(), tolerance)[0]
 

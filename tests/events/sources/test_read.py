@@ -22,6 +22,7 @@ from assay import registry
 from assay.errors import MissingExtraError, SourceError, UsageError
 from assay.events.codecs import codec
 from assay.events.sources import LEFT_OUT, ReadOptions, jsonl, read, tokens
+from assay.events.sources._tables import booleans_of, integers_of
 from assay.events.stream import EventStream, Problem, concatenate
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "codec_hierarchical.jsonl"
@@ -370,3 +371,11 @@ def test_progress_reports_bytes_read_and_total_bytes(
     assert told == sorted(told)
     assert {total for _, total in told} == {size}
     assert size - 16 <= told[-1][0] <= size
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 20), (3, 20), (8, 9), (13, 13), (7, 18)])
+def test_arrow_values_of_a_slice_are_read_without_pandas(start: int, stop: int) -> None:
+    flags = [at % 3 == 0 for at in range(20)]
+    assert booleans_of(pa.array(flags)[start:stop]).tolist() == flags[start:stop]
+    for kind in (pa.int32(), pa.int64()):
+        assert integers_of(pa.array(range(20), kind)[start:stop]).tolist() == list(range(start, stop))

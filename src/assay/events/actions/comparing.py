@@ -11,12 +11,12 @@ from itertools import pairwise
 import numpy as np
 
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
-from assay.events.actions.matching import largest_count, match, saved_by_shifting
+from assay.events.actions.matching import largest_count, match, match_within, saved_by_shifting
 from assay.events.compiled import njit
 from assay.types import Ints
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ActionMatches:
     """Which true action belongs to which predicted one."""
 
@@ -83,7 +83,7 @@ def _match_labels(truth, truth_edges, predicted, predicted_edges, tolerance):  #
         a, b = truth_edges[label], truth_edges[label + 1]
         c, d = predicted_edges[label], predicted_edges[label + 1]
         if a < b and c < d:
-            match(truth[a:b], predicted[c:d], tolerance, partner[a:b])
+            match_within(truth[a:b], predicted[c:d], tolerance, truth[a:b], predicted[c:d], -1.0, partner[a:b])
             for i in range(a, b):
                 if partner[i] >= 0:
                     partner[i] += c

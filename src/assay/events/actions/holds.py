@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.events.actions.labels import BUTTONS, KEYS, Actions
-from assay.events.actions.matching import match, match_intervals
+from assay.events.actions.matching import match_within
 from assay.events.compiled import njit
 from assay.types import Ints
 
@@ -118,18 +118,23 @@ def _compare(true_start, true_end, true_edges, start, end, edges, tolerance, sha
         a, b = true_edges[h], true_edges[h + 1]
         c, d = edges[h], edges[h + 1]
         counts[2, h] = shared = _shared(true_start[a:b], true_end[a:b], start[c:d], end[c:d])
-        counts[3, h] = (true_end[a:b] - true_start[a:b]).sum() + (end[c:d] - start[c:d]).sum() - shared
+        counts[3, h] = -shared
+        for i in range(a, b):
+            counts[3, h] += true_end[i] - true_start[i]
+        for j in range(c, d):
+            counts[3, h] += end[j] - start[j]
         if a == b or c == d:
             continue
-        match(true_start[a:b], start[c:d], tolerance, partner[a:b])
-        for i in range(a, b):
-            if partner[i] >= 0:
-                counts[0, h] += 1
-                j = c + partner[i]
-                errors[found] = (end[j] - start[j]) - (true_end[i] - true_start[i])
-                found += 1
-        match_intervals(true_start[a:b], start[c:d], tolerance, true_end[a:b], end[c:d], share, partner[a:b])
-        counts[1, h] = (partner[a:b] >= 0).sum()
+        for by_ends in range(2):  # one call in a loop is compiled once
+            share_or_none = share if by_ends else -1.0
+            match_within(true_start[a:b], start[c:d], tolerance, true_end[a:b], end[c:d], share_or_none, partner[a:b])
+            for i in range(a, b):
+                if partner[i] >= 0:
+                    counts[by_ends, h] += 1
+                    if not by_ends:
+                        j = c + partner[i]
+                        errors[found] = (end[j] - start[j]) - (true_end[i] - true_start[i])
+                        found += 1
     return counts, errors[:found]
 
 

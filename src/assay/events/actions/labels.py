@@ -7,6 +7,7 @@ action; `clock` has left it out and counted it. Movement and frames are not acti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,14 @@ KIND_EDGES = np.array([0, KEYS, KEYS + BUTTONS, LABELS])
 HEADLINE = KEYS + BUTTONS
 """Labels below this, keys and buttons, enter the figures that name no kind."""
 
+_ALL_LABELS = np.arange(LABELS, dtype=np.int16)
+_EDGE_LABELS = np.arange(LABELS + 1)
 _BUTTON_NAMES = ("left", "right", "middle", "fourth", "fifth")
 _SCROLL_NAMES = ("wheel up", "wheel down", "wheel right", "wheel left")
 _KEYBOARD, _MOUSE = 0, 1  # stream.Kind; a test holds them together
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Actions:
     """The actions of one side of one episode, by label and then by time."""
 
@@ -48,15 +51,15 @@ class Actions:
     def __len__(self) -> int:
         return len(self.time_ns)
 
-    @property
+    @cached_property
     def labels(self) -> NDArray[np.int16]:
         """The label of each action, shape (n,)."""
-        return np.repeat(np.arange(LABELS, dtype=np.int16), np.diff(self.edges))
+        return np.repeat(_ALL_LABELS, self.counts)
 
-    @property
+    @cached_property
     def counts(self) -> Ints:
         """How many actions each label has, shape (LABELS,)."""
-        return np.diff(self.edges)
+        return np.asarray(self.edges[1:] - self.edges[:-1])
 
     def shifted(self, by_ns: int) -> Actions:
         """The same actions, later by so much."""
@@ -71,7 +74,7 @@ class Actions:
     def listed(cls, labels: NDArray[np.integer], time_ns: Ints) -> Actions:
         """Actions given one by one, in any order."""
         order = np.lexsort((time_ns, labels))
-        edges = np.searchsorted(labels[order], np.arange(LABELS + 1))
+        edges = np.searchsorted(labels[order], _EDGE_LABELS)
         return cls(np.ascontiguousarray(time_ns[order], np.int64), edges.astype(np.int64))
 
 

@@ -32,7 +32,14 @@ def matches_by_shift(truth: Actions, predicted: Actions, unit_ns: int, tolerance
     """Matches of keys and buttons at each shift: summed over `tolerances`, and at `tolerance_ns`; shape (k,) each."""
     all_tolerances = np.append(tolerances(unit_ns), tolerance_ns)
     counts = _count(
-        truth.time_ns, truth.edges, predicted.time_ns, predicted.edges, shifts(unit_ns), all_tolerances, HEADLINE
+        truth.time_ns,
+        truth.edges,
+        predicted.time_ns,
+        predicted.edges,
+        shifts(unit_ns),
+        all_tolerances,
+        int(all_tolerances.max()),
+        HEADLINE,
     )
     return counts[:-1].sum(axis=0), counts[-1]
 
@@ -45,7 +52,7 @@ def best_shift(summed: Floats, unit_ns: int) -> Ints:
 
 
 @njit(nogil=True, cache=True)
-def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, labels):  # type: ignore[no-untyped-def]
+def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, widest, labels):  # type: ignore[no-untyped-def]
     """Largest matchings for each tolerance and shift, shape (tolerances, shifts).
 
     Times of one label are cut into groups that no shift can bring together. A group of one truth and one prediction
@@ -55,7 +62,7 @@ def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, la
     step = tried[1] - tried[0] if n_shifts > 1 else np.int64(1)
     out = np.zeros((n_tolerances, n_shifts), np.int64)
     changes = np.zeros((n_tolerances, n_shifts + 1), np.int64)
-    far = tried[-1] + tolerances.max()
+    far = tried[-1] + widest
     for label in range(labels):
         i, i_end = truth_edges[label], truth_edges[label + 1]
         j, j_end = predicted_edges[label], predicted_edges[label + 1]

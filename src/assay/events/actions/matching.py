@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.events.compiled import njit
+from assay.types import Ints
 
 # Cells of a table kept for one group of times (one byte each). Beyond this, which takes tens of thousands of presses of
 # one key within the tolerance, the number of matches stays the largest possible but their total distance may not.
@@ -41,33 +42,41 @@ def largest_count(truth, predicted, tolerance, shift):
     return count
 
 
-@njit(nogil=True, cache=True)
-def match(truth, predicted, tolerance, partner):
+def match(truth: Ints, predicted: Ints, tolerance: int | np.int64, partner: Ints) -> None:
     """Write the index of each truth's prediction to `partner`, shape (len(truth),), −1 where it has none.
 
     The largest number of matches, and among those the least total distance.
     """
-    _match(truth, predicted, tolerance, truth, predicted, 0.0, np.int64(-1), partner)
+    match_within(truth, predicted, tolerance, truth, predicted, -1.0, partner)
 
 
-@njit(nogil=True, cache=True)
-def match_intervals(truth, predicted, tolerance, truth_end, predicted_end, share, partner):
+def match_intervals(
+    truth: Ints,
+    predicted: Ints,
+    tolerance: int | np.int64,
+    truth_end: Ints,
+    predicted_end: Ints,
+    share: float,
+    partner: Ints,
+) -> None:
     """As `match`, of intervals by their beginnings; the ends must also agree.
 
     They do where they differ by at most the tolerance or `share` of the true length, whichever is more. The intervals
     of a side must not overlap: only then is there an optimal matching that does not cross.
     """
-    _match(truth, predicted, tolerance, truth_end, predicted_end, share, np.int64(1), partner)
+    match_within(truth, predicted, tolerance, truth_end, predicted_end, share, partner)
 
 
 @njit(nogil=True, cache=True)
-def _match(truth, predicted, tolerance, truth_end, predicted_end, share, ends, partner):
+def match_within(truth, predicted, tolerance, truth_end, predicted_end, share, partner):
+    """What `match` and `match_intervals` do: with a `share` below 0 the ends do not matter."""
     n = len(truth)
     low = np.empty(n, np.int64)
     high = np.empty(n, np.int64)
     reach(truth, predicted, tolerance, low, high)
-    partner[:] = -1
-    first = 0
+    for i in range(n):
+        partner[i] = -1
+    first = np.int64(0)  # not a literal: functions would be compiled once more for it
     while first < n:
         if low[first] == high[first]:
             first += 1
@@ -78,15 +87,13 @@ def _match(truth, predicted, tolerance, truth_end, predicted_end, share, ends, p
         if last - first == 1:
             best = -1
             for j in range(low[first], high[first]):
-                if _allowed(first, j, tolerance, truth, truth_end, predicted_end, share, ends) and (
+                if _allowed(first, j, tolerance, truth, truth_end, predicted_end, share) and (
                     best < 0 or abs(predicted[j] - truth[first]) < abs(predicted[best] - truth[first])
                 ):
                     best = j
             partner[first] = best
         else:
-            _match_group(
-                first, last, low, high, truth, predicted, tolerance, truth_end, predicted_end, share, ends, partner
-            )
+            _match_group(first, last, low, high, truth, predicted, tolerance, truth_end, predicted_end, share, partner)
         first = last
 
 
@@ -107,19 +114,19 @@ def reach(truth, predicted, tolerance, low, high):
 
 
 @njit(nogil=True, cache=True)
-def _allowed(i, j, tolerance, truth, truth_end, predicted_end, share, ends):
-    if ends < 0:
+def _allowed(i, j, tolerance, truth, truth_end, predicted_end, share):
+    if share < 0:
         return True
     return abs(predicted_end[j] - truth_end[i]) <= max(np.float64(tolerance), share * (truth_end[i] - truth[i]))
 
 
 @njit(nogil=True, cache=True)
-def _match_group(first, last, low, high, truth, predicted, tolerance, truth_end, predicted_end, share, ends, partner):
+def _match_group(first, last, low, high, truth, predicted, tolerance, truth_end, predicted_end, share, partner):
     cells = np.int64(0)
     for i in range(first, last):
         cells += high[i] - low[i] + 1
     if cells > _MOST_CELLS:
-        _match_in_order(first, last, low, high, truth, tolerance, truth_end, predicted_end, share, ends, partner)
+        _match_in_order(first, last, low, high, truth, tolerance, truth_end, predicted_end, share, partner)
         return
     choice = np.empty(cells, np.uint8)
     row_start = np.empty(last - first, np.int64)
@@ -140,7 +147,7 @@ def _match_group(first, last, low, high, truth, predicted, tolerance, truth_end,
                 if now[j - 1 - base] > value:
                     value = now[j - 1 - base]
                     chosen = _SKIP_PREDICTION
-                if _allowed(i, j - 1, tolerance, truth, truth_end, predicted_end, share, ends):
+                if _allowed(i, j - 1, tolerance, truth, truth_end, predicted_end, share):
                     with_match = before[min(j - 1, top) - base] + bonus - abs(predicted[j - 1] - truth[i])
                     if with_match >= value:
                         value = with_match
@@ -166,13 +173,13 @@ def _match_group(first, last, low, high, truth, predicted, tolerance, truth_end,
 
 
 @njit(nogil=True, cache=True)
-def _match_in_order(first, last, low, high, truth, tolerance, truth_end, predicted_end, share, ends, partner):
+def _match_in_order(first, last, low, high, truth, tolerance, truth_end, predicted_end, share, partner):
     """The earliest free prediction for each truth in turn: as many matches as there can be."""
     free = low[first]
     for i in range(first, last):
         free = max(free, low[i])
         for j in range(free, high[i]):
-            if _allowed(i, j, tolerance, truth, truth_end, predicted_end, share, ends):
+            if _allowed(i, j, tolerance, truth, truth_end, predicted_end, share):
                 partner[i] = j
                 free = j + 1
                 break

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from assay.events.actions.comparing import ActionMatches
 from assay.events.actions.labels import HEADLINE, Actions
-from assay.events.actions.states import EXTRA, MATCHED, MISSED, SUBSTITUTED
+from assay.events.actions.states import EXTRA, MATCHED, MISSED, SUBSTITUTED, counts_state
 from assay.types import Ints, Joint
 
 WINDOW_NS = 2_000_000_000
@@ -26,7 +27,7 @@ TRUE, PREDICTED = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Answered:
+class Answered:
     """The actions of one side with what became of each; arrays of shape (n,)."""
 
     actions: Actions
@@ -35,7 +36,8 @@ class _Answered:
     """Time of the other side's action that it is matched with or was taken for; meaningless without one."""
 
 
-def _sides(comparison: ActionMatches) -> dict[int, _Answered]:
+def answered(comparison: ActionMatches) -> dict[int, Answered]:
+    """Both sides' actions, by TRUE and PREDICTED."""
     truth, predicted, substituted = comparison.truth, comparison.predicted, comparison.substitutions
     matched = np.flatnonzero(comparison.partner >= 0)
     pairs = np.concatenate([np.stack([matched, comparison.partner[matched]], axis=1), substituted])
@@ -46,17 +48,16 @@ def _sides(comparison: ActionMatches) -> dict[int, _Answered]:
         outcome[substituted[:, side]] = SUBSTITUTED
         partner_ns = np.zeros(len(actions), np.int64)
         partner_ns[pairs[:, side]] = other.time_ns[pairs[:, 1 - side]]
-        sides[side] = _Answered(actions, outcome, partner_ns)
+        sides[side] = Answered(actions, outcome, partner_ns)
     return sides
 
 
-def worst_moments(comparison: ActionMatches, origin_ns: int) -> Joint:
+def worst_moments(sides: Mapping[int, Answered], origin_ns: int) -> Joint:
     """Rows (start of the window in ms after `origin_ns`, side, ms into the window, label, outcome, ms of the partner).
 
     Of equally bad windows the earliest. A substitution is one error, not two, and happens when its truth does. The
     partner's time counts from the start of the window too and is NO_PARTNER where there is none.
     """
-    sides = _sides(comparison)
     wrong = [
         sides[TRUE].actions.time_ns[sides[TRUE].outcome != MATCHED],
         sides[PREDICTED].actions.time_ns[sides[PREDICTED].outcome == EXTRA],
@@ -70,7 +71,7 @@ def worst_moments(comparison: ActionMatches, origin_ns: int) -> Joint:
     return Joint.of(*np.concatenate(rows, axis=1))
 
 
-def _rows(window: int, side: int, answered: _Answered, origin_ns: int) -> Ints:
+def _rows(window: int, side: int, answered: Answered, origin_ns: int) -> Ints:
     actions = answered.actions
     start_ns = origin_ns + window * WINDOW_NS
     inside = np.flatnonzero((actions.time_ns - origin_ns) // WINDOW_NS == window)
@@ -91,16 +92,17 @@ def _rows(window: int, side: int, answered: _Answered, origin_ns: int) -> Ints:
     )
 
 
-def outline(comparison: ActionMatches, first_ns: int, last_ns: int) -> Joint:
+def outline(sides: Mapping[int, Answered], first_ns: int, last_ns: int) -> Joint:
     """Rows (slice, side, outcome): how the keys and buttons of each slice of the truth's span ended.
 
     What lies before or after the span stands in the outermost slices.
     """
     span = max(1, last_ns - first_ns)
-    columns = []
-    for side, answered in _sides(comparison).items():
+    counts = np.zeros((SLICES, 2, SUBSTITUTED + 1), np.int64)
+    for side, answered in sides.items():
         n = int(answered.actions.edges[HEADLINE])
         share = (answered.actions.time_ns[:n] - first_ns) / span
         at = np.clip((share * SLICES).astype(np.int64), 0, SLICES - 1)
-        columns.append(np.stack([at, np.full(n, side), answered.outcome[:n]]))
-    return Joint.of(*np.concatenate(columns, axis=1))
+        each = np.bincount(at * (SUBSTITUTED + 1) + answered.outcome[:n], minlength=SLICES * (SUBSTITUTED + 1))
+        counts[:, side] = each.reshape(SLICES, SUBSTITUTED + 1)
+    return counts_state(counts)

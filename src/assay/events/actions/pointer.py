@@ -138,7 +138,8 @@ def _walk(t_time, t_x, t_y, p_time, p_x, p_y, start, n, keep_every):  # type: ig
                 else:
                     if found == len(directions):
                         larger = np.empty(2 * found, np.int64)
-                        larger[:found] = directions
+                        for k in range(found):  # assigning a slice takes seconds to compile
+                            larger[k] = directions[k]
                         directions = larger
                     angle = np.arctan2(dtx * dpy - dty * dpx, dtx * dpx + dty * dpy)
                     directions[found] = np.int64(np.rint(abs(np.degrees(angle)) * 100))

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from assay.events.actions import states
+from assay.events.compiled import njit
 from assay.events.stream import EventStream, Kind
 from assay.events.tally import Tally
 from assay.types import Ints, Joint

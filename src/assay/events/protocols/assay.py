@@ -19,7 +19,7 @@ from assay.events.actions.comparing import ActionMatches, compare_actions, match
 from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.metrics import metrics
-from assay.events.actions.moments import outline, worst_moments
+from assay.events.actions.moments import answered, outline, worst_moments
 from assay.events.actions.tables import report_details
 from assay.events.align import CLOCKS, Clock, Pair, clock_shifts
 from assay.events.codecs import Codec
@@ -27,7 +27,7 @@ from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import EventStream, Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling
-from assay.types import Estimate, Joint, Ratio, State
+from assay.types import Estimate, Ints, Joint, Ratio, State
 
 _MILLISECOND = 1_000_000
 DISTANCE_LIMIT_NS = 50 * _MILLISECOND
@@ -46,22 +46,23 @@ def score(
         clock_side(side, shift) for side, shift in zip((pair.predicted, pair.truth), shifts, strict=True)
     )
     right, guess = Actions.of(truth.events), Actions.of(predicted.events)
-    turn_ns = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), unit_ns, tolerance_ns)
+    turn_ns, by_shift = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), unit_ns, tolerance_ns)
     if turn_ns:
         guess, predicted = guess.shifted(turn_ns), _shifted(predicted, turn_ns)
     comparison = compare_actions(right, guess, tolerance_ns)
+    sides = answered(comparison)
     end_ns = max((side.last_ns for side in (truth, predicted) if side.last_ns is not None), default=0)
     end_ns = end_ns if truth.last_ns is None else truth.last_ns
     true_holds, guessed_holds = holds.Holds.of(right, end_ns), holds.Holds.of(guess, end_ns)
     return {
-        **_matching(comparison, unit_ns, tolerance_ns),
+        **_matching(comparison, by_shift),
         **_holding(true_holds, guessed_holds, tolerance_ns),
         **_pointing(truth, predicted),
         **positions.measure(pair.predicted, pair.truth),
         states.BASELINE_COUNTS: _baselines(right, tolerance_ns, seed, pair.episode.name, teacher_forced),
         states.COVERAGE: _coverage(truth, predicted),
-        states.MOMENTS: worst_moments(comparison, truth.first_ns or 0),
-        states.OUTLINE: outline(comparison, truth.first_ns or 0, truth.last_ns or 0),
+        states.MOMENTS: worst_moments(sides, truth.first_ns or 0),
+        states.OUTLINE: outline(sides, truth.first_ns or 0, truth.last_ns or 0),
         states.FACTS: _packed(
             missing=missing,
             stray_true=truth.stray,
@@ -86,23 +87,25 @@ def _packed(**facts: int) -> Joint:
     return states.pack([facts.get(name, 0) for name in states.FACT_SUMS])
 
 
-def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int, tolerance_ns: int) -> int:
-    """Which number of whole periods of the encoding's clock to add to the predictions.
+def _turn(
+    truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int, tolerance_ns: int
+) -> tuple[int, tuple[Ints, Ints]]:
+    """Which number of whole periods of the encoding's clock to add to the predictions; and the matches by shift then.
 
     The first time of each side lies in the first period, so a prediction just before the end of a period and a truth
     just after it would seem a period apart. The shift with the most matches is used; if none has more, no shift.
     """
+    best, found = 0, lag.matches_by_shift(truth, predicted, unit_ns, tolerance_ns)
     if wrap_ns is None or not len(truth) or not len(predicted):
-        return 0
-    best = most = 0
+        return best, found
     for turn in (0, wrap_ns, -wrap_ns):
         # Compared at the best lag: a late prediction must not seem to belong to another period.
-        matches = int(lag.matches_by_shift(truth, predicted.shifted(turn), unit_ns, tolerance_ns)[1].max())
-        if matches > most:
-            best, most = turn, matches
-        if 2 * most >= min(len(truth), len(predicted)):
+        other = lag.matches_by_shift(truth, predicted.shifted(turn), unit_ns, tolerance_ns) if turn else found
+        if other[1].max() > found[1].max():
+            best, found = turn, other
+        if 2 * found[1].max() >= min(len(truth), len(predicted)):
             break
-    return best
+    return best, found
 
 
 def _shifted(side: ClockSide, by_ns: int) -> ClockSide:
@@ -111,13 +114,12 @@ def _shifted(side: ClockSide, by_ns: int) -> ClockSide:
     return replace(side, events=events, first_ns=first, last_ns=last)
 
 
-def _matching(comparison: ActionMatches, unit_ns: int, tolerance_ns: int) -> dict[str, State]:
+def _matching(comparison: ActionMatches, by_shift: tuple[Ints, Ints]) -> dict[str, State]:
     truth, predicted = comparison.truth, comparison.predicted
     matched = np.bincount(truth.labels[comparison.partner >= 0], minlength=LABELS)
     outcomes = np.stack([matched, truth.counts - matched, predicted.counts - matched], axis=1)
     substituted = comparison.substitutions
     kinds = np.searchsorted(KIND_EDGES, truth.labels[comparison.partner >= 0], "right") - 1
-    summed, at_tolerance = lag.matches_by_shift(truth, predicted, unit_ns, tolerance_ns)
     n_headline = int(truth.edges[HEADLINE]) + int(predicted.edges[HEADLINE])
     saved = saved_ns(truth, predicted, DISTANCE_LIMIT_NS)
     tolerances = np.array(TOLERANCES_MS) * _MILLISECOND
@@ -126,7 +128,7 @@ def _matching(comparison: ActionMatches, unit_ns: int, tolerance_ns: int) -> dic
         states.CONFUSION: Joint.of(truth.labels[substituted[:, 0]], predicted.labels[substituted[:, 1]]),
         states.TIME_ERRORS: Joint.of(kinds, comparison.time_errors_ns),
         states.CURVE: states.counts_state(matches_at(truth, predicted, tolerances)),
-        states.LAG: states.counts_state(np.stack([summed, at_tolerance])),
+        states.LAG: states.counts_state(np.array(by_shift)),
         states.DISTANCE: Ratio(n_headline * DISTANCE_LIMIT_NS // 2 - saved, int(truth.edges[HEADLINE])),
     }
 
@@ -142,7 +144,9 @@ def _pointing(truth: ClockSide, predicted: ClockSide) -> dict[str, State]:
     return {
         states.POINTER: states.pack([found.sums[name] for name in pointer.SUMS]),
         states.DIRECTIONS: Joint.of(found.directions),
-        states.PATH: Joint.of(*found.path.T),
+        states.PATH: Joint.of_distinct(found.path.T, np.ones(len(found.path), np.int64))
+        if len(found.path)
+        else Joint(),
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,25 +27,35 @@ from assay.types import Estimate, Floats, Ints, Joint, Ratio, State
 _CLOCK_OFF_MS = 1000
 # Left, right and middle, down and up: the transitions that count as buttons.
 _TRANSITIONS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20)
+_ANY_TRANSITION = 0x3F
+_KEYBOARD, _MOUSE = int(Kind.KEYBOARD), int(Kind.MOUSE)
 
 
 def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     """The states of one episode; all empty if the two sides share no time."""
-    predicted, truth = (within_reach(unwrapped(side[side.valid])) for side in (pair.predicted, pair.truth))
+    predicted, truth = (
+        within_reach(unwrapped(side if side.valid.all() else side[side.valid])) for side in (pair.predicted, pair.truth)
+    )
     shifts, bins = _common_range(predicted, truth, bin_ns, clock)
     covered = Ratio(max(0, bins.end_ns - bins.start_ns), _span(predicted, truth, clock))
     begins = _edges_ms(predicted, truth, shifts)
-    sides = [(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)]
-    (predicted, at), (truth, true_at) = ((side[where >= 0], where[where >= 0]) for side, where in sides)
+    ours, theirs = (
+        _Binned(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)
+    )
     states: dict[str, State] = {"bins": Ratio(bins.count, 1), "coverage": covered, "begins": begins}
-    # Only bins with movement are stored: one wrong time far away makes many more bins, all of them empty.
-    moved = np.unique(np.concatenate([at[_plain_moves(predicted)], true_at[_plain_moves(truth)]]))
+    # Only bins with movement are kept: one stray time far away would make very many bins, all of them empty.
+    moves = ours.plain_moves, theirs.plain_moves
+    moved = np.unique(np.concatenate([side.at[where] for side, where in zip((ours, theirs), moves, strict=True)]))
+    rows = [np.searchsorted(moved, side.at[where]) for side, where in zip((ours, theirs), moves, strict=True)]
     for axis in "xy":
-        guess, right = (_summed(*side, axis, moved) for side in ((predicted, at), (truth, true_at)))
+        guess, right = (
+            _summed(side.column(f"d{axis}")[where], row, len(moved))
+            for side, where, row in zip((ours, theirs), moves, rows, strict=True)
+        )
         states[f"moved_{axis}"] = Joint.of(right, guess)
         states[f"scale_{axis}"] = Ratio(int(np.abs(right).sum()), int(np.abs(guess).sum()))
-    states["keys"] = _equal_counts(_key_labels(predicted, at), _key_labels(truth, true_at))
-    states["buttons"] = _equal_counts(_button_labels(predicted, at), _button_labels(truth, true_at))
+    states["keys"] = _equal_counts(ours.keys, theirs.keys)
+    states["buttons"] = _equal_counts(ours.buttons, theirs.buttons)
     return states
 
 
@@ -91,28 +102,49 @@ def _end(stream: EventStream) -> int:
     return end_ns
 
 
-def _plain_moves(stream: EventStream) -> NDArray[np.bool_]:
-    return np.asarray((stream.kind == Kind.MOUSE) & (stream.flags == 0))
+@dataclass(frozen=True)
+class _Binned:
+    """The events of one side, each with its bin."""
+
+    stream: EventStream
+    at: Ints
+    """The bin of each event; −1 outside the common range."""
+
+    def column(self, name: str) -> NDArray[Any]:
+        return np.asarray(getattr(self.stream, name))
+
+    @cached_property
+    def mouse(self) -> NDArray[np.bool_]:
+        """Mouse events within the range."""
+        return np.asarray((self.stream.kind == _MOUSE) & (self.at >= 0))
+
+    @property
+    def plain_moves(self) -> Ints:
+        """Indices of the mouse_nop events."""
+        return np.flatnonzero(self.mouse & (self.stream.flags == 0))
+
+    @property
+    def keys(self) -> Joint:
+        """Rows (bin, key, press)."""
+        keys = np.flatnonzero((self.stream.kind == _KEYBOARD) & (self.at >= 0))
+        return Joint.of(self.at[keys], self.stream.vk[keys], self.stream.press[keys].astype(np.int64))
+
+    @property
+    def buttons(self) -> Joint:
+        """Rows (bin, transition)."""
+        pressed = np.flatnonzero(self.mouse & (self.stream.flags & _ANY_TRANSITION != 0))
+        flags, at = self.stream.flags[pressed], self.at[pressed]
+        found = [flags & flag != 0 for flag in _TRANSITIONS]
+        return Joint.of(
+            np.concatenate([at[some] for some in found]),
+            np.repeat(_TRANSITIONS, [np.count_nonzero(some) for some in found]),
+        )
 
 
-def _summed(stream: EventStream, at: Ints, axis: str, moved: Ints) -> Ints:
-    """Sum of the deltas of mouse_nop events in each of the bins `moved`, shape (bins that moved,)."""
-    plain = _plain_moves(stream)
-    delta = stream.dx if axis == "x" else stream.dy
+def _summed(delta: Ints, rows: Ints, n: int) -> Ints:
+    """Sum of the deltas in each of n bins."""
     # Exact: float64 holds every sum of 32-bit integers below 2**53.
-    sums = np.bincount(np.searchsorted(moved, at[plain]), weights=delta[plain], minlength=len(moved))
-    return sums.astype(np.int64)
-
-
-def _key_labels(stream: EventStream, at: Ints) -> Joint:
-    keys = stream.kind == Kind.KEYBOARD
-    return Joint.of(at[keys], stream.vk[keys], stream.press[keys].astype(np.int64))
-
-
-def _button_labels(stream: EventStream, at: Ints) -> Joint:
-    found = [(stream.kind == Kind.MOUSE) & (stream.flags & flag != 0) for flag in _TRANSITIONS]
-    where = np.concatenate([at[some] for some in found])
-    return Joint.of(where, np.repeat(_TRANSITIONS, [some.sum() for some in found]))
+    return np.bincount(rows, weights=delta, minlength=n).astype(np.int64)
 
 
 def _equal_counts(predicted: Joint, truth: Joint) -> Ratio:

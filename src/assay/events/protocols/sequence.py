@@ -77,7 +77,12 @@ def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: E
     guess, right = comparison.tokens(predicted), comparison.tokens(truth)
     there = right != ABSENT
     wrong = ((guess != right) & there).sum(axis=1)
-    return Joint.of(np.full(len(truth), kind, np.int64), wrong, there.sum(axis=1))
+    width = right.shape[1] + 1
+    counts = np.bincount(wrong * width + there.sum(axis=1), minlength=1)  # small codes: a count is cheaper than a sort
+    seen = np.flatnonzero(counts)
+    if not len(seen):
+        return Joint()
+    return Joint.of_distinct([np.full(len(seen), kind, np.int64), *np.divmod(seen, width)], counts[seen])
 
 
 def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estimate]:

@@ -175,9 +175,10 @@ def _starts(texts: pa.Array) -> list[int]:
     import pyarrow.compute as pc
 
     flat = _flat(texts)
-    counts = pc.count_substring(flat, EVENT_START).to_numpy(zero_copy_only=False)
-    filled = pc.fill_null(pc.greater(pc.binary_length(flat), 0), False).to_numpy(zero_copy_only=False)
-    return [int(count) for count in counts[filled]]
+    counts = pc.fill_null(pc.count_substring(flat, EVENT_START), 0)
+    filled = pc.fill_null(pc.greater(pc.binary_length(flat), 0), False)
+    found: list[int] = integers_of(counts)[booleans_of(filled)].tolist()
+    return found
 
 
 @dataclass(frozen=True)
@@ -245,9 +246,7 @@ class _Plan:
             stream = self._values.structs(batch.column(self.columns["event"]))
         else:
             fields = {ours: batch.column(name) for ours, name in self.columns.items() if ours in FIELDS}
-            stream = self._values.fields(
-                fields, batch.num_rows, fields["kind"].is_null().to_numpy(zero_copy_only=False)
-            )
+            stream = self._values.fields(fields, batch.num_rows, booleans_of(fields["kind"].is_null()))
         index, episodes = self._labels(batch)
         return stream if index is None else replace(stream, episode=index, episodes=episodes)
 
@@ -255,7 +254,7 @@ class _Plan:
         """One event per text; a null is a row without text."""
         flat = _flat(column)
         raw, offsets = _buffers(flat)
-        absent = flat.is_null().to_numpy(zero_copy_only=False)
+        absent = booleans_of(flat.is_null())
         long = ~absent & (np.diff(offsets) > limit_of("event", self.reading))
         if isinstance(self.reading.codec, _DecodesSlices):
             stream = self.reading.codec.decode_slices(raw, offsets)
@@ -314,7 +313,29 @@ class _Plan:
             encoded = pc.fill_null(column.cast(pa.large_string()), "").dictionary_encode()
         except pa.ArrowException as error:
             raise self._wrong_type(ours, column.type, "names") from error
-        return encoded.dictionary.to_pylist() or [""], encoded.indices.to_numpy().astype(np.int64)
+        return encoded.dictionary.to_pylist() or [""], integers_of(encoded.indices)
+
+
+# Arrow's own `to_numpy` imports pandas, if that is installed: a second of CPU time for nothing.
+
+
+def booleans_of(array: pa.Array) -> NDArray[np.bool_]:
+    """The values of an array of booleans without nulls, shape (n,)."""
+    bits = array.buffers()[1]
+    if bits is None or not len(array):
+        return np.zeros(0, np.bool_)
+    first, last = array.offset, array.offset + len(array)
+    bytes_of = np.frombuffer(bits, np.uint8)[first // 8 : -(-last // 8)]
+    return np.unpackbits(bytes_of, bitorder="little")[first % 8 :][: len(array)].view(np.bool_)
+
+
+def integers_of(array: pa.Array) -> NDArray[np.int64]:
+    """The values of an array of integers without nulls, shape (n,)."""
+    kind = np.dtype(str(array.type))
+    data = array.buffers()[1]
+    if data is None or not len(array):
+        return np.zeros(0, np.int64)
+    return np.frombuffer(data, kind, len(array), array.offset * kind.itemsize).astype(np.int64)
 
 
 def _flat(column: pa.Array) -> pa.Array:
