@@ -50,14 +50,18 @@ def test_an_evaluation_is_stored_listed_shown_exported_tagged_and_deleted(data: 
     assert listed["inputs"]["truth"]["sha256"]
 
     shown = assay("runs", "show", "mine", cwd=tmp_path, **store)
-    for word in (run, "owa@1", "sequence@1", "d2e@1", "Comparable", "sha256"):
+    for word in (run, "assay@1", "owa@1", "sequence@1", "d2e@1", "Comparable", "sha256"):
         assert word in shown.stdout
+    for printed in (made.stdout, shown.stdout):
+        assert printed.index("Verdict") < printed.index("trivial baseline") < printed.index("assay@1 ·")
 
     for name in ("out.json", "out.html", "out.parquet"):
         exported = assay("runs", "export", "@last", name, cwd=tmp_path, **store)
         assert exported.returncode == 0, exported.stderr
     live, stored = (json.loads((tmp_path / name).read_text()) for name in ("live.json", "out.json"))
     assert stored["protocols"] == live["protocols"]
+    assert stored["verdict"] == live["verdict"] != []
+    assert stored["details"] == live["details"]
     assert (tmp_path / "out.html").read_text().startswith("<!")
     table = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert {row["group"] for row in table} == {"assay", "owa", "sequence", "d2e"}

@@ -15,6 +15,7 @@ from assay.events.actions.baselines import BASELINES, copied, predictions
 from assay.events.actions.comparing import matches_at
 from assay.events.actions.estimates import _skill
 from assay.events.actions.labels import HEADLINE, Actions
+from assay.events.actions.verdict import _signed
 from assay.events.align import Pair
 from assay.events.protocols.assay import PROTOCOL
 from assay.events.stream import Episode, concatenate
@@ -218,6 +219,18 @@ def test_the_verdict_quotes_the_figures() -> None:
     perfect = result(TRUTH, TRUTH, reps=100)
     assert kinds(perfect) == {"skill"}
     assert perfect.details["verdict"][0]["tone"] == "good"
+
+
+def test_the_best_of_all_shifts_is_no_constant_lag_at_the_edge_of_the_search() -> None:
+    # Half a second late, the furthest shift that is tried: it may be more.
+    shifted = concatenate([stream(late(typed(at, 30), 500), f"e{at:03d}") for at in range(8)])
+    found = result(shifted, TRUTH)
+    assert found.flat()["lag_ms"] == 500.0
+    assert "lag" not in kinds(found)
+
+
+def test_the_verdict_writes_a_minus_sign_and_no_minus_zero() -> None:
+    assert [_signed(value) for value in (-0.004, -0.5, 0.25)] == ["0.00", "−0.50", "0.25"]
 
 
 def test_the_verdict_names_confused_and_unused_keys() -> None:
