@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 
 from assay.compare import Margin, side_of
-from assay.compare.comparing import judge
-from assay.compare.conversations import measure_scores as measure
+from assay.compare.comparing import verdict_lines
+from assay.compare.conversations import measure_scores
 from assay.stats import Resampling, difference, iqm, ratio_interval, value_intervals
 from assay.types import Case, Distribution, Estimate, Floats, Ratio, Run, Verdict
 from benchmarks.measuring import RESULTS
@@ -266,8 +266,8 @@ def _distribution(scores: tuple[float, ...]) -> Distribution:
 
 
 def _judged(a: Run, b: Run, seed: int) -> list[Verdict]:
-    sample = measure(side_of(a), side_of(b), level=0.95, seed=seed, reps=REPS, full=False)
-    return [line.verdict for line in judge(sample, Margin(0.0), 0.95)]
+    sample = measure_scores(side_of(a), side_of(b), level=0.95, seed=seed, reps=REPS, full=False)
+    return [line.verdict for line in verdict_lines(sample, Margin(0.0), 0.95)]
 
 
 # --- the long version ----------------------------------------------------------------------------------------------

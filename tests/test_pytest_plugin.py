@@ -95,7 +95,7 @@ def test_unknown(assay):
     result.stdout.fnmatch_lines_random(
         [
             "*without an interval, assert with by='value'*",
-            "*nothing to measure (7 skipped)*",
+            "*nothing was measured (7 skipped)*",
             "*Did you mean 'accuracy'*",
         ]
     )

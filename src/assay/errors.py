@@ -5,12 +5,12 @@
     ├── MissingExtraError      an optional part is not installed; says which command installs it
     ├── SourceError            a file, address or object cannot be read as what it should be
     │   └── ColumnError        a table lacks a column; says which exist and how to map them
-    ├── TruthError             the ground truth itself is spoiled, so nothing may be scored
+    ├── TruthError             the ground truth itself is damaged, so nothing can be scored
     ├── RunInterruptedError    a run was stopped by Ctrl-C; finished turns are stored and it can be resumed
-    └── StoreError             the store of runs cannot be opened, read or written; what was in it stays as it was
-        └── UnknownRunError    no run, or more than one, answers to a name; says which ones are near
+    └── StoreError             the store of runs cannot be opened, read or written; its contents are unchanged
+        └── UnknownRunError    no run, or more than one, matches a reference; says which ones are close
 
-An error says what is wrong, where, and what to do. `where` is kept apart so that programs can read it.
+An error says what is wrong, where, and what to do. `where` is a field of its own, so that programs can read it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class AssayError(Exception):
 
 
 class AssayWarning(UserWarning):
-    """Something was done that the caller should know of; told once a call, with how often it was done."""
+    """Something happened that the caller should know about; issued once for each call, with a count."""
 
 
 class UsageError(AssayError):
@@ -49,11 +49,11 @@ class UsageError(AssayError):
 
 
 class MissingExtraError(AssayError):
-    """An optional dependency is needed and absent."""
+    """An optional dependency is needed and not installed."""
 
 
 class SourceError(AssayError):
-    """Input that cannot be read as what it is said to be."""
+    """Input that cannot be read in the stated format."""
 
 
 class ColumnError(SourceError):
@@ -61,7 +61,7 @@ class ColumnError(SourceError):
 
 
 class TruthError(AssayError):
-    """A truth that does not decode: an error in the data, never scored."""
+    """A truth that cannot be decoded: an error in the data, which is never scored."""
 
 
 class RunInterruptedError(AssayError):
@@ -73,7 +73,7 @@ class StoreError(AssayError):
 
 
 class UnknownRunError(StoreError):
-    """A name that no run, or more than one run, answers to."""
+    """A reference that matches no run, or more than one."""
 
 
 def _rebuild(kind: type[AssayError], what: str, where: str | None, hint: str | None) -> AssayError:
@@ -89,7 +89,7 @@ def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that nothing answers to, with the nearest ones that exist."""
+    """The error for an unknown name, with the closest known name."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     guess = f"Did you mean '{near[0]}'? " if near else ""

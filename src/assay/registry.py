@@ -1,7 +1,7 @@
-"""Names to things: the built-in modules of a package, and whatever other distributions add by entry point.
+"""Plug-ins by name: the built-in modules of a package, and those that other distributions add by entry point.
 
-A built-in is a module with one well-known attribute, so a new one is a new file and no edit elsewhere. A third party
-declares an entry point in the same group; it points at the thing itself. Nothing is imported before it is asked for.
+A built-in is a module with one well-known attribute, so adding one takes a new file and no other edit. Another package
+declares an entry point in the same group that points at the plug-in object. Nothing is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Generic, TypeVar
 
 from assay.errors import UsageError, unknown_name
 
-Thing = TypeVar("Thing")
+Plugin = TypeVar("Plugin")
 
 
-class Registry(Generic[Thing]):
-    """All things of one kind, by name."""
+class Registry(Generic[Plugin]):
+    """All plug-ins of one kind, by name."""
 
     def __init__(self, kind: str, *, package: str, attribute: str, group: str, folders: bool = False) -> None:
         """`package` holds a module per built-in, each with `attribute`; `group` is the entry-point group.
@@ -34,20 +34,20 @@ class Registry(Generic[Thing]):
         self._folders = folders
 
     def names(self) -> list[str]:
-        """Every name that `get` answers to, sorted."""
+        """Every name that `get` accepts, sorted."""
         return sorted({*self._built_in, *self._added()})
 
-    def get(self, name: str) -> Thing:
-        """The thing called `name`; an unknown name is an error that hints at the nearest one."""
+    def get(self, name: str) -> Plugin:
+        """The plug-in called `name`; raises UsageError with the closest name if there is none."""
         module = self._built_in.get(name)
         if module is not None:
-            thing: Thing = getattr(importlib.import_module(f"{self._package}.{module}"), self._attribute)
-            return thing
+            plugin: Plugin = getattr(importlib.import_module(f"{self._package}.{module}"), self._attribute)
+            return plugin
         added = self._added()
         if name not in added:
             raise unknown_name(self.kind, name, self.names())
         try:
-            loaded: Thing = added[name].load()
+            loaded: Plugin = added[name].load()
         except Exception as error:
             raise UsageError(
                 f"the {self.kind} '{name}' could not be loaded: {error}",
@@ -58,7 +58,7 @@ class Registry(Generic[Thing]):
 
     @cached_property
     def _built_in(self) -> dict[str, str]:
-        """Modules by the name they answer to."""
+        """Modules by the name of their plug-in."""
         found = pkgutil.iter_modules(importlib.import_module(self._package).__path__)
         names = [module.name for module in found if not module.name.startswith("_") and module.ispkg >= self._folders]
         return {name.replace("_", "-") if self._folders else name: name for name in names}
@@ -68,7 +68,7 @@ class Registry(Generic[Thing]):
 
 
 def _state_of(folder: str) -> tuple[str, int, int]:
-    """What changes as soon as a package is installed into a folder of the import path, or removed from it."""
+    """A value that changes as soon as a package is installed into a folder of the import path or removed from it."""
     try:
         state = os.stat(folder or os.curdir)
     except OSError:
@@ -78,5 +78,5 @@ def _state_of(folder: str) -> tuple[str, int, int]:
 
 @lru_cache(maxsize=32)
 def _declared(group: str, folders: tuple[tuple[str, int, int], ...]) -> dict[str, EntryPoint]:
-    """The entry points of a group by name. Finding them reads a file of every installed package, so they are kept."""
+    """The entry points of a group by name. Finding them reads a file of every package, so the result is cached."""
     return {entry.name: entry for entry in entry_points(group=group)}

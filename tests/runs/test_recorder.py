@@ -149,10 +149,10 @@ def test_agents_come_in_the_order_in_which_they_were_named(address: str) -> None
 def test_a_run_is_filled_by_one_process_at_a_time(address: str) -> None:
     with open_store(address) as store, open_store(address) as another:
         recorder = Recorder(store, a_trial())
-        with store.held(recorder.id):
-            with pytest.raises(StoreError, match="another process is filling run"), another.held(recorder.id):
+        with store.locked(recorder.id):
+            with pytest.raises(StoreError, match="another process is filling run"), another.locked(recorder.id):
                 pass
-            with another.held("some other run"):
+            with another.locked("some other run"):
                 pass
-        with another.held(recorder.id):
+        with another.locked(recorder.id):
             pass

@@ -129,7 +129,7 @@ def test_a_default_store_that_fails_breaks_no_evaluation_and_a_named_one_does(da
         assay(*words, cwd=tmp_path, ASSAY_STORE=str(blocked / "runs.db")),
     ):
         assert named.returncode == 2
-        assert "its folder cannot be made" in named.stderr
+        assert "the folder cannot be created" in named.stderr
         assert "Traceback" not in named.stderr
 
 
@@ -151,8 +151,8 @@ def test_an_unfinished_run_is_shown_as_such(tmp_path: Path) -> None:
     [
         (("show", "nothing"), "there is no run 'nothing'"),
         (("export", "@last", "x.docx"), "there is no format 'docx'"),
-        (("export", "@last", "-", "--format", "html"), "does not go to standard output"),
-        (("list", "--store", "mysql://x/y"), "runs cannot be kept at 'mysql://'"),
+        (("export", "@last", "-", "--format", "html"), "cannot be written to standard output"),
+        (("list", "--store", "mysql://x/y"), "'mysql://' is not a supported store"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(tmp_path: Path, words: tuple[str, ...], complaint: str) -> None:

@@ -164,7 +164,7 @@ def test_a_file_that_may_only_be_read_is_read_and_not_written(tmp_path: Path, fo
     assert len(lines) == 4
     for line in lines[1:]:
         assert line.startswith("StoreError"), line
-        assert "it can only be read" in line
+        assert "the store is read-only" in line
     assert path.read_bytes() == before
 
 
@@ -176,7 +176,7 @@ def test_a_postgresql_database_that_may_only_be_read_says_so(server: postgres.Se
     limited = address.replace("options=", f"options={'-cdefault_transaction_read_only%3Don%20'}")
     with open_store(limited) as store:
         assert store.load("kept").name == "kept"
-        with pytest.raises(StoreError, match="it can only be read"):
+        with pytest.raises(StoreError, match="the store is read-only"):
             store.save(some_run("no"))
 
 
@@ -184,7 +184,7 @@ def test_a_postgresql_database_that_may_only_be_read_says_so(server: postgres.Se
 def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "runs.db"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"not a SQLite file|damaged"):
+    with pytest.raises(StoreError, match=r"not a SQLite database|damaged"):
         open_store(path)
     assert path.read_bytes() == content
 
@@ -201,10 +201,10 @@ def test_a_damaged_store_is_refused_in_words(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="it is a folder"):
+    with pytest.raises(StoreError, match="the path is a folder"):
         open_store(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="folder cannot be made"):
+    with pytest.raises(StoreError, match="folder cannot be created"):
         open_store(tmp_path / "file" / "runs.db")
 
 
@@ -228,7 +228,7 @@ def test_a_store_that_is_busy_is_waited_for_and_then_said(tmp_path: Path, monkey
     holder.execute("BEGIN IMMEDIATE")
     with open_store(path) as store:
         assert store.list() == []
-        with pytest.raises(StoreError, match="another process is writing"):
+        with pytest.raises(StoreError, match="another process has been writing for too long"):
             store.save(some_run())
         holder.execute("ROLLBACK")
         store.save(some_run())

@@ -193,7 +193,7 @@ def test_a_run_is_found_by_id_prefix_name_and_age(store: Store, make_run: MakeRu
     assert [store.describe(f"@last~{n}").run.id for n in range(3)] == ["abc3", "aab2", "aaa1"]
     with pytest.raises(UnknownRunError, match=r"'aa' is the beginning of several runs: aab2 \(y\), aaa1 \(x\)"):
         store.describe("aa")
-    with pytest.raises(UnknownRunError, match="there are 3 complete runs"):
+    with pytest.raises(UnknownRunError, match="@last~3 needs 4 complete runs, and there are 3"):
         store.describe("@last~3")
 
 

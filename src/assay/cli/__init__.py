@@ -19,7 +19,7 @@ from assay.redaction import redacted
 
 app = typer.Typer(
     name="assay",
-    help="Tells what an AI agent is made of: what it does, and what it says.",
+    help="Scores AI agents: what they do on a desktop, and what they say in conversations.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -43,7 +43,7 @@ def _print_version(wanted: bool) -> None:
 def _root(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
     version: bool = typer.Option(
-        False, "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
+        False, "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
     ),
 ) -> None:
     if debug:
@@ -55,17 +55,17 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        _refuse(str(error))
+        _exit_with(str(error))
     except BrokenPipeError:
-        # The reader of our output has seen enough. Python would complain again when it flushes at exit.
+        # The reader of our output has closed the pipe. Python would raise again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        # What cannot be written or opened is no fault of the program: a full disk, a folder that is not there.
-        _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        # A file that cannot be opened or written is not a bug of the program: a full disk, a missing folder.
+        _exit_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
-def _refuse(sentence: str) -> NoReturn:
+def _exit_with(sentence: str) -> NoReturn:
     """One sentence and exit code 2; 1 is for verdicts. With --debug, the traceback too."""
     if os.environ.get("ASSAY_DEBUG"):
         print(redacted(traceback.format_exc()), file=sys.stderr)

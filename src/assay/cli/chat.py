@@ -1,4 +1,4 @@
-"""`assay chat`: score what assistants have said, and run assistants to hear what they say."""
+"""`assay chat`: score transcripts of assistants, and run agents and score them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ app.command("suites")(chat_run.list_suites)
 @app.command()
 def score(
     file: Annotated[Path, typer.Argument(help="Transcripts: assay's JSONL, OpenAI messages, or OpenTelemetry spans.")],
-    form: Annotated[str, typer.Option(help="assay, openai, otel, or auto to tell by the content.")] = "auto",
-    agent: Annotated[str | None, typer.Option(help="Name of the agent where the file does not name it.")] = None,
+    form: Annotated[str, typer.Option(help="assay, openai, otel, or auto to detect it from the content.")] = "auto",
+    agent: Annotated[str | None, typer.Option(help="Name of the agent, if the file does not have one.")] = None,
     metrics: Annotated[str | None, typer.Option(help="Names of metrics, separated by commas; all by default.")] = None,
     json_out: Annotated[
         str | None, typer.Option("--json", metavar="OUT", help="Write everything as JSON; - for standard output.")
@@ -37,7 +37,7 @@ def score(
         str | None, typer.Option(help="Add a model's judgement: address of an OpenAI-compatible endpoint.")
     ] = None,
     judge_model: Annotated[str | None, typer.Option(help="The model that judges.")] = None,
-    judge_samples: Annotated[int, typer.Option(min=1, help="How often each answer is judged.")] = 3,
+    judge_samples: Annotated[int, typer.Option(min=1, help="Number of judgements of each answer.")] = 3,
     seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
     name: RunName = "",
     tag: Tags = None,

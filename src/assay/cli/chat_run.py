@@ -1,4 +1,4 @@
-"""`assay chat run`: the same scenarios on several agents, side by side; and what there is to run."""
+"""`assay chat run`: the same scenarios on several agents, side by side; and lists of agents and suites."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def run(
             rich_help_panel=_WHAT,
         ),
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="How often each scenario is played.", rich_help_panel=_WHAT)] = 1,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Number of repetitions of each scenario.", rich_help_panel=_WHAT)
+    ] = 1,
     kinds: Annotated[
         str | None, typer.Option(help="Only scenarios of these kinds, separated by commas.", rich_help_panel=_WHAT)
     ] = None,
@@ -48,10 +50,12 @@ def run(
         str | None, typer.Option(help="Only these ids or patterns, separated by commas.", rich_help_panel=_WHAT)
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most this many scenarios, of all kinds.", rich_help_panel=_WHAT)
+        int | None,
+        typer.Option(min=1, help="At most this many scenarios, spread over all kinds.", rich_help_panel=_WHAT),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the weather, the model, the order, the intervals.", rich_help_panel=_WHAT)
+        int,
+        typer.Option(min=0, help="Seed of the weather, the model, the order and the intervals.", rich_help_panel=_WHAT),
     ] = 42,
     model: Annotated[
         str | None,
@@ -61,25 +65,28 @@ def run(
         ),
     ] = None,
     model_url: Annotated[
-        str | None, typer.Option(help="Address of the model, before OPENAI_BASE_URL.", rich_help_panel=_WHERE)
+        str | None, typer.Option(help="Address of the model; overrides OPENAI_BASE_URL.", rich_help_panel=_WHERE)
     ] = None,
     skill: Annotated[
         str,
-        typer.Option(
-            help="Of the scripted model: the share of turns without error, or KIND=RATE,…", rich_help_panel=_WHERE
-        ),
+        typer.Option(help="Scripted model only: share of turns without error, or KIND=RATE,…", rich_help_panel=_WHERE),
     ] = "1",
     weather: Annotated[
         str, typer.Option(help="embedded, or openweather with OPENWEATHER_API_KEY.", rich_help_panel=_WHERE)
     ] = "embedded",
     jobs: Annotated[
-        int, typer.Option(min=1, help="Conversations at a time in all; more disturb the times.", rich_help_panel=_PACE)
+        int,
+        typer.Option(
+            min=1,
+            help="Conversations at the same time, over all agents; more than one disturbs the times.",
+            rich_help_panel=_PACE,
+        ),
     ] = 1,
     concurrency: Annotated[
-        int, typer.Option(min=1, help="Conversations at a time for each agent.", rich_help_panel=_PACE)
+        int, typer.Option(min=1, help="Conversations at the same time for each agent.", rich_help_panel=_PACE)
     ] = 1,
     turn_timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds that a turn may take.", rich_help_panel=_PACE)
+        float, typer.Option(min=0.1, help="Timeout of a turn in seconds.", rich_help_panel=_PACE)
     ] = 60.0,
     experience: Annotated[
         bool,
@@ -87,9 +94,7 @@ def run(
     ] = True,
     resume: Annotated[
         str | None,
-        typer.Option(
-            metavar="RUN", help="Go on with an unfinished run; @unfinished for the newest.", rich_help_panel=_PACE
-        ),
+        typer.Option(metavar="RUN", help="Resume an unfinished run; @unfinished is the newest.", rich_help_panel=_PACE),
     ] = None,
     json_out: Annotated[
         str | None,
@@ -134,7 +139,7 @@ def run(
         )
         kept = None if no_store else store or True
         result = start_with_progress(experiment, store=kept, name=name, tags=tag or [], measure_experience=experience)
-    show(result, html_out=html_out, json_out=json_out)
+    show_result(result, html_out=html_out, json_out=json_out)
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
@@ -175,7 +180,7 @@ def list_agents() -> None:
 def list_suites(
     suite: Annotated[str | None, typer.Argument(help="A suite by name or path: lists its scenarios.")] = None,
 ) -> None:
-    """List the suites that come with assay, or the scenarios of one; a file is checked on the way."""
+    """List the suites that come with assay, or the scenarios of one; a file is also checked."""
     from rich.console import Console
     from rich.text import Text
 
@@ -254,7 +259,7 @@ def _agents(text: str | None) -> str:
 # --- showing --------------------------------------------------------------------------------------------------------
 
 
-def show(result: ExperimentResult, *, html_out: Path | None = None, json_out: str | None = None) -> None:
+def show_result(result: ExperimentResult, *, html_out: Path | None = None, json_out: str | None = None) -> None:
     """Show a result on the terminal and write it to files; exits 1 if no turn was scored."""
     from assay import report
 

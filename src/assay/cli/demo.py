@@ -116,7 +116,7 @@ def _is_installed(agent: str) -> bool:
 def _agents(out: Path, console: Console) -> None:
     """Google ADK and Microsoft Agent Framework through a part of the weather suite."""
     from assay.chat.agents import AGENTS
-    from assay.cli.chat_run import show, start_with_progress
+    from assay.cli.chat_run import show_result, start_with_progress
     from assay.runs import plan_experiment
 
     experiment = plan_experiment("weather", _AGENTS, limit=_SCENARIOS, skill=_SKILL, repeat=_REPETITIONS)
@@ -128,7 +128,7 @@ def _agents(out: Path, console: Console) -> None:
     )
     store, report = out / "assay.db", out / "agents.html"
     result = start_with_progress(experiment, store=store, name="agents", tags=["demo"], measure_experience=True)
-    show(result, html_out=report)
+    show_result(result, html_out=report)
     console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]agents[/bold] in {store}.")
     console.print("Look next at:")
     console.print(f"  {report}  for the two side by side, with every answer", highlight=False, soft_wrap=True)

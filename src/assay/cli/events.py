@@ -24,7 +24,7 @@ Encoding = Annotated[
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Refuse digits beyond their base instead of adding them up.", rich_help_panel=_READING
+        "--strict", help="Reject digits beyond their base instead of adding them up.", rich_help_panel=_READING
     ),
 ]
 Columns = Annotated[
@@ -46,9 +46,7 @@ ScrollBases = Annotated[
     str | None, typer.Option(help="Bases of the digits of a scroll, e.g. 2,10.", rich_help_panel=_READING)
 ]
 UnitMs = Annotated[float | None, typer.Option(help="Unit of time in ms, by default 10.", rich_help_panel=_READING)]
-ImageToken = Annotated[
-    str | None, typer.Option(help="Token that stands for a frame's image.", rich_help_panel=_READING)
-]
+ImageToken = Annotated[str | None, typer.Option(help="Token in place of a frame's image.", rich_help_panel=_READING)]
 
 
 @app.command("eval")
@@ -56,10 +54,10 @@ def evaluate(
     predicted: Annotated[
         str, typer.Argument(metavar="PRED", help="What the model said: file, folder, glob, address or '-'.")
     ],
-    truth: Annotated[str, typer.Argument(metavar="TRUTH", help="What really happened.")],
+    truth: Annotated[str, typer.Argument(metavar="TRUTH", help="True events: file, folder, glob or address.")],
     protocol: Annotated[
         str | None,
-        typer.Option(help="Names, with commas; by default every protocol there is.", rich_help_panel=_SCORING),
+        typer.Option(help="Names, separated by commas; all protocols by default.", rich_help_panel=_SCORING),
     ] = None,
     encoding: Encoding = "hierarchical",
     strict: Strict = False,
@@ -84,7 +82,7 @@ def evaluate(
     interval: Annotated[
         str | None,
         typer.Option(
-            help="What intervals resample: reference, event or episode; by default episodes where they are named.",
+            help="What intervals resample: reference, event or episode; by default episodes, if they are named.",
             rich_help_panel=_SCORING,
         ),
     ] = None,
@@ -160,7 +158,7 @@ def evaluate(
         )
     for warning in report.warnings:
         note(warning)
-    # Before anything else is written: what took hours to score must not be lost to a wrong path.
+    # Stored before anything else is written: a wrong path must not lose hours of scoring.
     run_id = None if no_store else keep(report, store, name=name, tags=tag or [])
     if html is not None:
         write_file(html, lambda: report.html(html))
@@ -198,7 +196,7 @@ def decode(
         str | None, typer.Option(help="Write what was found as JSON to this file, or '-'.", rich_help_panel=_OUTPUT)
     ] = None,
 ) -> None:
-    """Say what assay reads in FILE: events by kind, refusals by reason, episodes, time range."""
+    """Show what assay reads in FILE: events by kind, invalid events by reason, episodes, time range."""
     from rich.console import Console
 
     from assay.events.describe import describe
@@ -233,7 +231,7 @@ def _codec(
             settings[name] = _bases(name, given)
     if unit_ms is not None:
         if not math.isfinite(unit_ms):
-            raise UsageError(f"a time unit of {unit_ms} ms makes no sense", hint="Give milliseconds, e.g. 10")
+            raise UsageError(f"--unit-ms must be a finite number, got {unit_ms}", hint="Give milliseconds, e.g. 10")
         settings["unit_ns"] = round(unit_ms * 1_000_000)
     if image_token is not None:
         settings["image"] = image_token

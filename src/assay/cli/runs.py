@@ -1,4 +1,4 @@
-"""`assay runs`: list, show, export, delete and tag what was evaluated before; and how other commands keep a run."""
+"""`assay runs`: list, show, export, delete and tag stored runs; and storing a run for other commands."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ StoreAddress = Annotated[
     typer.Option(
         "--store",
         metavar="PATH|URL",
-        help="Where runs are kept: a file or postgresql://…; by default ASSAY_STORE, else the data folder.",
+        help="Store of runs: a file or postgresql://…; by default ASSAY_STORE, else the data folder.",
         rich_help_panel=_STORING,
     ),
 ]
 RunName = Annotated[str, typer.Option("--name", help="Name of the run.", rich_help_panel=_STORING)]
 Tags = Annotated[
-    list[str] | None, typer.Option("--tag", help="Tag of the run; may be given again.", rich_help_panel=_STORING)
+    list[str] | None, typer.Option("--tag", help="Tag of the run; can be repeated.", rich_help_panel=_STORING)
 ]
-NoStore = Annotated[bool, typer.Option("--no-store", help="Do not keep the run.", rich_help_panel=_STORING)]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Do not store the run.", rich_help_panel=_STORING)]
 Reference = Annotated[
     str, typer.Argument(metavar="RUN", help="An id or the beginning of one, a name, @last, or @last~1.")
 ]
@@ -75,7 +75,7 @@ def show(
     store: StoreAddress = None,
     full: Annotated[bool, typer.Option("--full", help="Show every figure in the table.")] = False,
 ) -> None:
-    """Show a run: what it was made of and its numbers, recomputed from what was stored."""
+    """Show a run: its settings and inputs, and its numbers, recomputed from the stored tallies."""
     from rich.console import Console
 
     from assay.report import runs as pages
@@ -96,7 +96,7 @@ def export(
     out: Annotated[str, typer.Argument(metavar="OUT", help="File to write; '-' for JSON on standard output.")],
     store: StoreAddress = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="json, parquet or html; by default as the file's name ends.")
+        str | None, typer.Option("--format", help="json, parquet or html; by default from the file's suffix.")
     ] = None,
 ) -> None:
     """Write a run to a file: everything as JSON, a table as Parquet, or a report as one HTML file."""
@@ -104,7 +104,7 @@ def export(
     if chosen not in _FORMATS:
         raise UsageError(f"there is no format '{chosen}'", hint=f"Give --format with one of: {', '.join(_FORMATS)}")
     if out == "-" and chosen != "json":
-        raise UsageError(f"{chosen} does not go to standard output", hint="Name a file")
+        raise UsageError(f"{chosen} cannot be written to standard output", hint="Name a file")
     from assay.report import page
     from assay.report import runs as pages
     from assay.runs.results import rebuilt
@@ -122,13 +122,13 @@ def export(
 
 @app.command()
 def delete(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="As for show; several may be given.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="As for show; one or more.")],
     store: StoreAddress = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
 ) -> None:
     """Delete runs with everything that belongs to them."""
     with _opened(store) as opened:
-        # All are looked up before the first goes: @last would mean another run afterwards.
+        # All are looked up before the first is deleted: @last would refer to another run afterwards.
         chosen = [opened.describe(run) for run in dict.fromkeys(runs)]
         for entry in {entry.run.id: entry for entry in chosen}.values():
             label = f"{entry.run.id} ({entry.run.name})" if entry.run.name else entry.run.id
@@ -142,10 +142,10 @@ def delete(
 def tag(
     run: Reference,
     tags: Annotated[list[str] | None, typer.Argument(metavar="[TAG]...", help="Tags to add.")] = None,
-    remove: Annotated[list[str] | None, typer.Option("--remove", help="A tag to take off.")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="A tag to remove.")] = None,
     store: StoreAddress = None,
 ) -> None:
-    """Add tags to a run, or take them off; prints those that it has then."""
+    """Add tags to a run or remove them; prints all its tags."""
     with _opened(store) as opened:
         print(" ".join(opened.tag(run, *(tags or ()), remove=remove or ())))
 

@@ -1,4 +1,4 @@
-"""From measurements to verdicts: differences on the same resamples, corrected for how many there are, and called."""
+"""From measurements to verdicts: differences on the same resamples, p-values corrected for the number of metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.compare.comparison import (
     PerCase,
     Sample,
     Side,
-    apart,
+    differing_settings,
     side_of,
 )
 from assay.errors import UsageError
@@ -28,11 +28,10 @@ from assay.types import Call, Case, Estimate, Floats, Run, Verdict
 
 _CHANGES = 10
 _THRESHOLDS = 41
-# Setting every case of one side against every case of the other takes their number squared.
-_MOST_SET_AGAINST_EACH_OTHER = 2000
-# Settings that change no number, or whose difference has a word of its own: versions of metrics, what was measured.
-_TOLD_ELSEWHERE = {"interval", "reps", "level", "seed", "threads", "metrics", "experience", "notes"}
-# A value of a setting that is longer is not shown in a note.
+# Comparing every case of one side with every case of the other takes time quadratic in their number.
+_MOST_CASES_FOR_PAIRS = 2000
+# Settings that change no number, or whose difference has a note of its own.
+_REPORTED_ELSEWHERE = {"interval", "reps", "level", "seed", "threads", "metrics", "experience", "notes"}
 
 
 def compare(
@@ -47,8 +46,8 @@ def compare(
 ) -> Comparison:
     """The candidate against the baseline, on the cases that both have.
 
-    `margin` is how large a difference may be and still not matter (see `Margin`). `full` takes in every
-    figure of a protocol instead of those that matter first; the more metrics, the stronger the correction.
+    `margin` is how large a difference may be and still not matter (see `Margin`). `full` compares every
+    figure of a protocol instead of the headline ones; the more metrics, the stronger the correction.
 
     Example:
         >>> from assay import events
@@ -63,7 +62,8 @@ def compare(
     a, b = _labelled(side_of(baseline), "baseline"), _labelled(side_of(candidate), "candidate")
     if a.run.half != b.run.half:
         raise UsageError(
-            f"a run of {a.run.half} cannot be compared with a run of {b.run.half}", hint="Name two of the same kind"
+            f"a run of {a.run.half} cannot be compared with a run of {b.run.half}",
+            hint="Choose two runs of the same kind",
         )
     margins = margin if isinstance(margin, Margin) else Margin(margin)
     sample = _measure(a, b, level, seed, reps, full)
@@ -79,7 +79,7 @@ def compare(
         level,
         sample.reps,
         seed,
-        judge(sample, margins, level),
+        verdict_lines(sample, margins, level),
         [_per_case(entry, sample, level, seed) for entry in sample.measured if _worth_listing(entry, sample)],
         [*sample.notes, *_differences_of_input(a, b)],
     )
@@ -115,7 +115,7 @@ def _check_names(margins: Margin, sample: Sample) -> None:
 
 
 def _differences_of_input(a: Side, b: Side) -> list[str]:
-    """What else was not the same: two runs on different truths are paired by the names of their cases only."""
+    """Notes on inputs and settings that differ: runs on different truths are paired by case names only."""
     notes = []
     if "truth" in a.run.inputs and "truth" in b.run.inputs:
         digests = [
@@ -126,18 +126,18 @@ def _differences_of_input(a: Side, b: Side) -> list[str]:
             notes.append("The two runs were scored against different truths: cases are paired by their names only.")
     settings = [_settings(side) for side in (a, b)]
     both = settings[0].keys() & settings[1].keys()
-    words = apart({key: settings[0][key] for key in both}, {key: settings[1][key] for key in both})
+    words = differing_settings({key: settings[0][key] for key in both}, {key: settings[1][key] for key in both})
     return [*notes, f"Settings differ: {'; '.join(words)}."] if words else notes
 
 
 def _settings(side: Side) -> dict[str, Any]:
-    """What decides the numbers of a side, by name. How its agent is set up counts only beside the same agent."""
+    """The settings that determine the numbers of a side; those of its agent are compared only with the same agent."""
     stated = side.run.settings
     if side.run.kind == "events":
         from assay.events.stored import settings_of
 
         stated = settings_of(side.run)
-    found = {key: value for key, value in stated.items() if key not in _TOLD_ELSEWHERE}
+    found = {key: value for key, value in stated.items() if key not in _REPORTED_ELSEWHERE}
     for spec in found.pop("agents", ()):
         if isinstance(spec, Mapping) and spec.get("name") == side.agent:
             found[f"agent {side.agent}"] = spec
@@ -147,8 +147,8 @@ def _settings(side: Side) -> dict[str, Any]:
 # --- verdicts ------------------------------------------------------------------------------------------------------
 
 
-def judge(sample: Sample, margins: Margin, level: float) -> list[ComparisonLine]:
-    """A verdict for everything that was measured."""
+def verdict_lines(sample: Sample, margins: Margin, level: float) -> list[ComparisonLine]:
+    """A line with its verdict for every metric that was measured."""
     found = [_difference(entry, sample, level) for entry in sample.measured]
     tested = [at for at, result in enumerate(found) if isinstance(result, Difference)]
     adjusted: dict[int, float] = {}
@@ -176,7 +176,7 @@ def judge(sample: Sample, margins: Margin, level: float) -> list[ComparisonLine]
 
 
 def _difference(entry: Measured, sample: Sample, level: float) -> Difference | tuple[Call, str]:
-    """The tested difference of a metric, or what to call it instead, and why."""
+    """The tested difference of a metric; or, if it cannot be tested, its call and the reason."""
     a, b = entry.baseline, entry.candidate
     if entry.reason:
         return "unmeasured", entry.reason
@@ -221,7 +221,7 @@ def _same(values: Floats) -> Floats:
 
 
 def _verdict(entry: Measured, found: Difference, p_adjusted: float, margin: float, level: float) -> Verdict:
-    """A difference that cannot matter is 'same', however certain it is; else certainty decides."""
+    """A difference within the margin is 'same', however certain it is; otherwise the p-value decides."""
     gain = found.value if entry.measure.better == "higher" else -found.value
     call: Call
     if -margin <= found.low and found.high <= margin:
@@ -254,7 +254,7 @@ def _worth_listing(entry: Measured, sample: Sample) -> bool:
 
 
 def _per_case(entry: Measured, sample: Sample, level: float, seed: int) -> PerCase:
-    """Which cases changed most, how likely a case is better, and how many pass each mark."""
+    """The cases that changed most, the probability that a case is better, and the share above each threshold."""
     assert entry.scores is not None
     a, b = entry.scores
     defined = np.flatnonzero(~np.isnan(a) & ~np.isnan(b))
@@ -268,7 +268,7 @@ def _per_case(entry: Measured, sample: Sample, level: float, seed: int) -> PerCa
     ]
     plan = Resampling("episode", 1000, level, seed)
     improvement, profiles = Estimate(None, n=len(a), n_units=len(a)), None
-    if 2 <= len(a) <= _MOST_SET_AGAINST_EACH_OTHER:
+    if 2 <= len(a) <= _MOST_CASES_FOR_PAIRS:
         strata = [sample.cases[at].stratum for at in defined.tolist()]
         improvement = replace(
             probability_of_improvement(*_turned(entry, b, a), strata=strata, plan=plan), unit=sample.unit
@@ -283,7 +283,7 @@ def _per_case(entry: Measured, sample: Sample, level: float, seed: int) -> PerCa
 
 
 def _turned(entry: Measured, *sides: Floats) -> tuple[Floats, Floats]:
-    """Scores of both sides, turned so that more is better."""
+    """Scores of both sides, with the sign changed if needed so that more is better."""
     if entry.measure.better == "higher":
         return sides[0], sides[1]
     away = [np.abs(side) if entry.measure.better == "zero" else side for side in sides]

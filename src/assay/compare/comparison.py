@@ -1,4 +1,4 @@
-"""What a comparison is made of, as plain values that reports lay out and gates read."""
+"""The parts of a comparison, as plain values that reports lay out and gates read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Margin:
     """How large a difference may be and still not matter.
 
     A share or score, that is a number without a unit between −1 and 1, may differ by `general` itself; any other by
-    that part of the baseline's value. Both rules agree where the value is 1. `special` has margins of single metrics,
+    that part of the baseline's value. Both rules agree if the value is 1. `special` has margins of single metrics,
     in their own units.
     """
 
@@ -47,7 +47,7 @@ class Margin:
     def __post_init__(self) -> None:
         for margin in (self.general, *self.special.values()):
             if not 0 <= margin < float("inf"):
-                raise UsageError(f"a margin of {margin} makes no sense", hint="Give a number of 0 or more, e.g. 0.05")
+                raise UsageError(f"a margin must be 0 or more, got {margin}", hint="Give a number such as 0.05")
 
     def of(self, measure: Measure, baseline: float, candidate: float) -> float:
         """The margin of one metric."""
@@ -59,13 +59,13 @@ class Margin:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two: a run, or one agent of a run of conversations."""
+    """One side of a comparison: a run, or one agent of a run of conversations."""
 
     run: Run
     agent: str = ""
-    """Whose answers; empty for events."""
+    """The agent whose answers are compared; empty for events."""
     label: str = ""
-    """What it is called in tables."""
+    """Its name in tables."""
 
 
 class Comparable(Protocol):
@@ -77,7 +77,7 @@ class Comparable(Protocol):
 
 
 def side_of(run: Run | Side | Comparable, agent: str | None = None) -> Side:
-    """A run as one side; `agent` is needed where a run of conversations has several.
+    """A run as one side; `agent` is needed if a run of conversations has several agents.
 
     Example:
         >>> from assay import events
@@ -118,12 +118,12 @@ class ComparisonLine:
     margin: float
     """Differences up to this do not matter, in the metric's unit."""
     n_cases: int
-    """How many cases the difference rests on."""
+    """How many cases the difference is computed from."""
     verdict: Verdict
 
     @property
     def gain(self) -> float | None:
-        """The difference, turned so that more is better; None where there is none or no direction is better."""
+        """The difference with the sign that makes more better; None if there is none or if no direction is better."""
         if self.verdict.difference is None or self.measure.better == "none":
             return None
         return self.verdict.difference if self.measure.better == "higher" else -self.verdict.difference
@@ -189,7 +189,7 @@ class Comparison(Result):
         return Counter(verdict.call for verdict in self.verdicts)
 
     def line(self, metric: str) -> ComparisonLine:
-        """The line of a metric, by its key, or by 'protocol:key' where several protocols share one."""
+        """The line of a metric, by its key, or by 'protocol:key' if several protocols share a key."""
         part, _, key = metric.rpartition(":")
         found = [ln for ln in self.lines if ln.measure.key == key and (not part or ln.measure.part.startswith(part))]
         if not found:
@@ -236,17 +236,17 @@ class Comparison(Result):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a kind of run knows about one metric on the common cases, before any verdict."""
+    """One metric measured on the common cases, before any verdict."""
 
     measure: Measure
     baseline: Estimate
     candidate: Estimate
-    """With replicates, on the same resamples as the baseline's where the unit is a case."""
+    """With replicates; on the same resamples as the baseline if the unit is a case."""
     scores: tuple[Floats, Floats] | None = None
-    """Case by case, shape (cases,) each, NaN where undefined; None where that was not computed."""
+    """Case by case, shape (cases,) each, NaN if undefined; None if that was not computed."""
     n_cases: int = 0
     reason: str = ""
-    """Why it must not be compared; empty where it may."""
+    """Why it must not be compared; empty if it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,10 +264,10 @@ class Sample:
 
 
 def pooled_strata(cases: Sequence[Case]) -> tuple[list[Case], list[str]]:
-    """The cases with strata that can be resampled, and a note where that took a change.
+    """The cases with strata that can be resampled, and a note if that changed strata.
 
-    A stratum of one case would always be drawn as it is, and seem to be known without error. Such strata are put
-    together; a single one joins the largest.
+    A resample of a stratum of one case is always the same, which would look like no uncertainty at all. Such strata are
+    combined; a single one joins the largest stratum.
     """
     sizes = Counter(case.stratum for case in cases)
     lone = {stratum for stratum, size in sizes.items() if size == 1}
@@ -338,15 +338,15 @@ def _profile_json(profile: Profile) -> dict[str, list[float]]:
     return {name: np.asarray(values).tolist() for name, values in columns.items()}
 
 
-def apart(a: Mapping[str, Any], b: Mapping[str, Any], within: str = "") -> list[str]:
-    """Where two tables of settings differ, inside as far as they have parts, with both values if they are short."""
+def differing_settings(a: Mapping[str, Any], b: Mapping[str, Any], within: str = "") -> list[str]:
+    """Where two sets of settings differ, including nested ones, with both values if they are short."""
     words: list[str] = []
     for key in sorted(a.keys() | b.keys()):
         name, pair = f"{within}{key}", (a.get(key), b.get(key))
         if pair[0] == pair[1]:
             continue
         if isinstance(pair[0], Mapping) and isinstance(pair[1], Mapping):
-            words += apart(pair[0], pair[1], f"{name}.")
+            words += differing_settings(pair[0], pair[1], f"{name}.")
             continue
         shown = [repr(value) for value in pair]
         is_short = max(map(len, shown)) <= _SHORT

@@ -1,4 +1,4 @@
-"""Two agents' conversations, measured on the scenarios both had: means of scores, repetitions inside a scenario."""
+"""Conversations of two agents, measured on the scenarios both have: means of scores, repetitions within a scenario."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _PROTOCOL = "chat"
 _NOTHING = Distribution()
 _UNDEFINED = "no scenario could be measured on both sides"
 
-# What is measured of a turn besides its scores, where agents were run. Times differ from run to run and tokens say
-# nothing of quality, so these are compared only where every figure is asked for, and shift no other metric's p-value.
+# What is measured about a turn besides its scores, if agents were run. Times differ from run to run and tokens say
+# nothing about quality, so these are compared only with `full`, and do not change the p-values of other metrics.
 _FIGURES = {
     "overhead_ms": ("the framework's own time", "ms"),
     "wall_ms": ("time of a turn", "ms"),
@@ -24,9 +24,9 @@ _FIGURES = {
     "output_tokens": ("tokens out", "tokens"),
 }
 
-# Whether a repetition passes. Runs that were kept before it was tallied lack it, which is no loss of the other side's.
+# Whether a trial passes. Older stored runs lack it; it is then left out rather than reported as lost.
 _PASSED = "trials_passed"
-# How turns ended, 0 or 1 each. What failed is seen in the trials that pass; these are told beside the verdicts.
+# How turns ended, 0 or 1 each. Failures count in the trials that pass; these are reported in a note.
 _ENDS = {"turns_failed": "failed", "turns_skipped": "skipped"}
 
 
@@ -41,7 +41,7 @@ def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full
     strata = [case.stratum for case in cases]
     freedom = len(cases) - len(set(strata))
     tables = [_sums(side, common, metrics) for side in sides]
-    # A scenario that only one side could be measured on says nothing about their difference.
+    # A scenario that was measured on one side only says nothing about the difference.
     both = (tables[0][1] > 0) & (tables[1][1] > 0)
     sums, counts = (np.concatenate([table[at] * both for table in tables], axis=1) for at in (0, 1))
     replicates = None
@@ -53,7 +53,7 @@ def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full
         chosen = both[:, at]
         if chosen.any():
             shown = [(sums[:, column], counts[:, column]) for column in columns]
-        else:  # what a side has by itself still tells whether the other lost it
+        else:  # the value of one side alone still shows whether the other lost it
             shown = [(table[0][:, at], table[1][:, at]) for table in tables]
         estimates = [
             _estimate(*side, int(chosen.sum()), replicates, column, level, reps, seed)
@@ -68,11 +68,11 @@ def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full
         measured.append(
             Measured(measure, estimates[0], estimates[1], (scores[0], scores[1]), int(chosen.sum()), reason)
         )
-    return Sample(cases, measured, "scenario", reps, [*notes, *_ended_otherwise(sides, common)], freedom)
+    return Sample(cases, measured, "scenario", reps, [*notes, *_unscored_note(sides, common)], freedom)
 
 
-def _ended_otherwise(sides: Sequence[Mapping[Case, Mapping[str, State]]], cases: Sequence[Case]) -> list[str]:
-    """How many turns failed or were skipped on each side, where that is known of both and is not the same."""
+def _unscored_note(sides: Sequence[Mapping[Case, Mapping[str, State]]], cases: Sequence[Case]) -> list[str]:
+    """A note on how many turns failed or were skipped on each side, if that is known for both and differs."""
     if not all(any(name in states for states in side.values()) for side in sides for name in _ENDS):
         return []
     tables = [_sums(side, cases, list(_ENDS)) for side in sides]
@@ -80,12 +80,12 @@ def _ended_otherwise(sides: Sequence[Mapping[Case, Mapping[str, State]]], cases:
     turns = [int(counts[:, 0].sum()) for _, counts in tables]
     if ended[0] == ended[1]:
         return []
-    told = "; ".join(
+    sides_text = "; ".join(
         f"in the {side} {' and '.join(f'{n:,} {word}' for n, word in zip(numbers, _ENDS.values(), strict=True))} "
         f"of {total:,} turns"
         for side, numbers, total in zip(("baseline", "candidate"), ended, turns, strict=True)
     )
-    return [f"Turns without scores differ: {told}. Of all metrics, only trials passed counts a failed one."]
+    return [f"Turns without scores differ: {sides_text}. Of all metrics, only trials passed counts a failed turn."]
 
 
 def _measure(name: str, part: str) -> Measure:
@@ -108,7 +108,7 @@ def _sums(
     rows = [side[case] for case in cases]
     for at, name in enumerate(metrics if rows else ()):
         column = [row.get(name) for row in rows]
-        # Scores repeat all the time and equal ones are often one object, so each object is looked into once.
+        # Scores repeat often and equal ones are often the same object, so each object is read once.
         objects = np.fromiter(map(id, column), np.int64, len(column))
         _, first, where = np.unique(objects, return_index=True, return_inverse=True)
         states = [column[index] for index in first.tolist()]

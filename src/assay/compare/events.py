@@ -1,4 +1,4 @@
-"""Two runs of events, measured on the episodes that both have: every protocol they share, from their kept tallies."""
+"""Two runs of events, measured on the episodes that both have: every protocol they share, from their stored tallies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.compare.comparison import Measure, Measured, Sample, Side, apart, matched, pooled_strata
+from assay.compare.comparison import Measure, Measured, Sample, Side, differing_settings, matched, pooled_strata
 from assay.errors import UsageError
 from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric
 from assay.events.stored import protocol_of, settings_of
@@ -18,8 +18,8 @@ from assay.events.tally import Tally
 from assay.stats import Resampling
 from assay.types import Case, Estimate, Floats, Run, State
 
-# Episodes are finished one by one up to this many; beyond, no list of changed episodes is worth the wait.
-_ONE_BY_ONE = 1000
+# Up to this many episodes are scored one by one for the list of changed episodes; more would take too long.
+_MOST_LISTED_EPISODES = 1000
 
 
 def measure_events(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:
@@ -31,7 +31,7 @@ def measure_events(a: Side, b: Side, *, level: float, seed: int, reps: int, full
     unit = "episode" if len(cases) >= 2 else "event"
     if unit == "event" and cases:
         notes.append(
-            "There is one common episode: its events were resampled, on each side for itself. That says nothing about "
+            "There is one common episode: its events were resampled, separately on each side. That says nothing about "
             "other episodes, and events of one episode are not independent."
         )
     chosen = {
@@ -39,7 +39,7 @@ def measure_events(a: Side, b: Side, *, level: float, seed: int, reps: int, full
     }
     freedom = len(cases) - len({case.stratum for case in cases})
     # On the same resamples of episodes, differences are paired. Draws of single events do not correspond to each
-    # other, and from one seed they would only seem to: so each side gets its own.
+    # other, although with the same seed they would seem to: so each side has its own seed.
     plans = [Resampling(unit, reps, level, seed + (unit == "event") * at, keep=True) for at in (0, 1)]
     measured: list[Measured] = []
     for protocol in protocols if cases else []:
@@ -57,8 +57,8 @@ def measure_events(a: Side, b: Side, *, level: float, seed: int, reps: int, full
                     len(cases) if unit == "episode" else min(side.n for side in sides),
                 )
             )
-    measured = _told_apart(measured)
-    if unit == "episode" and len(cases) > _ONE_BY_ONE:
+    measured = _with_unique_titles(measured)
+    if unit == "episode" and len(cases) > _MOST_LISTED_EPISODES:
         notes.append(f"{len(cases):,} episodes are too many to list which changed; the verdicts rest on all of them.")
     return Sample(cases, measured, unit, reps, notes, freedom)
 
@@ -86,7 +86,9 @@ def _shared_protocols(a: Run, b: Run) -> tuple[list[EventProtocol], list[str]]:
         f"{name} was not compared: only the candidate was scored with it." for name in b.tallies.keys() - a.tallies
     ]
     if not found:
-        raise UsageError("these runs have no protocol in common", hint=" ".join(notes) or "Score both with the same")
+        raise UsageError(
+            "these runs have no protocol in common", hint=" ".join(notes) or "Score both with the same protocol"
+        )
     return found, notes
 
 
@@ -95,9 +97,9 @@ def _differing_settings(a: Run, b: Run, protocol: str) -> str:
     if protocol_of(a, protocol) == protocol_of(b, protocol):
         return ""
     one, other = settings_of(a), settings_of(b)
-    words = apart(one["protocols"].get(protocol, {}), other["protocols"].get(protocol, {}), f"{protocol}.")
-    # What a protocol takes from the encoding, such as the bases of its digits, is stated there.
-    return "; ".join([*words, *apart(one["encoding"], other["encoding"], "encoding.")])
+    words = differing_settings(one["protocols"].get(protocol, {}), other["protocols"].get(protocol, {}), f"{protocol}.")
+    # Settings that a protocol takes from the encoding, such as the bases of its digits, are listed under the encoding.
+    return "; ".join([*words, *differing_settings(one["encoding"], other["encoding"], "encoding.")])
 
 
 def _common_cases(a: Run, b: Run, protocols: Sequence[str]) -> list[Case]:
@@ -118,8 +120,8 @@ def _tally(states: Mapping[Case, Mapping[str, State]], common: Sequence[Case], r
 def _case_scores(
     protocol: EventProtocol, runs: tuple[Run, Run], cases: Sequence[Case], metrics: Sequence[ProtocolMetric]
 ) -> dict[str, tuple[Floats, Floats]]:
-    """Each metric of each episode by itself, on both sides; nothing where there are too many."""
-    if len(cases) > _ONE_BY_ONE:
+    """Each metric of each single episode, on both sides; empty if there are too many episodes."""
+    if len(cases) > _MOST_LISTED_EPISODES:
         return {}
     alone = Resampling("episode", reps=1)  # one episode has no interval of that unit, so nothing is resampled
     sides: list[list[Mapping[str, Estimate]]] = []
@@ -145,8 +147,8 @@ def _measure_of(protocol: EventProtocol, metric: ProtocolMetric) -> Measure:
     )
 
 
-def _told_apart(measured: Sequence[Measured]) -> list[Measured]:
-    """Titles that stand for one metric each: where a title comes again, its heading or its protocol is added."""
+def _with_unique_titles(measured: Sequence[Measured]) -> list[Measured]:
+    """The same with unique titles: a title that occurs twice gets its group or its protocol added."""
     within = Counter((entry.measure.part, entry.measure.title) for entry in measured)
     titles = [
         f"{m.title}, {m.group.lower()}" if within[m.part, m.title] > 1 else m.title

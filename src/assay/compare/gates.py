@@ -1,4 +1,4 @@
-"""What must hold for a comparison to pass: calls that may not occur, and numbers that must be reached."""
+"""Conditions for a comparison to pass: calls that must not occur, and numbers that must be reached."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Requirement:
         return f"{self.metric}{end}{self.relation}{self.bound:g}"
 
     def failure(self, comparison: Comparison) -> str:
-        """Why the candidate does not meet it; empty where it does. What is undefined meets nothing."""
+        """Why the candidate does not meet it; empty if it does. An undefined number meets no requirement."""
         line = comparison.line(self.metric)
         found = getattr(line.candidate, self.end)
         what = "value" if self.end == "value" else f"{self.end} end of its interval"
@@ -72,14 +72,14 @@ class Outcome:
     name: str
     """The metric, or the requirement as it was written."""
     failure: str
-    """Why it failed; empty where it passed."""
+    """Why it failed; empty if it passed."""
     line: ComparisonLine | None = None
     """The line that was checked, for a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """All that must hold."""
+    """All conditions of a gate."""
 
     fail_on: Sequence[str] = ()
     """Calls that no metric may have. 'unmeasured' means undefined in the candidate and defined in the baseline."""
@@ -94,11 +94,11 @@ class Gates:
         """Every check of every comparison, in order: metrics first, then requirements."""
         outcomes: list[Outcome] = []
         for comparison in comparisons:
-            outcomes += [Outcome(comparison, ln.measure.key, self._refused(ln), ln) for ln in comparison.lines]
+            outcomes += [Outcome(comparison, ln.measure.key, self._failure(ln), ln) for ln in comparison.lines]
             outcomes += [Outcome(comparison, str(must), must.failure(comparison)) for must in self.requirements]
         return outcomes
 
-    def _refused(self, line: ComparisonLine) -> str:
+    def _failure(self, line: ComparisonLine) -> str:
         verdict = line.verdict
         if verdict.call not in self.fail_on:
             return ""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from assay.report.text import shorten
 
 # A cell of a table has no room for a whole log.
-MOST_CHARACTERS = 160
+MAX_VALUE_CHARACTERS = 160
 
 # Which part of a measurement gives the figures that the metrics read, and which part gives all others. If a part could
 # not be measured, its reason is shown in place of its figures.
@@ -82,7 +82,7 @@ def value_words(value: Any) -> str:
     if isinstance(value, Mapping):
         if all(isinstance(part, bool) for part in value.values()):
             return ", ".join(str(key) for key, part in value.items() if part) or "none"
-        return shorten(", ".join(f"{key} {value_words(part)}" for key, part in value.items()), MOST_CHARACTERS)
+        return shorten(", ".join(f"{key} {value_words(part)}" for key, part in value.items()), MAX_VALUE_CHARACTERS)
     if isinstance(value, list | tuple | set | frozenset):
-        return shorten(", ".join(map(value_words, value)), MOST_CHARACTERS) or "none"
-    return shorten(str(value), MOST_CHARACTERS)
+        return shorten(", ".join(map(value_words, value)), MAX_VALUE_CHARACTERS) or "none"
+    return shorten(str(value), MAX_VALUE_CHARACTERS)

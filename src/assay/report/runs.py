@@ -41,7 +41,7 @@ def listing(found: Sequence[StoredRun]) -> RenderableType:
 
 
 def run_details(entry: StoredRun) -> RenderableType:
-    """What a run was made of."""
+    """Settings, inputs and environment of a run."""
     run = entry.run
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim")
@@ -151,7 +151,7 @@ def _arrow_schema(pa: Any, conversations: bool) -> Any:
             "metric": text,
             "score": real,
             "measured": pa.bool_(),
-            "details": text,
+            "run_details": text,
         }
     else:
         columns = {
@@ -175,7 +175,7 @@ def _score_row(answer: AnswerRow, metric: str) -> dict[str, Any]:
         "metric": metric,
         "score": entry["score"],
         "measured": entry["measured"],
-        "details": entry.get("details", ""),
+        "run_details": entry.get("run_details", ""),
     }
 
 

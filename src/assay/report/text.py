@@ -1,4 +1,4 @@
-"""Text of others that is too long for the place where it is shown."""
+"""Shortens text that is too long for its place."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def matching(comparison: Comparison) -> str:
 
 
 def p_value(line: ComparisonLine) -> str:
-    """The adjusted p-value, as far as it can be told."""
+    """The adjusted p-value; empty if there is none."""
     p = line.verdict.p_adjusted
     return "" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 

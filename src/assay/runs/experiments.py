@@ -305,7 +305,7 @@ async def _play_in_memory(
 async def _play_stored(
     experiment: Experiment, run: Run, measured: Experiences, store: Store, progress: Callable[[Progress], None] | None
 ) -> ExperimentResult:
-    with store.held(run.id):
+    with store.locked(run.id):
         recorder = Recorder(store, run)
         done = recorder.done(experiment.turns)
         try:

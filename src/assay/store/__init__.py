@@ -1,9 +1,8 @@
-"""Where runs are kept: a SQLite file by default, PostgreSQL by address, with the same code.
+"""The store of runs: a SQLite file by default, PostgreSQL by address, with the same code.
 
-Tallies are stored and estimates recomputed. The parts: `schema` has the tables, `migrations` how they came to be,
-`encoding` the bytes of a tally, `database` connections and what their errors mean, `runs` the store itself,
-`references` which run is meant, `contents` what a run holds, `recording` how an evaluation becomes a run, and
-`conversations` how a run of agents grows.
+Tallies are stored, and estimates are recomputed from them. The parts: `schema` defines the tables, `migrations` creates
+and changes them, `encoding` writes a tally as bytes, `database` opens connections and explains their errors, `runs` is
+the store itself, `references` finds the run that a user names, `contents` reads and writes what a run contains.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ VARIABLE = "ASSAY_STORE"
 def open_store(address: str | os.PathLike[str] | None = None, *, create: bool = True) -> Store:
     """The store at a path, at `sqlite:///path` or at `postgresql://…`; an older one is migrated.
 
-    Without an address it is the one that ASSAY_STORE names, else `assay.db` in the platform's folder for data. A file
+    Without an address it is the one in ASSAY_STORE, else `assay.db` in the platform's data folder. A file
     that does not exist is created; with `create=False`, a file that was named and does not exist is an error instead.
 
     Example:
@@ -54,7 +53,7 @@ def _check_file(address: str) -> None:
 
 
 def default_address() -> str:
-    """Where runs are kept if nobody says otherwise."""
+    """The address of the store that is used if none is given."""
     named = os.environ.get(VARIABLE)
     if named:
         return named

@@ -1,6 +1,6 @@
-"""What a run holds: its cases, the tally of each group on each case, and the answers of conversations.
+"""The contents of a run: its cases, the tally of each group for each case, and the answers of conversations.
 
-Cases and answers are numbered within their run. What a run holds already stays as it is.
+Cases and answers are numbered within their run. Rows that a run already has are never changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assay.types import Case, State
 StoredTallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
 AnswerRow = Mapping[str, Any]
 """One scored answer as plain data: agent, scenario, repetition, turn, query, response, passed, metrics and, if the turn
-was played, record. What metrics and record hold is their owner's business."""
+was played, record. The store does not look into metrics and record."""
 
 _Thing = TypeVar("_Thing")
 
@@ -32,11 +32,11 @@ _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 
 
 def add(connection: Connection, run: AnyRow, tallies: StoredTallies, answers: Iterable[AnswerRow]) -> int:
-    """Add whatever of these the run does not hold yet. Gives how many tallies were new."""
+    """Add the tallies and answers that the run does not have yet. Returns how many tallies were new."""
     rows = list(answers)
-    groups = _grown(run.group_names, [*tallies, *(answer["agent"] for answer in rows)])
+    groups = _group_numbers(run.group_names, [*tallies, *(answer["agent"] for answer in rows)])
     wanted = [case for by_case in tallies.values() for case in by_case] + [Case(answer["scenario"]) for answer in rows]
-    numbers, new_cases = _numbered(connection, run, dict.fromkeys(wanted))
+    numbers, new_cases = _case_numbers(connection, run, dict.fromkeys(wanted))
     new = _add_tallies(connection, run, tallies, groups, numbers)
     _add_answers(connection, run, rows, groups, numbers)
     connection.execute(
@@ -47,19 +47,19 @@ def add(connection: Connection, run: AnyRow, tallies: StoredTallies, answers: It
     return new
 
 
-def _grown(known: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
-    """Numbers of groups: those known keep theirs."""
+def _group_numbers(known: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
+    """Numbers of groups: known groups keep theirs."""
     return {name: number for number, name in enumerate(dict.fromkeys([*known, *wanted]))}
 
 
-def _numbered(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -> tuple[dict[Case, int], int]:
-    """Numbers of cases within the run, and how many of them are new: those get the next ones."""
+def _case_numbers(connection: Connection, run: AnyRow, wanted: Iterable[Case]) -> tuple[dict[Case, int], int]:
+    """Numbers of cases within the run, and how many cases are new; new cases get the next free numbers."""
     cases = schema.cases
     of_run = cases.c.run == run.number
     free = (connection.execute(select(func.max(cases.c.number)).where(of_run)).scalar() or 0) + 1
     cases_wanted = list(wanted)
     known: dict[Case, int] = {}
-    # A run that is empty, as one that is saved whole, has nothing to look up.
+    # An empty run, such as one that is saved at once, has no cases to look up.
     for some in batches(cases_wanted, LOOKED_UP_AT_ONCE) if free > 1 else ():
         query = select(cases.c.name, cases.c.stratum, cases.c.number)
         rows = connection.execute(query.where(of_run, cases.c.name.in_({case.name for case in some})))
@@ -151,15 +151,15 @@ def load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, di
     columns = ("group_number", "case_number", "states")
     loaded: dict[str, dict[Case, dict[str, State]]] = {}
     decoder = Decoder()
-    with _no_collecting():
+    with _garbage_collection_paused():
         for group, case, states in select_rows(connection, schema.tallies, columns, run=run.number):
             loaded.setdefault(run.group_names[group], {})[known[case]] = decoder.decode(states)
     return loaded
 
 
 @contextmanager
-def _no_collecting() -> Iterator[None]:
-    """Nothing of what is being loaded is garbage, and looking for it again and again takes a quarter of the time."""
+def _garbage_collection_paused() -> Iterator[None]:
+    """Pause garbage collection: nothing that is being loaded is garbage, and collecting takes a quarter of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -1,6 +1,6 @@
-"""Connections to SQLite and PostgreSQL: how they are opened, what a transaction is, and what their errors mean.
+"""Connections to SQLite and PostgreSQL: opening them, transactions, locks, and the meaning of their errors.
 
-Everything that the two do differently is here and in `migrations`. Knows nothing of runs.
+Everything that the two do differently is here and in `migrations`. This module knows nothing about runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.redaction import redacted
 from assay.store.migrations import SCHEMA_VERSION, found_version, migrate
 
 BUSY_SECONDS = 30.0
-"""How long a process waits for others that are writing."""
+"""How long a process waits while others are writing."""
 _CONNECT_SECONDS = 10
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _WRITES = "assay_writes"
@@ -37,7 +37,7 @@ class Database:
     def __init__(self, address: str) -> None:
         scheme = _SCHEME.match(address)
         self.path: Path | None = None
-        """The file, where it is one."""
+        """The file of a SQLite database; None for PostgreSQL."""
         if scheme is None or scheme[1] == "sqlite":
             self.path = Path(address.removeprefix("sqlite:///")).expanduser()
             self.label = str(self.path)
@@ -47,7 +47,7 @@ class Database:
             self._engine = _postgresql(address)
         else:
             raise UsageError(
-                f"runs cannot be kept at '{scheme[1]}://'", hint="Give the path of a file, or postgresql://…"
+                f"'{scheme[1]}://' is not a supported store", hint="Give the path of a file, or postgresql://…"
             )
         try:
             self._open()
@@ -56,7 +56,7 @@ class Database:
             raise
 
     def _open(self) -> None:
-        with self._in_words(), self._engine.connect() as connection:
+        with self._translated_errors(), self._engine.connect() as connection:
             version = found_version(connection)
             connection.rollback()
             if version < SCHEMA_VERSION and self.path is not None:
@@ -66,13 +66,13 @@ class Database:
                 migrate(connection)
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         self._engine.dispose()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees the database as it is now, whatever others write meanwhile."""
-        with self._in_words(), self._engine.connect() as connection:
+        """A transaction that reads one state of the database, whatever others write in the meantime."""
+        with self._translated_errors(), self._engine.connect() as connection:
             if self.path is None:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
@@ -80,8 +80,8 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that writes all or nothing. In SQLite it waits for its turn at the start, not in the middle."""
-        with self._in_words(), self._engine.connect() as connection:
+        """A transaction that writes all or nothing. In SQLite it waits for other writers at its start."""
+        with self._translated_errors(), self._engine.connect() as connection:
             connection = connection.execution_options(**{_WRITES: True})
             try:
                 with connection.begin():
@@ -92,24 +92,24 @@ class Database:
                 raise
 
     @contextmanager
-    def held(self, name: str) -> Iterator[bool]:
-        """A lock that other processes see, let go of at the end or when this process dies; whether it was free."""
+    def locked(self, name: str) -> Iterator[bool]:
+        """A lock across processes, released at the end or if this process dies. Yields whether it was free."""
         if self.path is None:
-            with self._in_words(), self._engine.connect() as connection:
+            with self._translated_errors(), self._engine.connect() as connection:
                 number = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
                 free = connection.execute(text("SELECT pg_try_advisory_lock(:number)"), {"number": number}).scalar()
-                connection.commit()  # the lock is the session's, and an open transaction would be in others' way
+                connection.commit()  # the lock belongs to the session; an open transaction would block others
                 try:
                     yield bool(free)
                 finally:
-                    # Not handed back to the pool, where the session and its lock would live on.
+                    # Not returned to the pool, where the session and its lock would stay.
                     connection.invalidate()
         else:
             with _locked_file(self.path.with_name(f"{self.path.name}.{name}.lock")) as free:
                 yield free
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except StoreError as error:
@@ -120,7 +120,7 @@ class Database:
         except SQLAlchemyError as error:
             raise StoreError(f"the store failed: {type(error).__name__}", where=self.label) from error
         except Exception as error:
-            # From the fast ways in and out, which SQLAlchemy does not see.
+            # From `insert_rows` and `select_rows`, which bypass SQLAlchemy.
             if not type(error).__module__.startswith(("psycopg", "sqlite3")):
                 raise
             what, hint = _meaning(error)
@@ -129,16 +129,16 @@ class Database:
 
 @contextmanager
 def _locked_file(path: Path) -> Iterator[bool]:
-    """A file that one process at a time can hold; whether it is ours. It goes with the last one who held it."""
+    """A lock file that one process at a time can hold; yields whether this one does. Its holder deletes it."""
     try:
         import fcntl
-    except ImportError:  # a system without such locks: whoever resumes a run there has to know who else does
+    except ImportError:  # no such locks on this system: users must not resume a run twice at the same time
         yield True
         return
     try:
         file = path.open("w")
     except OSError as error:
-        raise StoreError(f"it cannot be locked: {error.strerror}", where=str(path)) from error
+        raise StoreError(f"the file cannot be locked: {error.strerror}", where=str(path)) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -153,14 +153,14 @@ def _locked_file(path: Path) -> Iterator[bool]:
 
 def _sqlite(path: Path) -> Engine:
     if path.is_dir():
-        raise StoreError("it is a folder", where=str(path), hint="Name a file, e.g. runs.db")
+        raise StoreError("the path is a folder", where=str(path), hint="Name a file, e.g. runs.db")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"its folder cannot be made: {error.strerror}", where=str(path)) from error
+        raise StoreError(f"the folder cannot be created: {error.strerror}", where=str(path)) from error
 
     def connect() -> sqlite3.Connection:
-        # Transactions are begun by us: the module's own begin too late to keep two writers apart.
+        # We begin transactions ourselves: those of the sqlite3 module begin too late to keep two writers apart.
         return sqlite3.connect(
             _uri(path), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -170,7 +170,7 @@ def _sqlite(path: Path) -> Engine:
     @event.listens_for(engine, "connect")
     def settle(connection: sqlite3.Connection, _: Any) -> None:
         connection.execute("PRAGMA foreign_keys = ON")
-        # With a write-ahead log this loses no commit when the process dies, and keeps the file whole if the power goes.
+        # With a write-ahead log no commit is lost if the process dies, and the file stays intact if the power fails.
         connection.execute("PRAGMA synchronous = NORMAL")
 
     @event.listens_for(engine, "begin")
@@ -188,7 +188,7 @@ def _queue_pool() -> Any:
 
 
 def _uri(path: Path) -> str:
-    """The address for SQLite. A file that we cannot write next to is read as it lies there, if nobody is writing it."""
+    """The URI for SQLite. If the file or its folder is not writable and the log is empty, it is opened as immutable."""
     uri = path.absolute().as_uri()
     if not path.exists():
         return uri
@@ -199,7 +199,7 @@ def _uri(path: Path) -> str:
 
 
 def _write_ahead(connection: Connection) -> None:
-    """Let readers and a writer work at once. The change of mode does not wait for others by itself, so we do."""
+    """Turn on the write-ahead log, so that readers and a writer can work at once. Waits while others hold a lock."""
     raw = connection.connection.dbapi_connection
     assert raw is not None
     deadline = time.monotonic() + BUSY_SECONDS
@@ -209,17 +209,17 @@ def _write_ahead(connection: Connection) -> None:
             return
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
-                # Some network disks cannot: SQLite works without it. What is truly wrong shows at the first write.
+                # Some network disks do not support it; SQLite works without. A real problem shows at the first write.
                 return
             time.sleep(0.01)
 
 
 def _shorten_log(connection: Connection, path: Path) -> None:
-    """Give back the room that a transaction took which found the disk full.
+    """Free the space that a transaction took before the disk was full.
 
-    What it had written lies behind the last commit in the write-ahead log, which SQLite only ever shortens once its
-    commits are in the file itself, and for that there is no room. Nobody reads beyond the last frame that the log's
-    index names, and nobody else appends while we hold the lock for writing, so what lies there can be cut off.
+    Its frames are behind the last commit in the write-ahead log. SQLite shortens the log only after copying its commits
+    into the database file, and there is no space for that. No process reads beyond the last frame that the log's index
+    names, and none appends while we hold the write lock, so everything behind that frame can be cut off.
     """
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     try:
@@ -234,7 +234,7 @@ def _shorten_log(connection: Connection, path: Path) -> None:
         if raw is not None:
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except (OSError, struct.error, SQLAlchemyError, sqlite3.Error):
-        return  # an attempt to be of service; the error itself is told in any case
+        return  # freeing space is optional; the original error is raised in any case
 
 
 def _postgresql(address: str) -> Engine:
@@ -246,14 +246,15 @@ def _postgresql(address: str) -> Engine:
         url: URL = make_url(address).set(drivername="postgresql+psycopg")
     except (ArgumentError, ValueError) as error:
         raise UsageError(
-            "the address of the store cannot be read", hint="Write postgresql://user@host:5432/database"
+            "the address of the store is not valid", hint="Write postgresql://user@host:5432/database"
         ) from error
     return create_engine(url, connect_args={"connect_timeout": _CONNECT_SECONDS}, pool_pre_ping=True)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Rows of plain values, in the order of the table's columns. The fast way in: SQLAlchemy's own takes most of the
-    time of a run's writing to look at each value.
+    """Insert rows of plain values, in the order of the table's columns.
+
+    Bypasses SQLAlchemy, which would spend most of the time of writing a run on looking at each value.
     """
     if not rows:
         return
@@ -269,30 +270,34 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, 
 
 
 def select_rows(connection: Connection, table: Table, columns: Sequence[str], *, run: int) -> Iterator[tuple[Any, ...]]:
-    """The rows of one run in the order of the table's key, as plain values; the fast way out."""
+    """The rows of one run in the order of the table's key, as plain values; bypasses SQLAlchemy for speed."""
     names = ", ".join(columns)
     order = ", ".join(column.name for column in table.primary_key.columns)
     query = f"SELECT {names} FROM {table.name} WHERE run = {int(run)} ORDER BY {order}"
     raw: Any = connection.connection.dbapi_connection
-    # In PostgreSQL's binary form bytes come as bytes, not as twice as many letters.
+    # In PostgreSQL's binary format, bytes are sent as bytes and not as hexadecimal text.
     cursor = raw.cursor() if connection.dialect.name == "sqlite" else raw.cursor(binary=True)
     cursor.execute(query)
     while piece := cursor.fetchmany(_PIECE):
         yield from piece
 
 
-# What the two databases say, by a part of it, and what that means to a user.
+# A part of the database's message, what it means to a user, and what to do.
 _MEANINGS = (
-    ("readonly database", "it can only be read", "Check who may write the file and its folder, or name another store"),
-    ("database or disk is full", "the disk is full", "Nothing of this was kept. Make room and try again"),
+    (
+        "readonly database",
+        "the store is read-only",
+        "Check the permissions of the file and its folder, or choose another store",
+    ),
+    ("database or disk is full", "the disk is full", "Nothing was stored. Free some space and try again"),
     ("disk i/o error", "the disk refused to read or write; it may be full", "What was stored before is still there"),
-    ("no space left", "the disk of the database is full", "Nothing of this was kept. Make room and try again"),
-    ("not a database", "it is not a SQLite file", "Name another store"),
-    ("malformed", "the file is damaged", "Restore it from a copy, or name another store"),
-    ("unable to open", "the file cannot be opened", "Check who may write its folder, or name another store"),
-    ("database is locked", "another process is writing and does not finish", "Try again when it is done"),
-    ("read-only transaction", "it can only be read", "Check what the database user may do"),
-    ("permission denied", "the database user may not do this", "Check what the database user may do"),
+    ("no space left", "the disk of the database is full", "Nothing was stored. Free some space and try again"),
+    ("not a database", "the file is not a SQLite database", "Choose another store"),
+    ("malformed", "the file is damaged", "Restore it from a backup, or choose another store"),
+    ("unable to open", "the file cannot be opened", "Check the permissions of its folder, or choose another store"),
+    ("database is locked", "another process has been writing for too long", "Try again when it is done"),
+    ("read-only transaction", "the store is read-only", "Check the permissions of the database user"),
+    ("permission denied", "the database user lacks a permission", "Check the permissions of the database user"),
 )
 
 

@@ -1,4 +1,4 @@
-"""States as bytes: what one case left behind, small, with a version, and safe to read from strangers.
+"""The states of one case as bytes: compact, with a version, and safe to read from untrusted sources.
 
     blob    = b"A", version, packing (0 plain, 1 zlib), body
     body    = length of the heading, heading, payloads
@@ -7,9 +7,9 @@
     integer = number of bytes in one byte, then two's complement, least significant byte first
     array   = letter of the type (integers only), number of elements, elements, least significant byte first
 
-Cases of one run mostly have the same heading, so that it is worked out once; and scores repeat, so that small states
-are looked up before they are made. Lengths are checked against what is there before anything is allocated, and nothing
-in a blob is ever executed.
+Cases of one run mostly have the same heading, so it is parsed once; and scores repeat, so small states are looked up
+before they are created. Lengths are checked against the actual size before anything is allocated, and nothing in a blob
+is ever executed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from assay.types import Distribution, InOrder, Joint, Moments, Ratio, State
 FORMAT_VERSION = 1
 _MAGIC = b"A"
 _PLAIN, _ZLIB = 0, 1
-_SHORTEST_PACKED = 1000  # below this, setting zlib up takes longer than all the rest and saves little
-# What a blob may unpack to. A day of events is a few megabytes; PostgreSQL's own limit for a value is 1 GiB.
+_SHORTEST_PACKED = 1000  # below this, setting up zlib takes longer than everything else and saves little
+# Largest unpacked size of a blob. A day of events is a few megabytes; PostgreSQL's limit for a value is 1 GiB.
 _LARGEST = 1 << 30
 _SMALL = 64  # states of up to this many bytes are shared
-_SHARED, _HEADINGS = 100_000, 1_000  # entries that caches hold before they start anew
+_SHARED, _HEADINGS = 100_000, 1_000  # entries of a cache before it is cleared
 
 _INTEGERS: dict[bytes, np.dtype[Any]] = {letter: np.dtype(f"<{letter.decode()}") for letter in (b"b", b"h", b"i", b"q")}
 _LETTERS = {kind: letter for letter, kind in _INTEGERS.items()}
@@ -68,19 +68,21 @@ def _heading_part(name: str, letter: bytes, length: int) -> bytes:
 
 
 class Decoder:
-    """Reads blobs, and remembers what they have in common. States never change, so equal small ones are one object."""
+    """Reads blobs and caches what they have in common. States are immutable, so equal small ones share one object."""
 
     def __init__(self) -> None:
         self._shared: dict[bytes, _Shared] = {letter: {} for letter in _READERS}
         self._headings: dict[bytes, _Heading] = {}
 
     def decode(self, blob: bytes) -> dict[str, State]:
-        """What `encode` was given."""
+        """The states that were given to `encode_states`."""
         if len(blob) < 3 or blob[:1] != _MAGIC:
-            raise _damaged("it is no tally")
+            raise _damaged("it is not a tally")
         if blob[1] != FORMAT_VERSION:
-            hint = "Use a newer assay"
-            raise StoreError(f"a tally is in form {blob[1]}, and this assay knows form {FORMAT_VERSION}", hint=hint)
+            hint = "Upgrade assay"
+            raise StoreError(
+                f"a tally has format {blob[1]}, and this assay supports format {FORMAT_VERSION}", hint=hint
+            )
         try:
             return self._read(_unpacked(blob))
         except (struct.error, UnicodeDecodeError, ValueError, IndexError, zlib.error) as error:
@@ -111,14 +113,14 @@ class Decoder:
         return states
 
     def _read_heading(self, raw: bytes, begin: int) -> _Heading:
-        """Names, how to read each payload and what was read of such before, and where in the body it lies."""
+        """For each state: its name, the reader and the cache for its kind, and where its payload starts and ends."""
         heading: _Heading = []
         at = 0
         while at < len(raw):
             length, at = _read_length(raw, at)
             name, letter = raw[at : at + length], raw[at + length : at + length + 1]
             if letter not in _READERS:
-                raise ValueError(f"there is no kind of state {letter!r}")
+                raise ValueError(f"unknown kind of state {letter!r}")
             size, at = _read_length(raw, at + length + 1)
             text = name.decode("utf-8", "surrogatepass")
             heading.append((text, _READERS[letter], self._shared[letter], begin, begin + size))
@@ -127,7 +129,7 @@ class Decoder:
 
 
 def decode_states(blob: bytes) -> dict[str, State]:
-    """What `encode` was given, of a single blob."""
+    """The states in a single blob."""
     return Decoder().decode(blob)
 
 
@@ -153,7 +155,7 @@ def _length(n: int) -> bytes:
 
 
 def _read_length(raw: bytes, at: int) -> tuple[int, int]:
-    """A length, and where it ends."""
+    """A length, and the position after it."""
     n = shift = 0
     while True:
         byte = raw[at]
@@ -204,7 +206,7 @@ def _write_whole(values: NDArray[np.integer[Any]]) -> bytes:
 def _read_whole(payload: bytes, at: int) -> tuple[NDArray[np.integer[Any]], int]:
     kind = _INTEGERS.get(payload[at : at + 1])
     if kind is None:
-        raise ValueError("an array is of no known type")
+        raise ValueError("an array has an unknown type")
     return _array(payload, at + 1, kind)
 
 
@@ -217,14 +219,14 @@ def _array(payload: bytes, at: int, kind: np.dtype[Any]) -> tuple[NDArray[Any], 
     end = start + length * kind.itemsize
     if end > len(payload):
         raise ValueError("an array is cut short")
-    # A copy in the machine's own order: aligned, and it does not keep the whole blob alive.
+    # A copy in native byte order: aligned, and it does not keep the whole blob in memory.
     values = np.frombuffer(payload, kind, length, start).astype(kind.newbyteorder("="))
     values.flags.writeable = False
     return values, end
 
 
 def _write_counts(counts: NDArray[np.int64]) -> bytes:
-    """Counts in as few bytes as hold them all."""
+    """Counts in the smallest integer type that holds them all."""
     top = int(counts.max()) if len(counts) else 0
     return _write_whole(counts.astype(next(k for k in _INTEGERS.values() if top < 2 ** (8 * k.itemsize - 1))))
 
@@ -271,7 +273,7 @@ def _read_joint(payload: bytes) -> Joint:
 def _read_in_order(payload: bytes) -> InOrder:
     values, at = _array(payload, 0, _FLOATS)
     if at != len(payload):
-        raise ValueError("a list of values has something behind it")
+        raise ValueError("a list of values has extra bytes after it")
     return InOrder(values)
 
 

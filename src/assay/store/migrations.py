@@ -1,8 +1,8 @@
-"""How the tables came to be, version by version. What was released is never edited: a change is a new version.
+"""Creates and changes the tables, version by version. A released version is never edited: a change is a new version.
 
-Every version is a list of statements that SQLite and PostgreSQL both take; `{integer_key}` and `{bytes}` are what the
-two call differently. All missing versions run in one transaction, behind a lock, so two processes that open a store at
-the same time leave it as one of them would.
+Every version is a list of statements that both SQLite and PostgreSQL accept; `{integer_key}` and `{bytes}` are types
+that they name differently. All missing versions run in one transaction behind a lock, so two processes that open a
+store at the same time give the same result as one.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from sqlalchemy import Connection, inspect, text
 
 from assay.errors import StoreError
 
-# Tallies, turns and scores have no foreign keys: they are written and deleted with their run, in one transaction that
-# holds it, and checking each of a million rows against its parent takes PostgreSQL longer than writing it.
+# Tallies, turns and scores have no foreign keys: they are written and deleted in a transaction that locks their run,
+# and PostgreSQL would take longer to check a million rows against their parents than to write them.
 _FIRST = (
     """CREATE TABLE runs (
         number {integer_key},
@@ -75,7 +75,7 @@ _FIRST = (
     )""",
 )
 
-# Tags; the newest run of a name without reading them all; a list of runs that does not count their cases each time.
+# Tags; an index that finds the newest run of a name; a count of cases, so that a list of runs need not count them.
 _SECOND = (
     """CREATE TABLE tags (
         run BIGINT NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
@@ -87,19 +87,19 @@ _SECOND = (
     "UPDATE runs SET case_count = (SELECT count(*) FROM cases WHERE cases.run = runs.number)",
 )
 
-# What was measured of a turn while it was played: outcome, times, tool calls.
+# What was recorded while a turn was played: outcome, times, tool calls.
 _THIRD = ("ALTER TABLE turns ADD COLUMN record TEXT NOT NULL DEFAULT 'null'",)
 
-# A run says its kind: runs of agents were told from scored transcripts by a key in their settings.
+# A run states its kind: before, a key in the settings distinguished runs of agents from scored transcripts.
 _FOURTH = (
     """UPDATE runs SET kind = 'experiment' WHERE kind = 'chat' AND settings LIKE '%"venue":%'""",
     """UPDATE runs SET settings = replace(settings, '"venue":', '"environment":') WHERE kind = 'experiment'""",
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
-"""Statements by version, the first one first."""
+"""Statements of each version, in order."""
 SCHEMA_VERSION = len(MIGRATIONS)
-"""The schema that this assay reads and writes."""
+"""The version of the schema that this assay reads and writes."""
 
 _WORDS = {
     "sqlite": {"integer_key": "INTEGER PRIMARY KEY", "bytes": "BLOB"},
@@ -110,32 +110,34 @@ _LOCK = 0x61737361  # PostgreSQL's advisory locks are numbers; this one spells '
 
 
 def found_version(connection: Connection) -> int:
-    """The schema of an open database; 0 where it has none yet. One that is not a store of runs is refused."""
+    """The schema version of an open database; 0 if it is empty. Raises StoreError if it is not a store of runs."""
     tables = set(inspect(connection).get_table_names())
     if "assay_schema" in tables:
         version = connection.execute(text("SELECT max(version) FROM assay_schema")).scalar()
         if not isinstance(version, int):
-            raise StoreError("its schema has no version", hint="Restore it from a copy, or name another store")
+            raise StoreError(
+                "the schema of the store has no version", hint="Restore it from a backup, or choose another store"
+            )
         if version > SCHEMA_VERSION:
             raise StoreError(
-                f"it was written by a newer assay: its schema is {version}, and this one knows {SCHEMA_VERSION}",
-                hint="Use that assay, or name another store",
+                f"the store was written by a newer assay: its schema is {version}, newer than {SCHEMA_VERSION}",
+                hint="Upgrade assay, or choose another store",
             )
         return version
-    # A PostgreSQL database may well be shared with others; a SQLite file is one program's.
+    # A PostgreSQL database may be shared with other programs; a SQLite file belongs to one.
     if tables if connection.dialect.name == "sqlite" else tables & _OURS:
         raise StoreError(
-            f"it is another program's database: it holds {', '.join(sorted(tables)[:3])} and no schema of assay",
-            hint="Name another store",
+            f"the database belongs to another program: it has {', '.join(sorted(tables)[:3])} and no schema of assay",
+            hint="Choose another store",
         )
     return 0
 
 
 def migrate(connection: Connection, *, to: int = SCHEMA_VERSION) -> None:
-    """Bring the schema up to date within the transaction of `connection`, which may write."""
+    """Bring the schema up to date, within the current writing transaction of `connection`."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    # Read again behind the lock: another process may have been quicker.
+    # Read again after locking: another process may have migrated first.
     version = found_version(connection)
     words = _WORDS[connection.dialect.name]
     if version == 0:

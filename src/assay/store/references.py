@@ -1,6 +1,6 @@
-"""Which run is meant: ids, and the words that stand for one: the beginning of an id, a name, `@last`.
+"""References to runs: an id, the beginning of an id, a name, or `@last`; and new ids.
 
-A name and `@last` mean complete runs only: nobody is to take half of a run for the whole.
+A name and `@last` refer to complete runs only, so that an incomplete run is never taken for a complete one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPEN, COMPLETE = "open", "complete"
 _LAST = re.compile(r"@last(?:~(\d+))?")
 _CANDIDATES = 5
 
-# Letters of ids: Crockford's base 32, which leaves out those that are taken for one another.
+# Letters of ids: Crockford's base 32, which leaves out letters that are easily confused.
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME_LETTERS, _RANDOM_LETTERS = 9, 5
 _clock_lock = threading.Lock()
@@ -33,7 +33,7 @@ _last_ms = 0
 
 
 def new_id() -> str:
-    """An id that sorts by the time it was made: milliseconds, then chance."""
+    """A new id. Ids sort by creation time: milliseconds, then random letters."""
     global _last_ms
     with _clock_lock:
         _last_ms = now = max(time.time_ns() // 1_000_000, _last_ms + 1)
@@ -47,17 +47,19 @@ def new_id() -> str:
 def find_run(connection: Connection, run_id: str, *, lock: bool = False) -> AnyRow | None:
     """The row of the run with this id; with `lock`, held until the transaction ends."""
     query = select(schema.runs).where(schema.runs.c.id == run_id)
-    # In PostgreSQL whoever adds to a run holds its row, so that two who resume it take turns; SQLite has one writer.
+    # In PostgreSQL, adding to a run locks its row, so that two processes take turns; SQLite has one writer anyway.
     return connection.execute(query.with_for_update() if lock else query).one_or_none()
 
 
 def resolved(connection: Connection, ref: str) -> AnyRow:
-    """The row of the run that `ref` means; an unknown one is an error that names those that are near."""
+    """The row of the run that `ref` refers to; raises UnknownRunError with the closest names if there is none."""
     last = _LAST.fullmatch(ref)
     if last:
         return _last(connection, int(last[1] or 0))
     if ref.startswith("@") or not ref:
-        raise UnknownRunError(f"'{ref}' means no run", hint="Use an id, the beginning of one, a name, @last or @last~1")
+        raise UnknownRunError(
+            f"'{ref}' is not a reference to a run", hint="Use an id, the beginning of one, a name, @last or @last~1"
+        )
     runs = schema.runs.c
     row = find_run(connection, ref)
     if row is not None:
@@ -66,7 +68,7 @@ def resolved(connection: Connection, ref: str) -> AnyRow:
     row = connection.execute(named).one_or_none()
     if row is not None:
         return row
-    # Ids are lower case and hold none of LIKE's wildcards, so other text need not be looked for.
+    # Ids are lower case and contain none of LIKE's wildcards, so no other text can match.
     text = ref.lower()
     found: Sequence[AnyRow] = ()
     if set(text) <= set(_LETTERS):
@@ -77,7 +79,7 @@ def resolved(connection: Connection, ref: str) -> AnyRow:
         more = ", …" if len(found) > _CANDIDATES else ""
         raise UnknownRunError(
             f"'{ref}' is the beginning of several runs: {', '.join(map(_label, found[:_CANDIDATES]))}{more}",
-            hint="Give more of the id",
+            hint="Give more letters of the id",
         )
     raise _unknown(connection, ref)
 
@@ -93,10 +95,10 @@ def _last(connection: Connection, back: int) -> AnyRow:
         of_all = select(func.count()).select_from(schema.runs).where(schema.runs.c.status == COMPLETE)
         count = connection.execute(of_all).scalar_one()
         raise UnknownRunError(
-            f"there are {count} complete runs, and @last~{back} would be number {back + 1}"
+            f"@last~{back} needs {back + 1} complete runs, and there are {count}"
             if count
             else "there is no complete run yet",
-            hint=None if count else "An evaluation makes one, e.g. assay events eval",
+            hint=None if count else "Evaluate something first, e.g. with assay events eval",
         )
     return row
 

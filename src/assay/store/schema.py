@@ -1,7 +1,7 @@
-"""The tables as the current version of the schema has them, for building statements. `migrations` makes them.
+"""The tables of the current schema, for building statements. `migrations` creates them.
 
-Runs are numbered by the database, cases and turns within their run by us: rows stay short, and the order in which
-things were written can be read back.
+The database numbers runs; we number cases and turns within their run. That keeps rows short and preserves the order in
+which they were written.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _ESCAPE = "\x1b"
 
 
 class AnyText(TypeDecorator[str]):
-    """Text of any kind. PostgreSQL takes no zero byte and neither database a lone surrogate, and a model may say both:
-    such text is kept as JSON behind an escape character.
+    """Text of any kind. PostgreSQL rejects zero bytes and both databases reject lone surrogates, but a model may write
+    both: such text is stored as JSON after an escape character.
     """
 
     impl = Text
@@ -32,17 +32,17 @@ class AnyText(TypeDecorator[str]):
 
 
 def plain_text(text: str) -> str:
-    """Text as both databases take it."""
+    """Text in a form that both databases accept."""
     return text if _is_plain(text) else _ESCAPE + json.dumps(text)
 
 
 def kept_text(text: str) -> str:
-    """What `plain_text` was given."""
+    """The text that was given to `plain_text`."""
     return str(json.loads(text[1:])) if text.startswith(_ESCAPE) else text
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON, in as few letters as it takes."""
+    """A value as compact JSON."""
     return _encoder.encode(value)
 
 
@@ -59,7 +59,7 @@ def _is_plain(text: str) -> bool:
 
 
 class Json(TypeDecorator[Any]):
-    """A value as JSON text, in the order it was given in."""
+    """A value as JSON text; the order of keys is preserved."""
 
     impl = Text
     cache_ok = True
@@ -72,14 +72,14 @@ class Json(TypeDecorator[Any]):
 
 
 def _plain(value: object) -> object:
-    """What JSON has no word for: paths as text, sets and tuples as lists, numbers of NumPy as numbers."""
+    """Values that JSON lacks: paths become text, sets become lists, NumPy numbers become numbers."""
     if isinstance(value, set | frozenset):
         return sorted(value)
     item = getattr(value, "item", None)
     return item() if callable(item) else str(value)
 
 
-# Made once: making one takes longer than encoding an answer.
+# Created once: creating an encoder takes longer than encoding an answer.
 _encoder = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_plain)
 _metadata = MetaData()
 

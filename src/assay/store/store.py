@@ -1,7 +1,8 @@
-"""The store: runs begun, filled, finished, found again, tagged and deleted.
+"""The store: starts, fills, finishes, finds, tags and deletes runs.
 
-A run is `open` until it is finished. What a process that was killed had committed is there for the one that resumes it;
-an open run is never loaded, compared or meant by `@last` or by a name, so that nobody takes half of it for the whole.
+A run is `open` until it is finished. If a process is killed, everything it has committed is there for the process that
+resumes the run. An open run is never loaded or compared, and neither `@last` nor its name refers to it, so that an
+incomplete run is never taken for a complete one.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from assay.types import Case, Run
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as a list shows it."""
+    """A run without its tallies, as lists show it."""
 
     run: Run
     """Everything but its tallies."""
     complete: bool
     """Whether it was finished."""
     cases: int
-    """How many cases are kept."""
+    """How many cases are stored."""
 
 
 Listing = list[StoredRun]
@@ -46,7 +47,7 @@ class Store:
 
     @property
     def address(self) -> str:
-        """Where it is, without a password."""
+        """Its address, without a password."""
         return self._database.label
 
     def close(self) -> None:
@@ -61,7 +62,7 @@ class Store:
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def save(self, run: Run, *, answers: Iterable[AnswerRow] = ()) -> str:
-        """Keep a whole run in one transaction: all of it or nothing. Gives its id."""
+        """Store a whole run in one transaction: all of it or nothing. Returns its id."""
         with self._database.writing() as connection:
             if find_run(connection, run.id) is not None:
                 raise StoreError(f"there is already a run {run.id}")
@@ -70,20 +71,20 @@ class Store:
         return run.id
 
     def begin(self, run: Run) -> str:
-        """Open a run that will be filled case by case; its own tallies are left out. Gives its id.
+        """Start a run that will be filled case by case; its own tallies are not stored. Returns its id.
 
-        One that is open already under this id is resumed: what it holds stays, and `done` tells what that is.
+        If a run with this id is already open, it is resumed: its contents stay, and `done` lists them.
         """
         with self._database.writing() as connection:
             row = find_run(connection, run.id)
             if row is None:
                 _insert(connection, run, OPEN)
             elif row.status == COMPLETE:
-                raise StoreError(f"run {run.id} is finished", hint="Begin another one")
+                raise StoreError(f"run {run.id} is finished", hint="Start another run")
         return run.id
 
     def add_cases(self, run_id: str, tallies: StoredTallies, *, answers: Iterable[AnswerRow] = ()) -> int:
-        """Add cases to an open run in one transaction. What it holds already stays as it is. Gives how many were new.
+        """Add cases to an open run in one transaction; those it already has are unchanged. Returns how many were new.
 
         A case counts once for each group, which is a protocol or an agent.
         """
@@ -91,17 +92,18 @@ class Store:
             return add(connection, _open_run(connection, run_id), tallies, answers)
 
     @contextmanager
-    def held(self, run_id: str) -> Iterator[None]:
-        """Have a run for oneself while it is being filled: a second process that wants it is refused."""
-        with self._database.held(run_id) as free:
+    def locked(self, run_id: str) -> Iterator[None]:
+        """Lock a run while it is being filled; raises StoreError if another process has locked it."""
+        with self._database.locked(run_id) as free:
             if not free:
                 raise StoreError(
-                    f"another process is filling run {run_id}", hint="Wait until it ends, or stop it and resume then"
+                    f"another process is filling run {run_id}",
+                    hint="Wait until it ends, or stop it and then resume the run",
                 )
             yield
 
     def drop_conversation(self, run_id: str, agent: str, scenario: str, repetition: int) -> int:
-        """Forget the turns of one conversation of an open run, which will be held anew. Gives how many there were."""
+        """Delete the turns of one conversation of an open run, so that it can be played again. Returns how many."""
         with self._database.writing() as connection:
             run = _open_run(connection, run_id)
             if agent not in run.group_names:
@@ -122,7 +124,7 @@ class Store:
             return len(numbers)
 
     def finish(self, run_id: str) -> None:
-        """Make an open run a complete one. A second time does nothing."""
+        """Mark an open run as complete. Has no effect on a complete run."""
         with self._database.writing() as connection:
             changed = connection.execute(
                 update(schema.runs).where(schema.runs.c.id == run_id).values(status=COMPLETE)
@@ -131,19 +133,19 @@ class Store:
                 raise UnknownRunError(f"there is no run '{run_id}'")
 
     def delete(self, ref: str) -> str:
-        """Forget a run, complete or not, with everything that belongs to it. Gives its id."""
+        """Delete a run, complete or not, with everything that belongs to it. Returns its id."""
         with self._database.writing() as connection:
-            row = _held(connection, resolved(connection, ref))
+            row = _locked_row(connection, resolved(connection, ref))
             for table in (schema.scores, schema.turns, schema.tallies, schema.cases, schema.artefacts, schema.tags):
                 connection.execute(delete(table).where(table.c.run == row.number))
             connection.execute(delete(schema.runs).where(schema.runs.c.number == row.number))
             return str(row.id)
 
     def tag(self, ref: str, *tags: str, remove: Sequence[str] = ()) -> tuple[str, ...]:
-        """Add tags to a run, and take others off. Gives those that it has then."""
+        """Add tags to a run and remove others. Returns all its tags."""
         for tag in tags:
             if not tag.strip() or tag.startswith("@"):
-                raise UsageError(f"'{tag}' cannot be a tag", hint="Use words that do not begin with @")
+                raise UsageError(f"'{tag}' cannot be a tag", hint="A tag must not be empty or start with @")
         with self._database.writing() as connection:
             row = resolved(connection, ref)
             had = set(_tags(connection, [row.number]).get(row.number, ()))
@@ -162,14 +164,14 @@ class Store:
             row = resolved(connection, ref)
             if row.status != COMPLETE:
                 raise StoreError(
-                    f"run {row.id} is unfinished: {row.case_count:,} cases are kept, and nothing says they are all",
+                    f"run {row.id} is unfinished: {row.case_count:,} cases are stored so far",
                     hint="Resume it or delete it",
                 )
             run = _header(row, _tags(connection, [row.number]).get(row.number, ()))
             return replace(run, tallies=load_tallies(connection, row))
 
     def done(self, run_id: str) -> set[tuple[str, Case]]:
-        """What a run holds already, as groups and cases: a resumed run need not do these again."""
+        """Groups and cases that a run already has: a resumed run does not repeat them."""
         with self._database.reading() as connection:
             row = find_run(connection, run_id)
             if row is None:
@@ -227,7 +229,7 @@ class Store:
         ]
 
     def describe(self, ref: str) -> StoredRun:
-        """One run as `list` shows it, complete or not."""
+        """One run without its tallies, complete or not."""
         with self._database.reading() as connection:
             row = resolved(connection, ref)
             tags = _tags(connection, [row.number]).get(row.number, ())
@@ -239,7 +241,7 @@ class Store:
 
 def _insert(connection: Connection, run: Run, status: str) -> AnyRow:
     if run.name.startswith("@"):
-        raise UsageError(f"'{run.name}' cannot be the name of a run", hint="Names do not begin with @")
+        raise UsageError(f"'{run.name}' cannot be the name of a run", hint="A name must not start with @")
     values = {
         "id": run.id,
         "kind": run.kind,
@@ -263,12 +265,12 @@ def _insert(connection: Connection, run: Run, status: str) -> AnyRow:
     return row
 
 
-def _held(connection: Connection, row: AnyRow) -> AnyRow:
-    """The same row, locked: nobody adds to the run until the transaction ends."""
-    held = find_run(connection, row.id, lock=True)
-    if held is None:
-        raise UnknownRunError(f"run {row.id} was deleted meanwhile")
-    return held
+def _locked_row(connection: Connection, row: AnyRow) -> AnyRow:
+    """The same row, locked: no other process adds to the run until the transaction ends."""
+    locked = find_run(connection, row.id, lock=True)
+    if locked is None:
+        raise UnknownRunError(f"run {row.id} was deleted in the meantime")
+    return locked
 
 
 def _open_run(connection: Connection, run_id: str) -> AnyRow:
@@ -276,7 +278,7 @@ def _open_run(connection: Connection, run_id: str) -> AnyRow:
     if row is None:
         raise UnknownRunError(f"there is no run '{run_id}'")
     if row.status != OPEN:
-        raise StoreError(f"run {run_id} is finished, and nothing can be added to it")
+        raise StoreError(f"run {run_id} is finished; no cases can be added to it")
     return row
 
 

@@ -1,10 +1,10 @@
 """Charts as data: each function turns rows of plain values into Vega-Lite specifications; it computes only layout.
 
-A chart is one or more *panels*, `{title of the panel: specification}`: panels stand side by side on a wide screen and
+A chart is one or more *panels*, `{title of the panel: specification}`: panels are side by side on a wide screen and
 below each other on a phone, which facets inside one Vega-Lite specification cannot. A function sees the rows of
 every model, so that panels that are to be compared share their axes. No rows give no panels.
 
-Colour tells models apart; where there is only one model, it tells the categories of events apart. The colours are
+Colour distinguishes models; if there is only one model, it distinguishes the categories of events. The colours are
 not here: specifications name ranges and styles (`category`, `ordinal`, `heatmap`, `reference`, …) that the page fills
 in for light and dark. This module knows nothing of HTML, of events or of how a number was made.
 """
@@ -67,7 +67,7 @@ class Chart:
     how_to_read: str
     """One sentence for someone who sees it for the first time."""
     nothing: str
-    """What was missing where there are no rows; completes 'nothing to draw: …'."""
+    """Why there are no rows, if there are none; completes 'nothing to draw: …'."""
     draw: Callable[..., Panels]
     """The function that draws it."""
     panel: Literal["wide", "medium", "narrow"] = "wide"
@@ -202,7 +202,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             ),
             Chart(
                 "Performance profiles",
-                "Each line is the share of cases above the value on the horizontal axis; where a higher value is "
+                "Each line is the share of cases above the value on the horizontal axis; if a higher value is "
                 "better, the higher line is ahead, and bands that overlap may be chance.",
                 "no metric was measured case by case",
                 profiles,
@@ -217,7 +217,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 time_split,
             ),
             Chart(
-                "How long one waits",
+                "Waiting time",
                 "Each agent has a line from the median of a turn's wall time to its 95th percentile, and a mark where "
                 "the first text appears in the median; further left is sooner.",
                 "no times were measured",

@@ -1,4 +1,4 @@
-"""Charts about agents side by side: where their time goes, how long one waits, how surely they pass."""
+"""Charts about agents side by side: times, waiting times, and how reliably they pass."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def waiting_times(*, rows: Rows) -> Panels:
     across: Spec = {"type": "quantitative", "title": "ms", "axis": {"tickCount": 5}, "scale": {"zero": True}}
     names = list(kinds.values())
     legend: Spec = {"title": None, "orient": "top", "columns": 1, "symbolOpacity": 1, "labelLimit": 210}
-    told: Spec = {"field": "what", "type": "nominal", "legend": legend}
+    by_kind: Spec = {"field": "what", "type": "nominal", "legend": legend}
     lines: Spec = {
         "mark": {"type": "rule", "style": "reference", "aria": False},
         "encoding": {"y": _agents(rows), "x": across | {"field": "p50_ms"}, "x2": {"field": "p95_ms"}},
@@ -96,8 +96,8 @@ def waiting_times(*, rows: Rows) -> Panels:
         "encoding": {
             "y": _agents(rows),
             "x": across | {"field": "ms"},
-            "color": told | {"scale": {"domain": names, "range": "category"}},
-            "shape": told | {"scale": {"domain": names, "range": ["triangle-right", "circle", "square"]}},
+            "color": by_kind | {"scale": {"domain": names, "range": "category"}},
+            "shape": by_kind | {"scale": {"domain": names, "range": ["triangle-right", "circle", "square"]}},
             "tooltip": tooltip_of(("model", "agent", ""), ("what", "what", ""), ("ms", "ms", ",.1f")),
         },
     }

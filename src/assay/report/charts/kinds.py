@@ -23,7 +23,7 @@ def comparability(*, rows: Rows) -> Panels:
     """Draw the share of comparable predictions with its interval, by category: one panel with all models.
 
     Rows: `model`, `category` (of the truth; others, such as "all", come first), `value`, `low`, `high` (shares 0–1;
-    None where undefined), `n` (truths of that category).
+    None if undefined), `n` (truths of that category).
     """
     if not rows:
         return {}

@@ -195,6 +195,6 @@ def _rings(most: float) -> list[float]:
 
 
 def _powers_of_ten(most: float) -> list[int]:
-    """List at most four powers of ten up to `most`, evenly spaced; 1 and 2 where there would be only one."""
+    """List at most four powers of ten up to `most`, evenly spaced; 1 and 2 if there would be only one."""
     powers = [10**exponent for exponent in range(int(math.log10(most)) + 1)]
     return powers[:: math.ceil(len(powers) / 4)] if len(powers) > 1 else [1, 2]

@@ -16,7 +16,7 @@ CATEGORY_ORDER: Final = ("keyboard", "mouse_op", "mouse_nop", "screen")
 KINDS: Final = ("keyboard", "mouse", "mouse_op", "mouse_nop", "screen", "invalid", "missing")
 """What a prediction can turn out to be, in the order of the confusion's axes."""
 
-# Shape and dash repeat what colour says, for print and for eyes that do not tell the colours apart.
+# Shape and dash repeat what colour says, for print and for readers who cannot distinguish the colours.
 _SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
 _DASHES: Final = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3], [4, 6], [12, 4])
 
@@ -112,7 +112,7 @@ def ordered_names(names: Iterable[str], order: Sequence[str]) -> list[str]:
 
 
 def model_legend(models: list[str]) -> Spec | None:
-    """The legend that names the models; none where there is one."""
+    """The legend of the models; None if there is only one."""
     if len(models) == 1:
         return None
     # Long names get a line each, so that none is cut at phone width.
@@ -121,7 +121,7 @@ def model_legend(models: list[str]) -> Spec | None:
 
 
 def model_scale(models: list[str], **scale: Any) -> Spec:
-    """An encoding that tells models apart."""
+    """An encoding that distinguishes models."""
     return {
         "field": "model",
         "type": "nominal",
@@ -159,7 +159,7 @@ def category_color(field: str, others: Sequence[str] = ()) -> Spec:
 
 
 def interval_fields(number: str, unit: str = "") -> list[tuple[str, str, str]]:
-    """What a tooltip says of a value with its interval."""
+    """Tooltip lines of a value with its interval."""
     ending = f", {unit}" if unit else ""
     number = number or ".4~r"
     return [("value", f"value{ending}", number), ("low", f"low{ending}", number), ("high", f"high{ending}", number)]

@@ -96,7 +96,7 @@ def signed_errors(*, rows: Rows) -> Panels:
     """Draw signed errors as points with their intervals around a line at zero: a panel for each unit.
 
     Rows: `model`, `name` (of the figure, e.g. "keyboard"), `value`, `low`, `high` (the estimate and its interval; None
-    where undefined), `unit` ("ms" or "%").
+    if undefined), `unit` ("ms" or "%").
     """
     panels = {}
     for unit in dict.fromkeys(row["unit"] for row in rows):

@@ -22,7 +22,7 @@ _Row = dict[str, Any]
 
 _CLASSES = {"better": "good", "worse": "bad", "inconclusive": "warn", "same": ""}
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "zero": "0 is best", "none": ""}
-# More panels than this tell a reader nothing more.
+# More panels would not tell a reader more.
 _PROFILES = 6
 
 
@@ -184,7 +184,7 @@ def _profiles(comparisons: Sequence[Comparison]) -> list[_Row]:
 
 
 def _short(measure: Measure) -> str:
-    """The title without what stands in brackets: the axes of a chart have no room for it."""
+    """The title without the part in brackets, for which the axes of a chart have no room."""
     return re.sub(r" \(.*?\)", "", measure.title)
 
 

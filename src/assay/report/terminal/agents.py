@@ -81,7 +81,7 @@ class _SideBySide:
 
 
 def plain(text: str) -> str:
-    """Text of others without what would move the cursor, change colours or turn the line around."""
+    """Untrusted text without characters that move the cursor, change colours or reverse the line."""
     return "".join(one if one.isprintable() else " " if one.isspace() else "\ufffd" for one in text)
 
 
@@ -159,7 +159,7 @@ def _standing_words(found: Overall) -> Iterator[Text]:
         yield _text(made)
     turned = [(name, kept) for name, kept in {**groups, **found.ranges}.items() if _turns(kept)]
     if turned:
-        yield Text("Another comes first, the other weights as they are, where the weight of", style="dim")
+        yield Text("Another comes first, with all other weights unchanged, if the weight of", style="dim")
         for name, kept in turned:
             ends = []
             if kept.low > 0:
@@ -344,7 +344,7 @@ def _chunks(agents: Sequence[str]) -> Iterator[range]:
 
 
 def _title(text: str) -> Text:
-    """The title of a table, on a line of its own: inside it would be broken where the table is narrow."""
+    """The title of a table, on a line of its own: inside the table it would wrap if the table is narrow."""
     return Text(text, style="bold")
 
 

@@ -54,7 +54,7 @@ def _verdict(label: str, findings: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def description(found: Description) -> RenderableType:
-    """What a source holds."""
+    """What a source contains."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim")
     table.add_column()
@@ -116,7 +116,7 @@ def _beside(results: Mapping[str, ProtocolResult], full: bool) -> Table:
 
 
 def _unit(result: ProtocolResult) -> str:
-    """What the intervals rest on, in words."""
+    """How the intervals were computed, in words."""
     units = {e.unit: e for e in result.estimates.values() if e.low is not None}
     if not units:
         return "no intervals"

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.report.experience import MOST_CHARACTERS, MeasuredExperience, missing_reason, unmeasured_keys, value_words
+from assay.report.experience import (
+    MAX_VALUE_CHARACTERS,
+    MeasuredExperience,
+    missing_reason,
+    unmeasured_keys,
+    value_words,
+)
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import table
 from assay.report.text import shorten
@@ -19,7 +25,7 @@ def experience_section(experience: Mapping[str, MeasuredExperience], agents: Seq
     measured = [(agent, experience.get(agent)) for agent in agents]
     if not any(one for _, one in measured):
         return EMPTY
-    method = "Measured from each assistant's own source, its installation, and what an injected fault prints and logs."
+    method = "_Measured from each assistant's own source, its installation, and what an injected fault prints and logs."
     if any(one is not None and one.claimed for _, one in measured):
         method += (
             " Claimed is what the first version of these metrics assumed about two frameworks; ≠ marks claims that the "
@@ -106,4 +112,4 @@ def _with_claim(key: str, one: MeasuredExperience) -> Markup:
 def _why_missing(key: str, one: MeasuredExperience) -> Markup:
     """Why a figure is missing, below the dash in its place."""
     reason = missing_reason(key, one)
-    return element("small", isolated(shorten(reason, MOST_CHARACTERS))) if reason else EMPTY
+    return element("small", isolated(shorten(reason, MAX_VALUE_CHARACTERS))) if reason else EMPTY
