@@ -209,7 +209,7 @@ def test_decode_says_what_is_in_a_file(files: tuple[Path, Path]) -> None:
     assert shown.exit_code == 0, shown.output
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(files: tuple[Path, Path]) -> None:
+def test_a_closed_pipe_is_not_an_error(files: tuple[Path, Path]) -> None:
     command = [sys.executable, "-m", "assay.cli", "events", "eval", *map(str, files), "--json", "-", "--reps", "5"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -261,7 +261,7 @@ def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
 
 @pytest.mark.frameworks
 @pytest.mark.slow
-def test_what_the_demo_says_to_look_at_next_works(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_the_commands_that_the_demo_suggests_work(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = demo
     lines = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("assay ")]
     commands = [words for words in lines if words[1:3] != ["chat", "run"]]  # all five frameworks take minutes

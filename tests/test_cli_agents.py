@@ -192,7 +192,7 @@ def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(whole: Path, 
 
 @pytest.mark.frameworks
 @pytest.mark.slow
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_stops_cleanly_and_prints_how_to_resume(tmp_path: Path) -> None:
     store = tmp_path / "stopped.db"
     words = ("chat", "run", "--no-experience", "--agents", "agent-framework")
     with started(store, *words, output=subprocess.PIPE) as process:
@@ -272,7 +272,7 @@ def test_a_stored_run_is_shown_and_exported_as_it_was(whole: Path) -> None:
         (["--resume", "x", "--repeat", "3"], "--repeat cannot be combined with --resume"),
     ],
 )
-def test_a_wrong_call_is_told_in_a_sentence(tmp_path: Path, words: list[str], told: str) -> None:
+def test_a_wrong_call_gives_one_sentence(tmp_path: Path, words: list[str], told: str) -> None:
     store = tmp_path / "none.db"
     if "--resume" not in words:
         words = ["--no-experience", "--limit", "1", *words]
@@ -308,7 +308,7 @@ def test_a_real_model_by_address_takes_the_place_of_the_embedded_one(tmp_path: P
 
 
 @pytest.mark.slow
-def test_where_nothing_could_be_scored_it_says_why_and_exits_1(tmp_path: Path) -> None:
+def test_if_nothing_could_be_scored_the_reason_is_printed_and_the_exit_code_is_1(tmp_path: Path) -> None:
     (tmp_path / "my_bot.py").write_text("def answer(message):\n    raise LookupError('no key')\n")
     words = ("chat", "run", "--agents", "mine=my_bot:answer,other=my_bot:missing", "--limit", "2", "--no-experience")
     done = assay_command(*words, environment=environment(tmp_path / "runs.db"), cwd=tmp_path)

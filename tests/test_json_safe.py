@@ -40,7 +40,7 @@ anything = st.recursive(
 
 
 @given(plain)
-def test_what_json_can_hold_stays_as_it_is(value: Any) -> None:
+def test_values_that_json_supports_are_unchanged(value: Any) -> None:
     assert json_safe(value) == value
 
 

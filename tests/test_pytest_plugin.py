@@ -73,7 +73,7 @@ def test_several_protocols(assay):
 
 
 @pytest.mark.slow
-def test_what_has_no_interval_or_no_value_fails_unless_told_otherwise(pytester: pytest.Pytester) -> None:
+def test_a_metric_without_interval_or_value_fails_unless_asserted_by_value(pytester: pytest.Pytester) -> None:
     result = outcome(
         pytester,
         """

@@ -61,7 +61,7 @@ def test_a_difference_within_the_margin_is_the_same_however_certain_it_is(noisy:
     assert compare(a, b, margin=0.0).calls == {"better": 3}
 
 
-def test_too_few_cases_say_how_many_would_decide(noisy: Make) -> None:
+def test_with_too_few_cases_the_verdict_states_how_many_would_decide(noisy: Make) -> None:
     a, b = noisy(0.6, seed=2, scenarios=5), noisy(0.63, seed=3, scenarios=5)
     verdicts = compare(a, b, margin=0.01).verdicts
     assert {verdict.call for verdict in verdicts} == {"inconclusive"}
@@ -85,7 +85,7 @@ def test_a_scenario_measured_on_one_side_only_says_nothing() -> None:
     assert line.baseline.n_skipped == 2
 
 
-def test_undefined_on_a_side_is_no_verdict_and_says_why() -> None:
+def test_a_metric_undefined_on_one_side_has_no_verdict_but_a_reason() -> None:
     a = chat_run({"x": {"accuracy": [[0.5], [0.6]], "groundedness": [[1.0], [1.0]]}})
     b = chat_run({"x": {"accuracy": [[0.5], [0.6]], "groundedness": [[], []]}})
     verdict = compare(a, b).line("groundedness").verdict
@@ -137,7 +137,7 @@ def passing(shares: list[list[float]], **ends: int) -> Run:
     return chat_run({"x": {"trials_passed": shares, "accuracy": [[0.9]] * n, **turns}}, versions={"accuracy": 1})
 
 
-def test_who_fails_every_second_scenario_is_worse_though_all_scores_are_the_same() -> None:
+def test_an_agent_that_fails_every_second_scenario_is_worse_although_all_scores_are_equal() -> None:
     comparison = compare(passing([[1.0]] * 20), passing([[0.0], [1.0]] * 10, failed=10))
     line = comparison.line("trials_passed")
     assert (line.measure.title, line.measure.unit, line.measure.part) == ("trials passed", "", "chat@1")
@@ -150,7 +150,7 @@ def test_who_fails_every_second_scenario_is_worse_though_all_scores_are_the_same
     }
 
 
-def test_how_many_turns_have_no_scores_is_said_where_it_differs() -> None:
+def test_the_number_of_turns_without_scores_is_noted_if_it_differs() -> None:
     (note,) = compare(passing([[1.0]] * 20, skipped=2), passing([[1.0]] * 20, failed=10)).notes
     assert "in the baseline 0 failed and 2 skipped of 20 turns" in note
     assert "in the candidate 10 failed and 0 skipped of 20 turns" in note
@@ -296,7 +296,7 @@ def test_other_versions_and_other_settings_are_left_out(events: dict[str, Run]) 
         compare(good, replace(newer, tallies={"owa": newer.tallies["owa"]}))
 
 
-def test_titles_tell_metrics_apart(events: dict[str, Run]) -> None:
+def test_titles_distinguish_metrics(events: dict[str, Run]) -> None:
     titles = [line.measure.title for line in compare(events["good"], events["poor"]).lines]
     assert len(titles) == len(set(titles))
 

@@ -37,7 +37,7 @@ def test_requirements_are_read(text: str, parsed: Requirement) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "accuracy", ">=0.9", "accuracy>=", "accuracy=0.9", "accuracy>=many", "a>=1.2.3"])
-def test_what_is_no_requirement_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_requirement_is_rejected(text: str) -> None:
     with pytest.raises(UsageError, match="is not a requirement"):
         Requirement.parse(text)
 
@@ -53,12 +53,12 @@ def test_a_requirement_holds_for_the_value_or_for_an_end(noisy: Make) -> None:
         Requirement.parse("metrik_0>=1").failure(comparison)
 
 
-def test_what_is_undefined_meets_no_requirement() -> None:
+def test_an_undefined_metric_meets_no_requirement() -> None:
     a = chat_run({"x": {"accuracy": [[], []], "other": [[1.0], [0.9]]}})
     assert "has no value" in Requirement.parse("accuracy>=0").failure(compare(a, a))
 
 
-def test_worse_fails_where_it_is_refused_and_only_there(noisy: Make) -> None:
+def test_worse_fails_only_if_the_gate_rejects_it(noisy: Make) -> None:
     comparison = compare(noisy(0.7), noisy(0.4, seed=2))
     assert not [outcome for outcome in Gates().check([comparison]) if outcome.failure]
     failures = [outcome.failure for outcome in Gates(["worse"]).check([comparison]) if outcome.failure]
@@ -100,7 +100,7 @@ def test_failures_fail_the_gate_though_failed_turns_have_no_scores() -> None:
     assert comparison.line("accuracy").verdict.call == "same"
 
 
-def test_unmeasured_means_lost() -> None:
+def test_unmeasured_means_undefined_in_the_candidate_only() -> None:
     a = chat_run({"x": {"accuracy": [[0.5], [0.6]], "never": [[], []]}})
     b = chat_run({"x": {"accuracy": [[], []], "never": [[], []]}})
     failures = [outcome for outcome in Gates(["unmeasured"]).check([compare(a, b)]) if outcome.failure]
@@ -114,7 +114,7 @@ def test_inconclusive_says_how_many_cases_would_decide(noisy: Make) -> None:
     assert "cases would decide" in outcomes[0].failure
 
 
-def test_nobody_can_fail_on_better() -> None:
+def test_a_gate_cannot_fail_on_better() -> None:
     with pytest.raises(UsageError, match="cannot fail on 'better'"):
         Gates(["better"])
 
@@ -122,7 +122,7 @@ def test_nobody_can_fail_on_better() -> None:
 HOSTILE = '<script>alert("x")</script> & | `code` \x00]]>'
 
 
-def test_forms_carry_hostile_names_as_text() -> None:
+def test_every_format_shows_hostile_names_as_text() -> None:
     scores = [[0.1 * at] for at in range(8)]
     a = chat_run({HOSTILE: {"accuracy": scores}}, HOSTILE)
     b = chat_run({HOSTILE: {"accuracy": [[1.0]] * 8}}, "b")

@@ -96,7 +96,7 @@ def test_agents_that_are_alike_in_everything_tie_at_any_weight() -> None:
     assert ranges(both, EQUAL_WEIGHTS) == {"x": WeightRange(), "y": WeightRange()}
 
 
-def test_where_nothing_counts_nobody_wins() -> None:
+def test_if_every_weight_is_0_no_agent_wins() -> None:
     both = means(adk=(1.0, 0.2), lang=(0.5, 0.8))
     nothing = Weights(groups={"a": 0, "b": 0})
     assert standing(both, nothing).winners == ()
@@ -170,7 +170,7 @@ def test_inside_its_range_a_weight_keeps_the_winners_and_outside_another_leads(
 
 
 @given(tables())
-def test_just_beyond_the_end_of_a_range_comes_who_is_named(given_: tuple[CriterionMeans, Weights]) -> None:
+def test_just_beyond_the_end_of_a_range_the_named_agent_comes_first(given_: tuple[CriterionMeans, Weights]) -> None:
     table, weights = given_
     for name, kept in ranges(table, weights).items():
         for end, rival, step in ((kept.low, kept.below, -1e-7), (kept.high, kept.above, 1e-7)):
@@ -221,14 +221,14 @@ def test_means_are_over_what_was_measured() -> None:
     assert [criterion.name for criterion in found.means.criteria] == [TRIALS_PASSED, "m"]
 
 
-def test_what_was_not_measured_for_every_agent_is_left_out_and_said() -> None:
+def test_criteria_not_measured_for_every_agent_are_left_out_and_named() -> None:
     found = overall(Scores((answer("adk", "one", 1.0), answer("lang", "one", None)), (metric("m"),)))
     assert found.means.left_out == {"m": "not measured for lang"}
     none = overall(Scores((answer("adk", "one", None), answer("lang", "one", None)), (metric("m"),)))
     assert none.means.left_out == {"m": "measured for no agent"}
 
 
-def test_a_failed_turn_costs_its_trial_and_a_skipped_one_is_no_trial() -> None:
+def test_a_failed_turn_fails_its_trial_and_a_skipped_one_does_not_count() -> None:
     failed = Answer(
         agent="adk",
         scenario="two",
@@ -377,7 +377,7 @@ def test_everything_is_ready_for_json() -> None:
     assert found["means"]["adk"] == {TRIALS_PASSED: 1.0, "m": 1.0}
 
 
-def test_nothing_scored_is_no_standing() -> None:
+def test_without_scores_there_is_no_standing() -> None:
     empty = overall(Scores((), (metric("m"),)))
     assert empty.standing.winners == ()
     assert empty.uncertainty.lead is None

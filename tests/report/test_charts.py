@@ -99,7 +99,7 @@ def test_panels_of_two_models_share_their_scales(name: str, arguments: Arguments
     assert all(some == every[0] for some in every)
 
 
-def test_a_histogram_falls_to_zero_where_bins_are_missing() -> None:
+def test_a_histogram_falls_to_zero_if_bins_are_missing() -> None:
     bins = [
         {"model": "m", "category": "screen", "low_ms": low, "high_ms": low + 10, "share": 0.5} for low in (0, 10, 40)
     ]

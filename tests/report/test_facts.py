@@ -47,7 +47,7 @@ def test_cells_count_repetitions_and_keep_every_reason_once() -> None:
     ("adk", "lang", "differs"),
     [((True, True), (True, True), False), ((True, False), (False, True), False), ((True, True), (True, False), True)],
 )
-def test_agents_differ_where_another_share_passes(adk: Sequence[bool], lang: Sequence[bool], differs: bool) -> None:
+def test_agents_differ_if_different_shares_pass(adk: Sequence[bool], lang: Sequence[bool], differs: bool) -> None:
     some = [
         answer(agent, "one", passed, repetition=at)
         for agent, trials in (("adk", adk), ("lang", lang))
@@ -56,14 +56,14 @@ def test_agents_differ_where_another_share_passes(adk: Sequence[bool], lang: Seq
     assert scenario_matrix(scored(*some))[0].differs is differs
 
 
-def test_a_scenario_that_one_agent_never_played_is_absent_and_differs() -> None:
+def test_a_scenario_that_one_agent_did_not_play_is_absent_and_differs() -> None:
     rows = scenario_matrix(scored(answer("adk", "one"), answer("adk", "two"), answer("lang", "one")))
     (two,) = [row for row in rows if row.scenario == "two"]
     assert two.cells[1].state == "absent"
     assert two.differs
 
 
-def test_kinds_stay_together_and_the_furthest_apart_come_first() -> None:
+def test_scenarios_are_grouped_by_kind_and_the_most_different_come_first() -> None:
     rows = scenario_matrix(
         scored(
             *(answer(agent, "a1", kind="a") for agent in ("adk", "lang")),
@@ -74,7 +74,7 @@ def test_kinds_stay_together_and_the_furthest_apart_come_first() -> None:
     assert [row.scenario for row in rows] == ["a2", "a1", "b1"]
 
 
-def test_the_parts_of_a_typical_turn_add_up_and_what_is_left_is_the_frameworks() -> None:
+def test_the_parts_of_a_typical_turn_add_up_and_the_rest_is_the_frameworks() -> None:
     # Ten turns of 100 ms: 60 the model, 30 tools, so 10 are left; and one that took a minute.
     usual = [answer("adk", f"s{at}", wall=0.1, model=0.06, tools=0.03, model_calls=2) for at in range(10)]
     slow = answer("adk", "slow", wall=60.0, model=59.0, tools=0.5, model_calls=2)
@@ -94,7 +94,7 @@ def test_failed_turns_have_no_times() -> None:
     assert time_facts(scored(failed), "adk").turns == 0
 
 
-def test_a_framework_that_counts_otherwise_is_found() -> None:
+def test_a_framework_that_counts_differently_is_found() -> None:
     call = ToolCall(name="get")
     found = accounts(
         scored(
@@ -108,7 +108,7 @@ def test_a_framework_that_counts_otherwise_is_found() -> None:
     assert [what for _, what in found.differing] == ["2 tool calls, by spans 1", "13 tokens, by spans 12"]
 
 
-def test_a_fault_is_survived_where_the_turn_is_scored_and_passes() -> None:
+def test_a_fault_is_survived_if_the_turn_is_scored_and_passes() -> None:
     found = survival_by_fault(
         scored(
             answer("adk", "one", fault="timeout"),

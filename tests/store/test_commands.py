@@ -107,7 +107,7 @@ def test_without_a_store_nothing_is_kept(data: Path, tmp_path: Path) -> None:
     assert not store.exists()
 
 
-def test_the_default_store_lies_in_the_data_folder(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_store_is_in_the_data_folder(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     if sys.platform == "linux":
@@ -155,7 +155,7 @@ def test_an_unfinished_run_is_shown_as_such(tmp_path: Path) -> None:
         (("list", "--store", "mysql://x/y"), "'mysql://' is not a supported store"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(tmp_path: Path, words: tuple[str, ...], complaint: str) -> None:
+def test_mistakes_give_one_sentence(tmp_path: Path, words: tuple[str, ...], complaint: str) -> None:
     done = assay("runs", *words, cwd=tmp_path, ASSAY_STORE=str(tmp_path / "runs.db"))
     assert done.returncode == 2
     assert complaint in done.stderr

@@ -91,7 +91,7 @@ def test_a_damaged_tally_is_refused_or_still_a_tally(data: st.DataObject) -> Non
         encode_states({"a": Ratio(1, 2)})[:-1],
     ],
 )
-def test_what_is_no_tally_is_an_error(blob: bytes) -> None:
+def test_bytes_that_are_not_a_tally_are_an_error(blob: bytes) -> None:
     with pytest.raises(StoreError):
         decode_states(blob)
 

@@ -48,7 +48,7 @@ def big(megabytes: int) -> StoredTallies:
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_loses_nothing(small_disk: Path) -> None:
     path = small_disk / "runs.db"
     with open_store(path) as store:
         kept = store.save(some_run("kept", cases=20))
@@ -74,7 +74,7 @@ def test_a_full_disk_is_said_and_loses_nothing(small_disk: Path) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.slow
-def test_a_full_disk_of_postgresql_is_said_and_loses_nothing(small_disk: Path, server: postgres.Server) -> None:
+def test_a_full_disk_of_postgresql_is_reported_and_loses_nothing(small_disk: Path, server: postgres.Server) -> None:
     os.chmod(small_disk.parent, 0o755)
     for folder in [*small_disk.parents][:-1]:
         if folder.stat().st_mode & 0o005 != 0o005 and str(folder).startswith(
@@ -100,7 +100,7 @@ def _with(tallies: StoredTallies) -> Run:
     return replace(some_run("big"), tallies=tallies)
 
 
-def test_a_limit_on_the_size_of_files_is_said_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_limit_on_the_size_of_files_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     """What a quota does: the system refuses to let the file grow."""
     path = tmp_path / "runs.db"
     code = """if True:
@@ -126,7 +126,7 @@ def test_a_limit_on_the_size_of_files_is_said_and_loses_nothing(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("folder_too", [False, True])
-def test_a_file_that_may_only_be_read_is_read_and_not_written(tmp_path: Path, folder_too: bool) -> None:
+def test_a_read_only_file_is_read_and_not_written(tmp_path: Path, folder_too: bool) -> None:
     path = tmp_path / "there" / "runs.db"
     with open_store(path) as store:
         store.save(some_run("kept"))
@@ -169,7 +169,7 @@ def test_a_file_that_may_only_be_read_is_read_and_not_written(tmp_path: Path, fo
 
 
 @pytest.mark.postgres
-def test_a_postgresql_database_that_may_only_be_read_says_so(server: postgres.Server) -> None:
+def test_a_read_only_postgresql_database_is_reported(server: postgres.Server) -> None:
     address = server.new_schema()
     with open_store(address) as store:
         store.save(some_run("kept"))
@@ -181,7 +181,7 @@ def test_a_postgresql_database_that_may_only_be_read_says_so(server: postgres.Se
 
 
 @pytest.mark.parametrize("content", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
-def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_rejected_and_unchanged(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "runs.db"
     path.write_bytes(content)
     with pytest.raises(StoreError, match=r"not a SQLite database|damaged"):
@@ -200,7 +200,7 @@ def test_a_damaged_store_is_refused_in_words(tmp_path: Path) -> None:
         open_store(path).load("@last")
 
 
-def test_a_folder_is_no_store(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="the path is a folder"):
         open_store(tmp_path)
     (tmp_path / "file").write_text("")
@@ -213,14 +213,14 @@ def test_addresses_that_cannot_be_stores_are_refused() -> None:
         open_store("mysql://localhost/x")
 
 
-def test_a_server_that_is_not_there_is_said_without_the_password() -> None:
+def test_an_unreachable_server_is_reported_without_the_password() -> None:
     with pytest.raises(StoreError) as caught:
         open_store("postgresql://me:hunter2@127.0.0.1:1/runs")
     assert "hunter2" not in str(caught.value)
     assert "127.0.0.1:1/runs" in str(caught.value)
 
 
-def test_a_store_that_is_busy_is_waited_for_and_then_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_store_is_waited_for_and_then_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "runs.db"
     open_store(path).close()
     monkeypatch.setattr("assay.store.database.BUSY_SECONDS", 0.1)

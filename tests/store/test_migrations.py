@@ -73,7 +73,7 @@ def test_the_first_version_opens_and_gives_the_numbers_it_gave(first: str) -> No
     assert version(first) == migrations.SCHEMA_VERSION
 
 
-def test_what_is_new_works_on_an_old_store(first: str) -> None:
+def test_new_features_work_on_an_old_store(first: str) -> None:
     with open_store(first) as store:
         assert store.tag("first", "baseline") == ("baseline",)
         store.add_cases("1m7gf000000002", {"owa": {Case("more"): {}}})
@@ -105,7 +105,7 @@ def test_a_migration_that_fails_leaves_the_old_store(first: str, monkeypatch: py
     assert version(first) == migrations.SCHEMA_VERSION
 
 
-def test_a_store_of_a_newer_assay_is_refused_and_untouched(address: str) -> None:
+def test_a_store_of_a_newer_assay_is_rejected_and_unchanged(address: str) -> None:
     open_store(address).close()
     database = Database(address)
     with database.writing() as connection:

@@ -68,7 +68,7 @@ def test_a_run_is_stored_once(store: Store, make_run: MakeRun) -> None:
     assert len(store.list()) == 1
 
 
-def test_what_fails_in_the_middle_leaves_nothing(store: Store, make_run: MakeRun) -> None:
+def test_a_failure_in_the_middle_of_saving_leaves_nothing(store: Store, make_run: MakeRun) -> None:
     run = make_run()
     bad = replace(run, tallies={"owa": {Case("a"): {"x": Ratio(1, 2)}, Case("b"): {"x": "no state"}}})  # type: ignore[dict-item]
     with pytest.raises(KeyError):
@@ -108,7 +108,7 @@ def test_writing_a_case_again_changes_nothing(store: Store, make_run: MakeRun) -
     assert store.answers(run.id) == [answer(), answer(turn=1)]
 
 
-def test_an_unfinished_run_is_listed_and_is_nobodys_answer(store: Store, make_run: MakeRun) -> None:
+def test_an_unfinished_run_is_listed_and_never_loaded(store: Store, make_run: MakeRun) -> None:
     old, new = make_run("nightly"), make_run("nightly")
     store.save(old)
     store.begin(new)
@@ -148,7 +148,7 @@ def _attach(store: Store, name: str) -> None:
             connection.execute(insert(schema.artefacts).values(row))
 
 
-def test_deleting_takes_everything_along(store: Store, make_run: MakeRun) -> None:
+def test_deleting_a_run_deletes_all_its_rows(store: Store, make_run: MakeRun) -> None:
     kept, gone = make_run("kept"), make_run("gone")
     for run in (kept, gone):
         store.save(run, answers=[answer()])
@@ -200,7 +200,7 @@ def test_a_run_is_found_by_id_prefix_name_and_age(store: Store, make_run: MakeRu
 @pytest.mark.parametrize(
     "ref", ["", "@", "@lasts", "@last~", "%", "_", "a%", "x'; DROP TABLE runs; --", "\0", "\ud800"]
 )
-def test_what_means_no_run_is_said_so(store: Store, make_run: MakeRun, ref: str) -> None:
+def test_a_reference_to_no_run_is_an_error(store: Store, make_run: MakeRun, ref: str) -> None:
     store.save(make_run("baseline"))
     with pytest.raises(UnknownRunError):
         store.describe(ref)

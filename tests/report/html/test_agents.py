@@ -113,7 +113,7 @@ def test_the_page_is_of_a_reasonable_size(page: str) -> None:
     assert len(page.encode()) < 6_000_000
 
 
-def test_every_link_leads_somewhere_and_every_anchor_is_one(page: str) -> None:
+def test_every_link_has_a_target_and_every_anchor_is_unique(page: str) -> None:
     anchors = re.findall(r' id="([^"]*)"', markup(page))
     assert len(set(anchors)) == len(anchors)
     links = re.findall(r'href="#([^"]*)"', markup(page))
@@ -122,13 +122,13 @@ def test_every_link_leads_somewhere_and_every_anchor_is_one(page: str) -> None:
     assert len([link for link in links if re.fullmatch(r"s\d+-a\d+", link)]) == 5 * 70
 
 
-def test_answers_are_capped_and_that_is_said(plausible: Scores, page: str) -> None:
+def test_the_number_of_answers_is_limited_and_the_page_states_it(plausible: Scores, page: str) -> None:
     number = page.count('<p class="place">')
     assert MOST_ANSWERS - 2 <= number <= MOST_ANSWERS
     assert f"{len(plausible.answers) - number:,} further answers are left out" in page
 
 
-def test_what_differs_comes_first_and_what_agrees_is_folded_away() -> None:
+def test_scenarios_that_differ_come_first_and_the_others_are_folded_away() -> None:
     text = render(
         scored(
             *(answer(agent, "alike") for agent in ("adk", "lang")),
@@ -148,7 +148,7 @@ def test_what_differs_comes_first_and_what_agrees_is_folded_away() -> None:
     assert "1/1 ✓</a>" in section
 
 
-def test_what_was_not_run_but_scored_has_no_times_and_no_faults(plausible: Scores) -> None:
+def test_scored_transcripts_have_no_times_and_no_faults(plausible: Scores) -> None:
     few = Scores(plausible.answers[:40], plausible.metrics)
     found = titles(render(without_times(few)))
     assert "Overall" in found
@@ -156,12 +156,12 @@ def test_what_was_not_run_but_scored_has_no_times_and_no_faults(plausible: Score
 
 
 @pytest.mark.parametrize("answers", [(), (answer("adk", "one"),), (answer("adk", "one", status="skipped"),)])
-def test_little_is_no_problem(answers: tuple[Answer, ...]) -> None:
+def test_a_page_needs_only_one_answer_or_none(answers: tuple[Answer, ...]) -> None:
     assert "<h2>Overall</h2>" in render(scored(*answers))
     assert printed(scored(*answers))
 
 
-def test_what_is_left_out_of_the_overall_is_said() -> None:
+def test_criteria_left_out_of_the_overall_are_named() -> None:
     text = render(scored(answer("adk", "one"), answer("lang", "one", score=None)))
     assert "<code>accuracy</code> (not measured for lang)" in text
 
@@ -186,7 +186,7 @@ def test_the_page_may_open_with_other_weights() -> None:
     assert "Nothing counts" in nothing
 
 
-def test_claims_stand_beside_what_was_measured(page: str) -> None:
+def test_claims_are_shown_beside_measurements(page: str) -> None:
     section = page.split("<h2>Developer experience</h2>")[1].split("<h2>")[0]
     assert '<bdi>4</bdi><small><span class="warn">≠</span> claimed <bdi>5</bdi></small>' in section
     assert "<bdi>low</bdi><small>claimed <bdi>low</bdi></small>" in section
@@ -196,7 +196,7 @@ def test_claims_stand_beside_what_was_measured(page: str) -> None:
     assert "Lines of its own source that are neither blank nor comment." in section
 
 
-def test_what_could_not_be_measured_says_why() -> None:
+def test_a_missing_measurement_shows_its_reason() -> None:
     some = scored(answer("adk", "one"), answer("lang", "one"))
     known = experience(("adk", "lang"))
     memory = known["lang"].characteristics.pop("memory")
@@ -219,7 +219,7 @@ def test_what_could_not_be_measured_says_why() -> None:
     assert section.count("<bdi>–</bdi><small><bdi>boom</bdi></small>") == 2
 
 
-def test_an_agent_that_was_not_scored_is_named_and_the_others_keep_their_overall() -> None:
+def test_an_agent_without_scores_is_named_and_the_others_keep_their_overall() -> None:
     late = [answer("late", "one", False, turn=at, status="skipped", reason="not installed: <late>") for at in range(2)]
     some = scored(answer("adk", "one"), answer("lang", "one", score=0.5), *late)
     text = render(some).split("<h2>Overall</h2>")[1].split("<h2>")[0]
@@ -234,7 +234,7 @@ def test_an_agent_that_was_not_scored_is_named_and_the_others_keep_their_overall
     assert "no turn was scored: late" in "\n".join(printed(nobody))
 
 
-def test_failures_stand_beside_the_agent_in_the_standing() -> None:
+def test_failures_are_shown_beside_the_agent_in_the_overall() -> None:
     broken = [answer("lang", f"s{at}", False, status="failed", reason="boom") for at in range(2)]
     some = scored(*(answer(agent, f"s{at}") for agent in ("adk", "lang") for at in range(2, 4)), *broken)
     rows = re.findall(r"<tr data-agent=.*</tr>", render(some))
@@ -253,7 +253,7 @@ def test_verdicts_against_the_first_agent() -> None:
     assert '<span class="bad">worse</span><small>−0.400</small>' in section
 
 
-def test_tool_calls_are_shown_cut_where_they_are_long() -> None:
+def test_long_tool_calls_are_shortened() -> None:
     calls = [{"name": "get", "arguments": {"city": "x" * 900}, "error": "<late>", "duration": 0.0123}] * 25
     text = render(scored(answer("adk", "one", tool_calls=calls)))
     assert text.count("<li><code>get {&#34;city&#34;") == 20
@@ -262,7 +262,7 @@ def test_tool_calls_are_shown_cut_where_they_are_long() -> None:
     assert '<span class="muted">12\u00a0ms</span> <span class="bad">error: <bdi>&lt;late&gt;</bdi></span>' in text
 
 
-def test_a_page_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write the report"):
         write(scored(answer("adk", "one")), tmp_path / "none" / "page.html")
     assert write(scored(answer("adk", "one")), tmp_path / "page.html").read_bytes().startswith(b"<!doctype html>")

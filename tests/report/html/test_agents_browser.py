@@ -182,7 +182,7 @@ def test_hostile_text_runs_nowhere_and_fits_a_phone(tmp_path: Path, browser: Bro
     assert "data-error" not in re.sub(r"<script\b.*?</script>", "", dom, flags=re.DOTALL)
 
 
-def test_a_link_opens_what_it_leads_to(plausible: Scores, tmp_path: Path, browser: Browser) -> None:
+def test_a_link_opens_its_target(plausible: Scores, tmp_path: Path, browser: Browser) -> None:
     page = write(plausible, tmp_path / "page.html")
     frame = tmp_path / "frame.html"
     frame.write_text(

@@ -68,7 +68,7 @@ def test_the_charts_follow_the_scheme(tmp_path: Path, arguments: Arguments, brow
     assert set(backgrounds[1]) == {"rgb(20, 23, 27)"}
 
 
-def test_a_chart_that_cannot_be_drawn_says_so(tmp_path: Path, arguments: Arguments, browser: Browser) -> None:
+def test_a_chart_that_cannot_be_drawn_shows_an_error(tmp_path: Path, arguments: Arguments, browser: Browser) -> None:
     path, _ = written(tmp_path / "report.html", arguments, broken=True)
     dom, _ = browser.opened(path, done=CHARTS)
     assert re.search(r'data-chart="comparability"[^>]* data-error="[^"]+"', dom)

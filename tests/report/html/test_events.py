@@ -35,7 +35,7 @@ def total(rows: list[dict[str, Any]], column: str, **where: str) -> float:
     return float(sum(row[column] for row in rows if all(row[key] == value for key, value in where.items())))
 
 
-def test_the_page_holds_every_metric(reports: dict[str, events.EventReport]) -> None:
+def test_the_page_contains_every_metric(reports: dict[str, events.EventReport]) -> None:
     text = page.render(reports)
     for result in reports["good"].protocols.values():
         assert result.label in text

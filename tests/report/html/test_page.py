@@ -115,7 +115,7 @@ def test_a_page_without_charts_has_no_scripts() -> None:
     assert "nothing to draw: no &lt;events&gt;" in page
 
 
-def test_a_figure_without_rows_says_so_and_asks_for_no_chart() -> None:
+def test_a_figure_without_rows_gives_the_reason_and_needs_no_chart() -> None:
     figures = Figures()
     shown = figures.add("direction_errors", rows=[])
     assert f"nothing to draw: {CHARTS['direction_errors'].nothing}" in shown

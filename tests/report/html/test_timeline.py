@@ -63,7 +63,7 @@ def test_names_of_keys_are_text() -> None:
     assert "&lt;b&gt;&amp;" in drawn
 
 
-def test_the_outline_draws_nothing_where_nothing_happened() -> None:
+def test_the_outline_is_empty_if_nothing_happened() -> None:
     none, one = [0] * 48, [1] + [0] * 47
     sides = {"true": {"matched": one, "substituted": none, "missed": none},
              "predicted": {"matched": one, "substituted": none, "extra": [0] * 47 + [2]}}  # fmt: skip

@@ -40,7 +40,7 @@ def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
         assert re.search(rf"(?m)\b{at} ", text)
 
 
-def test_the_terminal_says_who_leads_and_what_would_change_it(plausible: Scores) -> None:
+def test_the_terminal_shows_which_agent_leads_and_what_would_change_it(plausible: Scores) -> None:
     text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
     assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
     assert "agent-framework is 0.011 ahead of openai-agents, [+0.003, +0.019]: more than the choice of" in text

@@ -73,7 +73,7 @@ def test_the_unit_of_resampling_is_stated() -> None:
     assert any("resampled by event and reference" in line for line in printed({"": report("reference")}))
 
 
-def test_models_stand_side_by_side() -> None:
+def test_models_are_shown_side_by_side() -> None:
     lines = printed({"a model": report(), "another [bold]model": report()})
     assert max(map(len, lines)) <= 80
     assert any("a model" in line and "another [bold]model" in line for line in lines)
