@@ -154,7 +154,7 @@ def test_settings_reach_the_codec_and_the_protocols(tmp_path: Path) -> None:
         (["--encoding", "heirarchical"], "Did you mean 'hierarchical'?"),
         (["--interval", "events"], "Use one of: reference, event, episode"),
         (["--seed", "-1"], "seed must be between 0 and 4294967295, got -1"),
-        (["--unit-ms", "nan"], "a time unit of nan ms"),
+        (["--unit-ms", "nan"], "--unit-ms must be a finite number, got nan"),
         (["--threads", "-3"], "threads must be at least 1, got -3"),
         (["--time-bases", "16,x"], "--time-bases takes whole numbers"),
         (["--column", "text"], "OURS=THEIRS"),
