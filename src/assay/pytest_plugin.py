@@ -132,7 +132,7 @@ class Compared:
 def _message(metric: str, found: Estimate, wanted: str, by: Bound, end: str, of: str) -> str:
     """The requirement and the measurement: value, interval, n."""
     if found.value is None:
-        return f"{metric} of {of} should be {wanted}, but there was nothing to measure ({found.n_skipped:,} skipped)"
+        return f"{metric} of {of} should be {wanted}, but nothing was measured ({found.n_skipped:,} skipped)"
     value = f"{found.value:.4g}"
     interval = "no interval" if found.low is None else f"{found.level:.0%} interval [{found.low:.4g}, {found.high:.4g}]"
     asked = "its value" if by == "value" else f"the {end} end of its interval"
