@@ -21,6 +21,7 @@ HEIGHTS = {
     "redaction": 1,
     "registry": 1,
     "_lazy": 0,
+    "_integers": 0,
     "result": 1,
     "types": 1,
     "stats": 2,

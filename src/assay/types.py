@@ -7,7 +7,6 @@ This module knows NumPy and nothing of events or conversations.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -15,6 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assay._integers import Packing, count, smallest
 from assay.errors import UsageError
 
 Call = Literal["better", "worse", "same", "inconclusive", "unmeasured", "descriptive"]
@@ -176,10 +176,10 @@ class Joint:
         """The distribution of the rows of `columns`, shape (n,) each; each row occurs once or `counts` times."""
         if not columns or not len(columns[0]):
             return cls()
-        packing = _Packing.of(columns)
+        packing = Packing.of(columns)
         if packing is not None:
-            keys, times = _count(packing.pack(columns), counts)
-            return cls(tuple(packing.unpack(keys)), _smallest(times))
+            keys, times = count(packing.pack(columns), counts)
+            return cls(tuple(packing.unpack(keys)), smallest(times))
         order = np.lexsort(columns[::-1])
         ordered = [column[order] for column in columns]
         changes = np.logical_or.reduce([column[1:] != column[:-1] for column in ordered])
@@ -190,7 +190,7 @@ class Joint:
     @classmethod
     def of_distinct(cls, columns: Iterable[NDArray[np.integer[Any]]], counts: NDArray[np.integer[Any]]) -> Joint:
         """From rows that are already distinct and in order."""
-        return cls(tuple(_smallest(column) for column in columns), _smallest(counts))
+        return cls(tuple(smallest(column) for column in columns), smallest(counts))
 
     def __add__(self, other: Joint) -> Joint:
         return Joint.merge([self, other])
@@ -254,11 +254,6 @@ class Joint:
         return self.columns[index].astype(np.int64) if self.columns else np.empty(0, np.int64)
 
 
-_LIMITS: tuple[tuple[type[np.signedinteger[Any]], int], ...] = (
-    (np.int8, 2**7),
-    (np.int16, 2**15),
-    (np.int32, 2**31),
-)
 _Sorted = TypeVar("_Sorted", Distribution, Joint)
 
 # How many entries are merged in one sort: sorting takes several times their memory.
@@ -282,75 +277,6 @@ def _cascade(parts: Iterable[_Sorted], merge_all: Callable[[Sequence[_Sorted]], 
     if len(waiting) > 1:
         return merge_all(waiting)
     return waiting[0] if waiting else None
-
-
-def _smallest(values: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-    """The same integers in the smallest type that holds them all."""
-    return values.astype(_kind_for(*_ends(values))) if len(values) else values.astype(np.int8)
-
-
-def _ends(values: NDArray[np.integer[Any]]) -> tuple[int, int]:
-    """The smallest and the largest; called for every column of every episode, so without NumPy's wrappers."""
-    return int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
-
-
-def _kind_for(low: int, high: int) -> type[np.signedinteger[Any]]:
-    """The smallest integers that hold all from `low` to `high`."""
-    for kind, limit in _LIMITS:
-        if -limit <= low and high < limit:
-            return kind
-    return np.int64
-
-
-def _count(keys: Ints, counts: Ints | None) -> tuple[Ints, Ints]:
-    """Distinct keys, ascending, with the sum of their counts."""
-    order = None if counts is None else np.argsort(keys)
-    ordered = np.sort(keys) if order is None else keys[order]
-    new = np.empty(len(ordered), np.bool_)
-    new[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    first = new.nonzero()[0]
-    if counts is not None:
-        return ordered[first], np.add.reduceat(counts[order], first)
-    times = np.empty_like(first)
-    np.subtract(first[1:], first[:-1], out=times[:-1])
-    times[-1] = len(ordered) - first[-1]
-    return ordered[first], times
-
-
-@dataclass(frozen=True, slots=True)
-class _Packing:
-    """Rows as single integers in the same order: one fast sort instead of one for each column."""
-
-    low: list[int]
-    spans: list[int]
-
-    @classmethod
-    def of(cls, columns: Sequence[NDArray[np.integer[Any]]]) -> _Packing | None:
-        """The packing for these columns, or None if their ranges need more than 63 bits together."""
-        ends = [_ends(column) for column in columns]
-        spans = [high - low + 1 for low, high in ends]
-        return cls([low for low, _ in ends], spans) if math.prod(spans) < 2**63 else None
-
-    def pack(self, columns: Sequence[NDArray[np.integer[Any]]]) -> Ints:
-        packed = columns[0].astype(np.int64)
-        packed -= self.low[0]
-        for column, least, span in zip(columns[1:], self.low[1:], self.spans[1:], strict=True):
-            packed *= span
-            packed += column
-            packed -= least
-        return packed
-
-    def unpack(self, packed: Ints) -> list[NDArray[np.integer[Any]]]:
-        """The columns of some rows that include all values, each in the smallest integers."""
-        columns = []
-        for at in reversed(range(len(self.spans))):
-            least, span = self.low[at], self.spans[at]
-            above = packed // span if at else packed
-            column = packed - above * span if at else packed
-            columns.append((column + least).astype(_kind_for(least, least + span - 1)))
-            packed = above
-        return columns[::-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
