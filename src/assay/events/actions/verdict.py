@@ -193,7 +193,8 @@ def _holds(facts: Mapping[str, int]) -> Iterator[VerdictFinding]:
     if unreleased > true:
         figures = {"unreleased_holds": unreleased, "true_unreleased": true}
         text = (
-            f"{unreleased:,} predicted holds are never released (truth: {true:,}); each lasts until its episode ends."
+            f"{unreleased:,} predicted holds are never released (truth: {true:,}); "
+            "each lasts until the key's next press, or until its episode ends."
         )
         yield VerdictFinding("unreleased", "bad", figures, text)
 
