@@ -35,7 +35,8 @@ def answer(agent: str = "bot", scenario: str = "rain", repetition: int = 0, turn
         "turn": turn,
         "query": "Rain?",
         "response": "No\0",
-        "passed": True,
+        "passed": False,
+        "failures": [{"check": "says", "says": "no\0", "words": "Ünïcode"}],
         "metrics": {"accuracy": entry, "other": other},
         "record": None,
     }

@@ -111,6 +111,10 @@ class ChatbotEvaluator:
             expected_calls=expected_calls,
             characteristics=characteristics,
         )
+        return self.entries(context)
+
+    def entries(self, context: ScoringContext) -> dict[str, Entry]:
+        """One entry for each metric, of an answer in its context."""
         return {metric.name: metric.score(context) for metric in self.metrics}
 
     def context(

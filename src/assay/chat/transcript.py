@@ -59,6 +59,12 @@ class Check(_Model):
     is_: Literal["==", ">=", "<=", ">", "<", "measured"] = Field(alias="is")
     value: float
 
+    def __str__(self) -> str:
+        """As a suite writes it: `accuracy >= 0.9`, `accuracy not measured`."""
+        if self.is_ == "measured":
+            return f"{self.metric} {'' if self.value else 'not '}measured"
+        return f"{self.metric} {self.is_} {self.value:g}"
+
     def holds(self, entries: Mapping[str, Entry]) -> bool:
         """Whether the entries of an answer satisfy it; a metric that was not measured satisfies no comparison."""
         entry = entries.get(self.metric)

@@ -22,8 +22,8 @@ from assay.types import Case, State
 
 StoredTallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
 AnswerRow = Mapping[str, Any]
-"""One scored answer as plain data: agent, scenario, repetition, turn, query, response, passed, metrics and, if the turn
-was played, record. The store does not look into metrics and record."""
+"""One scored answer as plain data: agent, scenario, repetition, turn, query, response, passed, failures, metrics and,
+if the turn was played, record. The store does not look into failures, metrics and record."""
 
 _Thing = TypeVar("_Thing")
 
@@ -129,7 +129,8 @@ def _add_answers(
             added += 1
             texts = (plain_text(answer["query"]), plain_text(answer["response"]))
             outcome = (bool(answer["passed"]), json_text(answer["metrics"]), json_text(answer.get("record")))
-            turn_rows.append((run.number, number, *key, *texts, *outcome))
+            failures = json_text(answer.get("failures", ()))
+            turn_rows.append((run.number, number, *key, *texts, *outcome, failures))
             score_rows += [
                 (run.number, number, plain_text(metric), float(entry["score"]), bool(entry["measured"]))
                 for metric, entry in answer["metrics"].items()

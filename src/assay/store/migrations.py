@@ -96,7 +96,10 @@ _FOURTH = (
     """UPDATE runs SET settings = replace(settings, '"venue":', '"environment":') WHERE kind = 'experiment'""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
+# The checks that an answer did not pass.
+_FIFTH = ("ALTER TABLE turns ADD COLUMN failures TEXT NOT NULL DEFAULT '[]'",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """Statements of each version, in order."""
 SCHEMA_VERSION = len(MIGRATIONS)
 """The version of the schema that this assay reads and writes."""

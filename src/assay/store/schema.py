@@ -131,6 +131,7 @@ turns = Table(
     Column("passed", Boolean),
     Column("entries", Json),
     Column("record", Json),
+    Column("failures", Json),
 )
 scores = Table(
     "scores",

@@ -198,6 +198,7 @@ class Store:
                     "query": turn.query,
                     "response": turn.response,
                     "passed": turn.passed,
+                    "failures": turn.failures,
                     "metrics": turn.entries,
                     "record": turn.record,
                 }

@@ -253,14 +253,15 @@ def test_the_schema_accepts_the_weather_suite(validator: Any) -> None:
         "weather: Oslo",
         "weather: {city: Oslo, days: 3}",
         "truth: {temperature: 5}",
-        "calls: [a, b: , c: {d: 1}, {name: e}, {name: f, arguments: {g: h}}]",
+        "calls: [look, ask: , ask: {d: 1}, {name: look}, {name: ask, arguments: {g: h}}]",
+        "calls: any",
         "calls: []",
         "checks: [accuracy>=.9, error_recovery < 1, accuracy not measured, {metric: accuracy, is: measured}]",
         "fault: server_error*3",
     ],
 )
 def test_the_schema_accepts_every_form(validator: Any, extra: str) -> None:
-    document = parse_yaml(f"{ONE}        {extra}\n", "f")
+    document = parse_yaml(f"tools: [look, ask]\n{ONE}        {extra}\n", "f")
     read_suite(document)
     validator.validate(document.data)
 

@@ -96,6 +96,30 @@ class Domain:
         return preferences
 
     @property
+    def other_preferences(self) -> Sequence[str]:
+        """Names of preferences that agents may store and no metric reads: 'units', 'home_city'."""
+        names: Sequence[str] = self.settings.get("other_preferences", ())
+        return names
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """Names of the tools that its agents have; empty if any name may be one."""
+        tools: Sequence[str] = self.settings.get("tools", ())
+        return tools
+
+    @property
+    def truth_fields(self) -> Sequence[str]:
+        """Names of fields that a ground truth may have, at any depth; empty if any name may be one."""
+        names: Sequence[str] = self.settings.get("truth_fields", ())
+        return names
+
+    @property
+    def truth_tables(self) -> Sequence[str]:
+        """Those of `truth_fields` that may hold a table with a table for each day or thing, under any name."""
+        names: Sequence[str] = self.settings.get("truth_tables", ())
+        return names
+
+    @property
     def steps(self) -> Sequence[Sequence[str]]:
         """Words in the names of tools, in the order in which the tools should be called."""
         steps: Sequence[Sequence[str]] = self.settings.get("steps", ())

@@ -7,7 +7,7 @@ scored, skipped with a reason, or failed with its error; only a scored turn has 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -74,6 +74,26 @@ class Record(BaseModel):
         return cls.model_validate({name: value for name, value in data.items() if name != "overhead"})
 
 
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """A check that an answer does not pass."""
+
+    check: str
+    """The check: `accuracy >= 0.9`, `says "%"`, `nothing is wrong`."""
+    says: str
+    """Why it failed, as a sentence without a full stop."""
+    words: str = ""
+    """The words of the answer that failed it; empty if something is missing."""
+
+    def __str__(self) -> str:
+        quoted = f" (“{self.words}”)" if self.words and self.words not in self.says else ""
+        return f"{self.check}: {self.says}{quoted}"
+
+    def to_json(self) -> dict[str, str]:
+        """Every field, ready for JSON."""
+        return asdict(self)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """One answer with its scores. A turn that was skipped or failed has no scores, and its record says why."""
@@ -86,7 +106,9 @@ class Answer:
     response: str
     entries: Mapping[str, Entry]
     passed: bool
-    """Whether it meets the scenario's checks, or, if it has none, the pass mark."""
+    """Whether it meets the scenario's checks, or, if it has none, the default rule."""
+    failures: tuple[FailedCheck, ...] = ()
+    """The checks that it does not pass; empty if it passes or was not scored."""
     record: Record | None = None
     """What was measured while the turn was played; None if the answer was read from a file."""
 
@@ -115,6 +137,7 @@ class Answer:
             "query": self.query,
             "response": self.response,
             "passed": self.passed,
+            "failures": [failed.to_json() for failed in self.failures],
             "metrics": self.entries,
         }
         if self.record is not None:
@@ -134,6 +157,7 @@ class Answer:
             response=data["response"],
             entries={name: _entry(entry) for name, entry in data["metrics"].items()},
             passed=data["passed"],
+            failures=tuple(FailedCheck(**failed) for failed in data.get("failures", ())),
             record=None if record is None else Record.from_json(record),
         )
 

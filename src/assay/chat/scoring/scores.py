@@ -12,16 +12,14 @@ from typing import Any, ClassVar
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.metric import CHAT_PROTOCOL, METRICS, Entry, Metric
+from assay.chat.scoring.metric import CHAT_PROTOCOL, METRICS, Metric
+from assay.chat.scoring.passing import failed_checks
 from assay.chat.transcript import ToolCall, Transcript, Transcripts, Turn
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
 from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
 from assay.types import Estimate, Run
 
-# A turn without checks of its own passes if each of these metrics that was measured reaches the pass mark.
-_PASSING = ("accuracy", "task_completion")
-_PASS_MARK = 0.7
 KS = (1, 2, 3, 4, 5)
 
 
@@ -239,19 +237,21 @@ def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, r
     """Turn `at` of a transcript, scored; the turns before it are its history."""
     turn = transcript.turns[at]
     said = turn.assistant or ""
-    entries = evaluator.evaluate_response(
+    context = evaluator.context(
         turn.user or "",
         said,
         transcript.agent,
-        turn.truth,
-        [{"user": earlier.user, "assistant": earlier.assistant} for earlier in transcript.turns[:at]],
-        transcript.preferences,
-        turn.response_time,
-        turn.tool_call_count,
+        truth=turn.truth,
+        history=[{"user": earlier.user, "assistant": earlier.assistant} for earlier in transcript.turns[:at]],
+        preferences=transcript.preferences,
+        response_time=turn.response_time,
+        tool_call_count=turn.tool_call_count,
         tool_calls=_calls(turn),
         expected_calls=None if turn.expected_calls is None else [call.model_dump() for call in turn.expected_calls],
         characteristics=transcript.characteristics,
     )
+    entries = evaluator.entries(context)
+    failures = failed_checks(turn, entries, context)
     return Answer(
         agent=transcript.agent,
         scenario=transcript.scenario,
@@ -260,23 +260,11 @@ def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, r
         query=turn.user or "",
         response=said,
         entries=entries,
-        passed=passes(turn, entries),
+        passed=not failures,
+        failures=failures,
         record=record,
     )
 
 
 def _calls(turn: Turn) -> list[dict[str, Any]] | None:
     return None if turn.tool_calls is None else [call.model_dump() for call in turn.tool_calls]
-
-
-def passes(turn: Turn, entries: dict[str, Entry]) -> bool:
-    """Whether an answer passes: the turn's own demands, or else the pass mark."""
-    if turn.checks or turn.says or turn.never_says:
-        said = (turn.assistant or "").casefold()
-        return (
-            all(check.holds(entries) for check in turn.checks)
-            and all(text.casefold() in said for text in turn.says)
-            and not any(text.casefold() in said for text in turn.never_says)
-        )
-    known = [entries[name] for name in _PASSING if name in entries]
-    return all(entry.score >= _PASS_MARK for entry in known if entry.measured)

@@ -53,6 +53,7 @@ def schema() -> dict[str, Any]:
     """The JSON Schema of a suite file, including short forms."""
     made = Suite.model_json_schema(by_alias=True)
     turn = made["$defs"]["ScenarioTurn"]
+    turn["properties"]["calls"]["anyOf"].insert(0, {"const": "any"})
     weather = turn["properties"]["weather"]["anyOf"]
     weather.insert(0, {"type": "string", "pattern": r"\S"})
     turn["not"] = {

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from assay.chat.scoring.metric import METRICS
 from assay.chat.suites.fields import DomainName, ExpectedCall, FaultText, Name, RequiredScore, ScenarioClock, Text
+from assay.chat.suites.known import unknown_names
 from assay.chat.world.faults import Fault
 from assay.chat.world.openweather import MAX_FORECAST_DAYS
 from assay.chat.yamlfile import refusal, refused
@@ -28,6 +29,12 @@ class _Model(BaseModel):
 
 def _weather(value: Any) -> Any:
     return {"city": value} if isinstance(value, str) else value
+
+
+def _calls(value: Any) -> Any:
+    if isinstance(value, str) and value != "any":
+        raise refusal(f"'{value:.60}' is not a list of tool calls", hint=f"Write calls: [{value:.60}], or calls: any")
+    return None if value == "any" else value
 
 
 class ScenarioWeather(_Model):
@@ -49,10 +56,12 @@ class ScenarioTurn(_Model):
     """The ground truth in the domain's own shape; instead of weather."""
     preferences: dict[str, Any] | None = None
     """What the user says about themselves in this turn; answers are checked against it from here on."""
-    calls: list[ExpectedCall] | None = None
-    """The expected tool calls, in order; an empty list if none is expected. If left out, any calls are accepted."""
+    calls: Annotated[list[ExpectedCall] | None, BeforeValidator(_calls)] = None
+    """The expected tool calls; the turn passes only if they are made. An empty list: no tool may be called. `any`, or
+    left out: any calls are accepted."""
     checks: list[RequiredScore] = Field(default_factory=list)
-    """Conditions for the turn to pass; if there are none, accuracy and task_completion must be at least 0.7."""
+    """Conditions for the turn to pass. Without them the default rule holds: the task is completed, nothing that can be
+    checked is wrong, and what is asked for is claimed."""
     says: list[Text] = Field(default_factory=list)
     """Texts that the answer must contain; case is ignored."""
     never_says: list[Text] = Field(default_factory=list)
@@ -108,6 +117,8 @@ class Suite(_Model):
     """The time at which scenarios without a clock take place; the time of the run if left out."""
     names: list[Text] = Field(default_factory=list)
     """Cities or products in the conversations that the gazetteer does not have."""
+    tools: list[Text] = Field(default_factory=list)
+    """Tools of the agents that the domain does not name; a call of any other tool is an error."""
     scenarios: list[Scenario] = Field(min_length=1)
     """The conversations."""
 
@@ -134,6 +145,12 @@ class Suite(_Model):
                     if check.metric not in known:
                         where = ("scenarios", at, "turns", number, "checks", place)
                         raise refused(unknown_name("metric", check.metric, known), at=where)
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Suite:
+        for problem in unknown_names(self):
+            raise problem
         return self
 
     @property

@@ -1,0 +1,120 @@
+"""Whether an answer passes, and which of its checks failed, each with the words that failed it.
+
+What a scenario demands itself (`checks`, `says`, `never_says`, `calls`) always holds. A turn without checks of its own
+has the default rule: the task is completed, nothing checkable is wrong, and what the truth can answer is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay.chat.scoring.answers import FailedCheck
+from assay.chat.scoring.claims import unclaimed
+from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.metric import Entry, Evidence
+from assay.chat.transcript import Check, Turn
+
+PASS_MARK = 0.7
+"""The score that accuracy and task_completion need under the default rule."""
+
+# Rules of accuracy that fire on something wrong; `state_missing` does if it quotes words, which contradict the truth.
+_WRONG_ENDINGS = ("_wrong", "_contradicted")
+# Rules of task_completion that mean failure however right the rest is.
+_ERRORS = frozenset({"short_error", "error"})
+_LONGEST_SAYS = 300
+
+
+def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> tuple[FailedCheck, ...]:
+    """The checks that an answer does not pass, in a fixed order; empty if it passes."""
+    own = (_own(check, entries) for check in turn.checks)
+    scored = [found for found in own if found is not None] if turn.checks else list(_default(entries, context))
+    return (*scored, *_texts(turn), *_calls(turn, context))
+
+
+# --- the scenario's own checks ---------------------------------------------------------------------------------------
+
+
+def _own(check: Check, entries: Mapping[str, Entry]) -> FailedCheck | None:
+    if check.holds(entries):
+        return None
+    entry = entries.get(check.metric)
+    if entry is None:
+        return FailedCheck(str(check), f"{check.metric} was not scored")
+    if not entry.measured:
+        return FailedCheck(str(check), _short(f"{check.metric} was not measured: {_reason(entry)}"))
+    return FailedCheck(str(check), *_why(check.metric, entry, rising=check.is_ in ("<", "<=")))
+
+
+def _why(metric: str, entry: Entry, *, rising: bool = False) -> tuple[str, str]:
+    """Why a metric has its score, with the words: the rule with the most points in the direction that failed."""
+    says = f"{metric} is {entry.score:.2f}"
+    against = [line for line in entry.evidence if (line.points > 0) is rising and line.points]
+    if not against:
+        return says, ""
+    worst = max(against, key=lambda line: abs(line.points))
+    return _short(f"{says}: {worst.says}"), worst.words
+
+
+def _texts(turn: Turn) -> Iterator[FailedCheck]:
+    said = turn.assistant or ""
+    folded = said.casefold()
+    for text in turn.says:
+        if text.casefold() not in folded:
+            yield FailedCheck(f'says "{text}"', "the answer does not contain it")
+    for text in turn.never_says:
+        at = folded.find(text.casefold())
+        if at >= 0:
+            # Case folding may change the length of a text; then the demand itself is quoted.
+            exact = said[at : at + len(text)]
+            words = exact if exact.casefold() == text.casefold() else text
+            yield FailedCheck(f'never says "{text}"', "the answer contains it", words)
+
+
+def _calls(turn: Turn, context: ScoringContext) -> Iterator[FailedCheck]:
+    """Expected calls that were not made; an agent whose calls are unknown cannot be checked."""
+    trajectory = context.trajectory
+    if trajectory is None:
+        return
+    if not turn.expected_calls:
+        if trajectory.unexpected:
+            called = ", ".join(dict.fromkeys(trajectory.unexpected))
+            yield FailedCheck("calls no tool", _short(f"{called} was called"))
+    elif not trajectory.any_order:
+        expected = ", ".join(dict.fromkeys(call.name for call in turn.expected_calls))
+        reasons = [f"{name} was not called" for name in trajectory.missing]
+        reasons += [str(difference) for difference in trajectory.differences]
+        reasons += [f"{name} was called instead" for name in trajectory.unexpected if trajectory.missing]
+        yield FailedCheck(f"calls {expected}", _short("; ".join(reasons)))
+
+
+# --- the default rule ------------------------------------------------------------------------------------------------
+
+
+def _default(entries: Mapping[str, Entry], context: ScoringContext) -> Iterator[FailedCheck]:
+    accuracy, completion = entries.get("accuracy"), entries.get("task_completion")
+    for line in accuracy.evidence if accuracy is not None else ():
+        if _is_wrong(line):
+            yield FailedCheck("nothing is wrong", _short(line.says), line.words)
+    missing = unclaimed(context)
+    if missing is not None:
+        yield FailedCheck("claims what was asked for", missing)
+    if accuracy is not None and accuracy.measured and accuracy.score < PASS_MARK:
+        yield FailedCheck(f"accuracy >= {PASS_MARK}", *_why("accuracy", accuracy))
+    if completion is None or not completion.measured or completion.score >= PASS_MARK:
+        return
+    # A short answer that claims what was asked for has done its task: "€5.50."
+    has_answered = bool(context.truth) and missing is None
+    if not has_answered or any(line.id in _ERRORS for line in completion.evidence):
+        yield FailedCheck(f"task_completion >= {PASS_MARK}", *_why("task_completion", completion))
+
+
+def _is_wrong(line: Evidence) -> bool:
+    return line.id.endswith(_WRONG_ENDINGS) or (line.id == "state_missing" and bool(line.words))
+
+
+def _reason(entry: Entry) -> str:
+    return entry.details.removeprefix("Not measured: ").removesuffix(".")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_SAYS else f"{text[: _LONGEST_SAYS - 1]}…"

@@ -1,0 +1,119 @@
+"""Names that a suite uses and its domain does not know: fields and states of a truth, tools, preferences.
+
+A misspelt name would otherwise be ignored, and whatever the agents do would pass.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from assay.chat.domains import DOMAINS, Domain
+from assay.chat.reading.lexicon import read_toml
+from assay.chat.yamlfile import Steps, refusal, refused
+from assay.errors import AssayError, unknown_name
+
+if TYPE_CHECKING:
+    from pydantic_core import PydanticCustomError
+
+    from assay.chat.reading.text import Reader
+    from assay.chat.suites.scenario import ScenarioTurn, Suite
+    from assay.errors import UsageError
+
+
+def unknown_names(suite: Suite) -> Iterator[PydanticCustomError]:
+    """The first unknown name of each kind in each turn, as errors that a validator raises."""
+    domain = DOMAINS.get(suite.domain)
+    tools = {*domain.tools, *suite.tools}
+    names = _Names(suite, domain)
+    for at, scenario in enumerate(suite.scenarios):
+        where: Steps = ("scenarios", at)
+        yield from names.preferences(scenario.preferences, (*where, "preferences"))
+        for number, turn in enumerate(scenario.turns):
+            of_turn = (*where, "turns", number)
+            yield from names.preferences(turn.preferences, (*of_turn, "preferences"))
+            yield from _calls(turn, tools, of_turn)
+            if turn.truth is not None:
+                yield from names.truth(turn.truth, (*of_turn, "truth"))
+
+
+def _calls(turn: ScenarioTurn, tools: Iterable[str], at: Steps) -> Iterator[PydanticCustomError]:
+    if not tools:
+        return
+    for place, call in enumerate(turn.calls or ()):
+        if call.name not in tools:
+            error = unknown_name("tool", call.name, tools)
+            yield refusal(
+                error.what,
+                hint=f"{error.hint}. A tool of your own goes into the suite's 'tools'",
+                at=(*at, "calls", place),
+            )
+
+
+class _Names:
+    """Looks names up in a domain; its words are read when they are first needed."""
+
+    def __init__(self, suite: Suite, domain: Domain) -> None:
+        self._suite = suite
+        self._domain = domain
+        self._read: Reader | None = None
+
+    @property
+    def _reader(self) -> Reader:
+        if self._read is None:
+            from assay.chat.evaluator import ChatbotEvaluator
+
+            self._read = ChatbotEvaluator(domain=self._domain, language=self._suite.language, metrics=[]).reader
+        return self._read
+
+    def preferences(self, given: Mapping[str, Any] | None, at: Steps) -> Iterator[PydanticCustomError]:
+        from assay.chat.scoring.preferences import read_preferences
+
+        known = [*self._domain.preferences, *self._domain.other_preferences]
+        for name, value in (given or {}).items() if known else ():
+            # In another form, such as {dislikes: [cold]}, it is known if it can be read.
+            if name not in known and not read_preferences({name: value}, self._domain, self._reader):
+                yield refused(unknown_name("preference", name, known), at=(*at, name))
+
+    def truth(self, data: Any, at: Steps) -> Iterator[PydanticCustomError]:
+        """Fields that the domain does not know, values that it cannot read, and states without a word for them."""
+        unknown = list(_unknown_fields(data, self._domain, at))
+        yield from (refused(error, at=path) for path, error in unknown[:1])
+        if unknown:
+            return
+        try:
+            read = self._domain.read_truth(data)
+        except AssayError as error:
+            yield refused(error, at=at)
+            return
+        for words in read.states.values() if self._domain.states else ():
+            if not self._reader.read(words).all("states"):
+                yield refusal(f"the domain has no state called '{words:.60}'", hint=self._nearest_state(words), at=at)
+
+    def _nearest_state(self, words: str) -> str:
+        file = self._domain.folder / f"{self._suite.language}.toml"
+        listed = read_toml(file, "the domain's words")["lists"]["states"]
+        phrases = [phrase.removeprefix("=") for name in listed for phrase in (name, *listed[name])]
+        whole = words.casefold()
+        near = difflib.get_close_matches(whole, phrases, n=1, cutoff=0.85)
+        for word in reversed(whole.split()):  # 'light rian': its last word is near 'rain'
+            near += difflib.get_close_matches(word, phrases, n=1, cutoff=0.75)
+        guess = f"Did you mean '{near[0]}'? " if near else ""
+        return f"{guess}Known: {', '.join(self._domain.states)}"
+
+
+def _unknown_fields(data: Any, domain: Domain, at: Steps) -> Iterator[tuple[Steps, UsageError]]:
+    """Names of fields, at any depth, that the domain does not know; the path is that of the field."""
+    if not domain.truth_fields:
+        return
+    if isinstance(data, Mapping):
+        by_name = at[-1] in domain.truth_tables and all(isinstance(value, Mapping) for value in data.values())
+        for name, value in data.items():
+            if not by_name and str(name) not in domain.truth_fields:
+                yield (*at, str(name)), unknown_name("field of a truth", str(name), domain.truth_fields)
+            else:
+                yield from _unknown_fields(value, domain, (*at, str(name)))
+    elif isinstance(data, Sequence) and not isinstance(data, str):
+        for place, item in enumerate(data):
+            yield from _unknown_fields(item, domain, (*at, place))

@@ -1,0 +1,94 @@
+"""Names that a suite's domain does not know are errors with the nearest name, when the suite is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.command import assay_command
+
+from assay.chat.suites import read_suite
+from assay.chat.yamlfile import parse_yaml
+from assay.errors import SourceError
+
+SHOP = """name: metro
+version: 1
+domain: shop
+scenarios:
+  - id: fare
+    kind: product
+    turns:
+      - user: How much is a single ticket?
+        truth: {product: single ticket, price: 5.5, availability: in stock}
+        calls: [get_fare]
+"""
+WEATHER = """name: mine
+version: 1
+scenarios:
+  - id: a
+    kind: current
+    preferences: {dislikes_cold: true, home_city: Oslo}
+    turns:
+      - user: What's the weather in Oslo?
+        truth:
+          current: {city: Oslo, temperature: 5, main_condition: light rain}
+          forecast: {tomorrow: {high: 7, low: 1}}
+        calls: [get_current_weather: {city: Oslo}]
+"""
+
+
+def error_of(text: str) -> str:
+    with pytest.raises(SourceError) as caught:
+        read_suite(parse_yaml(text, "mine.yaml"))
+    return str(caught.value)
+
+
+def test_known_names_are_fine() -> None:
+    for text in (SHOP, WEATHER):
+        read_suite(parse_yaml(text, "mine.yaml"))
+
+
+FIELD = "there is no field of a truth called"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "says"),
+    [
+        (SHOP, "price", "prize", f"9: scenarios[0].turns[0].truth.prize: {FIELD} 'prize'. Did you mean 'price'?"),
+        (SHOP, "in stock", "in stok", "the domain has no state called 'in stok'. Did you mean 'in stock'?"),
+        (SHOP, "5.5", "cheap", "9: scenarios[0].turns[0].truth: truth.price is 'cheap', not a number"),
+        (WEATHER, "temperature", "temprature", f"10: scenarios[0].turns[0].truth.current.temprature: {FIELD}"),
+        (WEATHER, "high", "hihg", f"11: scenarios[0].turns[0].truth.forecast.tomorrow.hihg: {FIELD} 'hihg'"),
+        (WEATHER, "light rain", "light rian", "no state called 'light rian'. Did you mean 'rain'?"),
+        (WEATHER, "get_current", "get_curent", "calls[0]: there is no tool called 'get_curent_weather'. Did you mean"),
+        (WEATHER, "dislikes_cold", "dislikes_cld", "6: scenarios[0].preferences.dislikes_cld: there is no preference"),
+    ],
+)
+def test_an_unknown_name_is_an_error_with_the_nearest_one(text: str, old: str, new: str, says: str) -> None:
+    assert says in error_of(text.replace(old, new, 1))
+
+
+def test_tools_of_ones_own_are_named_by_the_suite() -> None:
+    own = WEATHER.replace("get_current_weather", "look_up")
+    assert "A tool of your own goes into the suite's 'tools'" in error_of(own)
+    read_suite(parse_yaml(own.replace("version: 1", "version: 1\ntools: [look_up]"), "mine.yaml"))
+    # A domain without a list of tools checks those of the suite, if it names any.
+    assert "Did you mean 'get_fair'?" in error_of(SHOP.replace("version: 1", "version: 1\ntools: [get_fair]"))
+
+
+def test_any_calls_are_accepted_if_the_turn_says_so() -> None:
+    suite = read_suite(parse_yaml(SHOP.replace("[get_fare]", "any"), "mine.yaml"))
+    assert suite.scenarios[0].turns[0].calls is None
+    assert "Write calls: [get_fare], or calls: any" in error_of(SHOP.replace("[get_fare]", "get_fare"))
+
+
+def test_preferences_in_another_form_are_read() -> None:
+    read_suite(parse_yaml(WEATHER.replace("dislikes_cold: true", "dislikes: [cold]"), "mine.yaml"))
+
+
+def test_the_command_line_finds_them_before_anything_is_played(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(SHOP.replace("price", "prize"), encoding="utf-8")
+    done = assay_command("chat", "suites", file)
+    assert done.returncode == 2
+    assert "Did you mean 'price'?" in done.stderr
