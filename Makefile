@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 # Further words for pytest, such as: make test PYTEST='-m "not slow"'
 PYTEST ?=
+# Tests and benchmarks start many interpreters, each of which would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \

@@ -34,6 +34,11 @@ def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["ASSAY_STORE"] = before
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: much of the time a test waits for a process, a browser or a retry."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest modules first, so that no worker begins one when the others are about to finish.
 
