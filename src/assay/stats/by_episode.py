@@ -147,14 +147,21 @@ class _Cells:
     @classmethod
     def of(cls, parts: Iterable[Distribution | UnitValues], n_units: int, total: Distribution) -> _Cells:
         # 32 bits suffice for everything here, and with thousands of episodes these arrays take most of the memory.
-        indices, counts, sizes = [], [], []
+        values, counts, sizes = [], [], []
         for part in _together(parts):
-            indices.append(np.searchsorted(total.values, part.values).astype(np.int32))
+            values.append(part.values)
             counts.append(part.counts.astype(np.int32))
             sizes.append(part.sizes)
-        unit = np.repeat(np.arange(n_units, dtype=np.int32), np.concatenate(sizes))
-        index, count = np.concatenate(indices), np.concatenate(counts)
-        del indices, counts
+        every = np.concatenate(values)
+        del values
+        order = np.argsort(every)
+        every = every[order]
+        unit = np.repeat(np.arange(n_units, dtype=np.int32), np.concatenate(sizes))[order]
+        count = np.concatenate(counts)[order]
+        del counts, order
+        index = np.zeros(len(every), np.int32)
+        np.cumsum(every[1:] != every[:-1], out=index[1:])
+        del every
         unit, index, count = _by_value(unit, index, count, n_units)
         k = len(total.values)
         most = min(_BLOCKS, max(64, _BLOCK_CELLS // n_units))
