@@ -121,6 +121,7 @@ class Climate:
         self._seed = seed
         # Consecutive forecasts overlap, and every agent requests the same hours.
         self._cached = functools.lru_cache(maxsize=65_536)(self._compute)
+        self._tracks: dict[tuple[int, str], _Track] = {}
 
     def at(self, city: CityClimate, moment: datetime) -> Hour:
         """The weather in a city at a given time."""
@@ -199,23 +200,39 @@ class Climate:
 
     def _noise(self, city: CityClimate, purpose: str, days: float, period: float) -> float:
         """A standard normal variable that changes smoothly in time, with a correlation time of about `period` days."""
+        track = self._tracks.get((city.id, purpose))
+        if track is None:
+            track = self._tracks[city.id, purpose] = _Track(self._seed, city.id, purpose)
         # Each has its own phase, so that they do not all change at the same time.
-        at = days / period + self._trait(city, purpose)
+        at = days / period + track.phase
         knot = math.floor(at)
         part = at - knot
         weight = part * part * (3 - 2 * part)
-        before, after = (_normal(self._seed, city.id, purpose, number) for number in (knot, knot + 1))
         # Scaled so that its variance is the same between two knots as at them.
-        return ((1 - weight) * before + weight * after) / math.hypot(1 - weight, weight)
+        return ((1 - weight) * track[knot] + weight * track[knot + 1]) / math.hypot(1 - weight, weight)
 
     def _trait(self, city: CityClimate, purpose: str) -> float:
         """A constant of the city, uniform from 0 to 1."""
         return _uniform(self._seed, city.id, purpose)
 
 
-@functools.lru_cache(maxsize=262_144)
-def _normal(seed: int, city: int, purpose: str, knot: int) -> float:
-    return chance(seed, "climate", city, purpose, knot).gauss(0, 1)
+@functools.lru_cache(maxsize=8)
+def climate_of(seed: int) -> Climate:
+    """The climate of a seed, shared by all who ask for it: the service, the truth and the model need the same hours."""
+    return Climate(seed)
+
+
+class _Track(dict[int, float]):
+    """The normal variables between which one kind of noise of a city moves, by their number, drawn when needed."""
+
+    def __init__(self, seed: int, city: int, purpose: str) -> None:
+        super().__init__()
+        self._key = (seed, "climate", city, purpose)
+        self.phase = _uniform(seed, city, purpose)
+
+    def __missing__(self, knot: int) -> float:
+        drawn = self[knot] = chance(*self._key, knot).gauss(0, 1)
+        return drawn
 
 
 @functools.lru_cache(maxsize=65_536)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from assay.chat.world import weather_server
 from assay.chat.world.cities import CityClimate, all_cities, find_city
-from assay.chat.world.climate import Climate
+from assay.chat.world.climate import climate_of
 from assay.chat.world.openweather import MAX_FORECAST_DAYS, read_current, read_forecast
 from assay.chat.world.serving import LoopbackServer
 from assay.errors import UsageError
@@ -34,7 +34,7 @@ class World:
         self._seed = seed
         self._skill = skill
         self._clock = clock or _now
-        self._climate = Climate(seed)
+        self._climate = climate_of(seed)
         # Several agents are asked the same scenario at the same simulated time, so the same truth is needed again soon.
         self._bodies = lru_cache(maxsize=_KEPT_TRUTHS)(self._response_bodies)
         self._running: ExitStack | None = None

@@ -14,7 +14,7 @@ from email.utils import format_datetime
 from typing import Any
 
 from assay.chat.world.cities import CityClimate, find_city, normalized_name
-from assay.chat.world.climate import Climate, Hour, sun_times
+from assay.chat.world.climate import Climate, Hour, climate_of, sun_times
 from assay.chat.world.situation import Situation, chance
 from assay.errors import missing_extra
 
@@ -63,7 +63,7 @@ def _now() -> datetime:
 class _Service:
     def __init__(self, seed: int, clock: Callable[[], datetime]) -> None:
         self._seed = seed
-        self._climate = Climate(seed)
+        self._climate = climate_of(seed)
         self._clock = clock
         # How many requests a fault has hit, by client, turn and request. The oldest entries are dropped.
         self._hits: OrderedDict[Hashable, int] = OrderedDict()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from assay.chat.world.cities import find_city
-from assay.chat.world.climate import Climate
+from assay.chat.world.climate import climate_of
 from assay.chat.world.scripted import planning, talk
 from assay.chat.world.scripted.cities import city_key
 from assay.chat.world.scripted.context import Intent, cities_mentioned, understand
@@ -47,7 +47,7 @@ class ScriptedModel:
     def __init__(self, seed: int = 42, skill: Skill | None = None) -> None:
         self.seed = seed
         self.skill = skill or Skill()
-        self.climate = Climate(seed)
+        self.climate = climate_of(seed)
         # Loads the gazetteer and the stemmer now, so that the first request does not wait for them.
         self.respond([{"role": "user", "content": "I hate the cold. What is it like in Oslo?"}], (), Situation())
 
