@@ -78,7 +78,7 @@ class _Parquet:
         self.schema = self._file.schema_arrow
 
     def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        return map(checked, self._file.iter_batches(batch_size=rows, columns=names))
+        return map(checked, self._file.iter_batches(batch_size=rows, columns=names, use_threads=False))
 
     def bytes_a_row(self, names: list[str]) -> int | None:
         # The metadata of single columns are not used: pyarrow crashes the process if they are damaged.
