@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from assay import events
-from assay.errors import UsageError
+from assay.errors import SourceError, UsageError
 from assay.events import Episode, EventStream, synthetic
+from assay.events.stream import concatenate
+from assay.events.training import Evaluation
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "binned.json").read_text(encoding="utf-8"))
 MS = 1_000_000
@@ -136,12 +138,47 @@ def test_the_last_bin_may_be_shorter() -> None:
     assert figures([screen(0), screen(101)], [screen(0), screen(101)])["bins"] == 3
 
 
-def test_figures_of_streams_without_common_time_are_none() -> None:
-    found = figures([key(0), key(10)], [key(500), key(600)])
-    assert found["bins"] == 0
-    assert found["coverage"] == 0.0
-    counted = ("bins", "coverage", "key_samples", "button_samples")
-    assert {value for name, value in found.items() if name not in counted} == {None}
+def test_two_sides_without_common_time_are_an_error() -> None:
+    with pytest.raises(
+        SourceError, match=r"share no time: the predictions begin 0\.5 s before the truths.*--clock start"
+    ):
+        figures([key(0), key(10)], [key(500), key(600)])
+    with pytest.raises(SourceError, match=r"share no time in any of 2 episodes"):
+        figures(named([key(900), key(990)], [key(700)]), named([key(0), key(10)], [key(0)]))
+
+
+def named(*rows: list[Event]) -> EventStream:
+    """Episodes 'a', 'b' and so on."""
+    parts = [EventStream.from_events(part).of_episode(Episode("abc"[at])) for at, part in enumerate(rows)]
+    return concatenate(parts)
+
+
+def test_episodes_without_common_time_are_named_if_others_have_some() -> None:
+    truth = named([key(0), key(100)], [key(0), key(100)], [key(0), key(100)])
+    predicted = named([key(0), key(100)], [key(900), key(990)], [])
+    report = events.evaluate(predicted, truth, protocols=["d2e"])
+    assert report.flat("d2e")["coverage"] == pytest.approx(1 / 3)
+    assert report.warnings[0].startswith("d2e@1 compares 33% of the truth's span")  # before everything else
+    assert report.warnings[1] == (
+        "Predictions and truths share no time in 1 of 2 episodes, where d2e@1 compares nothing: 'b'."
+    )
+
+
+def test_one_prediction_inside_the_truths_span_is_no_error() -> None:
+    found = figures([key(50)], [key(0), key(100)])
+    assert (found["bins"], found["coverage"], found["key_accuracy"]) == (0, 0.0, None)
+
+
+def test_an_evaluation_in_training_goes_on_without_common_time() -> None:
+    running = Evaluation(["d2e"])
+    running.update(*(EventStream.from_events([key(at), key(at + 10)]) for at in (0, 500)))
+    report = running.compute()
+    assert report.flat("d2e")["coverage"] == 0.0
+    assert any("share no time in 1 of 1 episodes" in said for said in report.warnings)
+
+
+def test_coverage_is_the_first_figure() -> None:
+    assert next(iter(figures([key(0), key(9)], [key(0), key(9)]))) == "coverage"
 
 
 def test_a_wrong_time_far_away_needs_no_memory() -> None:
@@ -175,7 +212,26 @@ def test_recordings_are_aligned_by_their_first_frames() -> None:
     assert found["key_accuracy"] == 1.0
     assert found["pearson_x"] == pytest.approx(1.0)
     assert figures(predicted, truth, clock="frames") == found
-    assert figures(predicted, truth, clock="shared")["bins"] == 0
+    with pytest.raises(SourceError, match=r"begin 86,400\.0 s after the truths"):
+        figures(predicted, truth, clock="shared")
+
+
+@pytest.mark.parametrize("protocols", [["d2e"], ["assay"], ["assay", "d2e"]])
+def test_a_clock_other_than_the_frames_is_reported(protocols: list[str]) -> None:
+    # Both sides have screen events, but only the truth says where its first frame is in the video.
+    truth = recorded(0, 20, 0, ROWS)
+    predicted = EventStream.from_events(ROWS).of_episode(Episode("a"))
+    for sides in ((predicted, truth), (truth, predicted)):
+        said = events.evaluate(*sides, protocols=protocols).warnings
+        assert (
+            sum("Only one side has frames with video times: times are compared there as they are" in s for s in said)
+            == 1
+        )
+    for clock in ("shared", "start"):  # asked for, so there is nothing to report
+        said = events.evaluate(predicted, truth, protocols=protocols, settings={"clock": clock}).warnings
+        assert not any("video times" in sentence for sentence in said)
+    said = events.evaluate(truth, truth, protocols=protocols).warnings
+    assert not any("video times" in sentence for sentence in said)
 
 
 def test_a_recording_ends_with_its_last_message_of_any_topic() -> None:
@@ -199,7 +255,8 @@ def test_a_frame_later_in_the_video_is_later_on_the_clock() -> None:
 def test_with_the_clock_start_each_side_begins_at_zero() -> None:
     truth = [screen(0), key(10), screen(100)]
     predicted = [screen(7000), key(7010), screen(7100)]
-    assert figures(predicted, truth, clock="shared")["bins"] == 0
+    with pytest.raises(SourceError, match="share no time"):
+        figures(predicted, truth, clock="shared")
     found = figures(predicted, truth, clock="start")
     assert (found["bins"], found["key_accuracy"]) == (2, 1.0)
 

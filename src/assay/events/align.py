@@ -263,6 +263,22 @@ def frame_clocks(predicted: EventStream, truth: EventStream, clock: Clock) -> li
     return known if clock in ("auto", "frames") and len(known) == 2 else None
 
 
+def fell_back(predicted: EventStream, truth: EventStream, clock: Clock) -> bool:
+    """Whether the clock 'auto' had to use times as they are, because only one side has frames with video times."""
+    ends = [side.episodes[int(side.episode[0])] for side in (predicted, truth) if len(side)]
+    known = [end.first_frame_ns is not None and end.first_pts_ns is not None for end in ends]
+    return clock == "auto" and len(known) == 2 and known[0] != known[1]
+
+
+def fell_back_sentence(n: int, episodes: int) -> str:
+    """That `n` of the episodes are not compared by their frames."""
+    where = "" if episodes == 1 else f" in {n:,} of {episodes:,} episodes"
+    return (
+        f"Only one side has frames with video times{where}: times are compared there as they are (clock 'shared'), not "
+        "by the first frames. Use --clock start if both sides begin at the same moment."
+    )
+
+
 def clock_shifts(predicted: EventStream, truth: EventStream, clock: Clock) -> tuple[int, int]:
     """What to subtract from the times of each side to align their clocks."""
     frames = frame_clocks(predicted, truth, clock)

@@ -19,7 +19,7 @@ from assay.events.digest import StreamDigest
 from assay.events.engines import local
 from assay.events.input import Input
 from assay.events.progress import ProgressCallback, figure_counter, follow
-from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric, cautions
+from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric, cautions, check_tallies
 from assay.events.sources import AnySource, Decision, ReadOptions, read
 from assay.events.stored import encoding_of, settings_of
 from assay.events.stream import Episode, EventStream
@@ -303,6 +303,7 @@ def evaluate(
         threads=threads,
         progress=follow(progress, "scoring"),
     )
+    check_tallies(scoring.protocols, tallies)
     for side, digest in zip(inputs, digests, strict=True):
         side.sha256 = digest.hexdigest()
     for seen, reading in zip(inputs, readings, strict=True):

@@ -48,10 +48,11 @@ FACTS = "facts"
 FACT_SUMS = (
     "missing", "unknown", "stray_true", "stray_predicted", "silences_true", "silences_predicted", "auto_repeats_true",
     "auto_repeats_predicted", "unreleased_true", "unreleased_predicted", "frames_true", "frames_predicted",
-    "predicted_actions", "predicted_events", "copied", "positions", "invalid",
+    "predicted_actions", "predicted_events", "copied", "positions", "invalid", "clock_fell_back",
 )  # fmt: skip
 """missing, unknown: 1 for an episode without predictions, without truth. copied: positions at which the prediction is
-the event before, of `positions` in all, where both sides have the same length."""
+the event before, of `positions` in all, where both sides have the same length. clock_fell_back: 1 if only one side has
+frames with video times, so that the clock 'auto' could not use them."""
 MOMENTS = "moments"
 """(start of a window in ms, side, ms into the window, label, outcome, ms of the partner) of the worst windows."""
 OUTLINE = "outline"

@@ -88,7 +88,19 @@ def cautions(protocols: Sequence[EventProtocol], tallies: Mapping[str, Tally]) -
     for protocol in protocols:
         said = getattr(protocol, "cautions", None)
         found += said(tallies[protocol.name], beside=list(tallies)) if said is not None else []
-    return found
+    return list(dict.fromkeys(found))  # two protocols may warn of the same thing
+
+
+def check_tallies(protocols: Sequence[EventProtocol], tallies: Mapping[str, Tally]) -> None:
+    """Raise an error if a protocol had nothing to compare although both sides have events.
+
+    A protocol may have an additional method `check(tally)`. It is not used while a model is trained: an evaluation
+    there must not end the training.
+    """
+    for protocol in protocols:
+        checked = getattr(protocol, "check", None)
+        if checked is not None:
+            checked(tallies[protocol.name])
 
 
 def every_protocol() -> list[str]:

@@ -21,7 +21,7 @@ from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.metrics import metrics
 from assay.events.actions.moments import answered, outline, worst_moments
 from assay.events.actions.tables import report_details
-from assay.events.align import CLOCKS, Clock, Pair, clock_shifts
+from assay.events.align import CLOCKS, Clock, Pair, clock_shifts, fell_back, fell_back_sentence
 from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import EventStream, Kind
@@ -78,6 +78,7 @@ def score(
             predicted_actions=len(guess),
             predicted_events=int(pair.predicted.valid.sum()),
             invalid=int((~pair.predicted.valid).sum()),
+            clock_fell_back=fell_back(pair.predicted, pair.truth, clock),
             **_copied(pair.predicted, pair.truth),
         ),
     }
@@ -231,10 +232,15 @@ class Assay:
         return report_details(ActionFigures(tally, plan, self._unit_ns, self.teacher_forced), estimates)
 
     def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:
-        """A warning that pairing by position went out of step, if a protocol that pairs by position is used too."""
+        """Warnings: the clock is not the expected one; protocols that pair by position, if used, went out of step."""
         by_position = {"owa", "sequence"} & set(beside)
         said = positions.out_of_step_sentence(tally) if by_position else None
-        return [] if said is None else [said]
+        found = [] if said is None else [said]
+        facts = states.named(tally.total(states.FACTS, Joint), states.FACT_SUMS)
+        if facts["clock_fell_back"]:
+            n = len(tally.episodes) - facts["missing"] - facts["unknown"]
+            found.append(fell_back_sentence(facts["clock_fell_back"], n))
+        return found
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Assay:
         chosen = dict(settings)

@@ -14,8 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UsageError
-from assay.events.align import CLOCKS, Bins, Clock, Pair, clock_shifts, frame_clocks, unwrapped, within_reach
+from assay.errors import SourceError, UsageError
+from assay.events.align import (
+    CLOCKS,
+    Bins,
+    Clock,
+    Pair,
+    clock_shifts,
+    fell_back,
+    fell_back_sentence,
+    frame_clocks,
+    unwrapped,
+    within_reach,
+)
 from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import EventStream, Kind
@@ -28,6 +39,8 @@ _CLOCK_OFF_MS = 1000
 # Left, right and middle, down and up: the transitions that count as buttons.
 _TRANSITIONS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20)
 _ANY_TRANSITION = 0x3F
+# Episodes that a sentence names.
+_NAMED = 10
 _KEYBOARD, _MOUSE = int(Kind.KEYBOARD), int(Kind.MOUSE)
 
 
@@ -42,7 +55,14 @@ def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     ours, theirs = (
         _Binned(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)
     )
-    states: dict[str, State] = {"bins": Ratio(bins.count, 1), "coverage": covered, "begins": begins}
+    both = bool(len(predicted) and len(truth))
+    states: dict[str, State] = {
+        "bins": Ratio(bins.count, 1),
+        "coverage": covered,
+        "begins": begins,
+        "apart": Ratio(int(both and bins.end_ns < bins.start_ns), int(both)),
+        "fell_back": Ratio(int(fell_back(predicted, truth, clock)), int(both)),
+    }
     # Only bins with movement are kept: one stray time far away would make very many bins, all of them empty.
     moves = ours.plain_moves, theirs.plain_moves
     moved = np.unique(np.concatenate([side.at[where] for side, where in zip((ours, theirs), moves, strict=True)]))
@@ -175,14 +195,38 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
     return out
 
 
+def _check(tally: Tally) -> None:
+    """Raise an error if the two sides share no time in any episode: their clocks differ, and nothing was compared."""
+    apart = tally.total("apart", Ratio)
+    if not apart.total or apart.hits < apart.total:
+        return
+    begins = tally.total("begins", Joint)
+    late_ms = float(np.median(np.repeat(begins.column(0), begins.counts)))
+    where = "" if apart.total == 1 else f" in any of {apart.total:,} episodes"
+    raise SourceError(
+        f"predictions and truths share no time{where}: the predictions begin {abs(late_ms) / 1000:,.1f} s "
+        f"{'after' if late_ms > 0 else 'before'} the truths, so d2e@1 has nothing to compare",
+        hint="Use --clock start if both begin at the same moment; otherwise check the times, or leave out d2e",
+    )
+
+
 def _cautions(tally: Tally) -> list[str]:
-    """Warnings about the figures, as sentences."""
+    """Warnings about the figures, as sentences; that only a part was compared comes first."""
     found = []
     coverage = tally.total("coverage", Ratio).value
     if coverage is not None and coverage < 0.95:
         found.append(
             f"d2e@1 compares {coverage:.0%} of the truth's span, which is what both sides cover; a prediction that "
             "stops early can be perfect there."
+        )
+    alone = [e.name for e, part in zip(tally.episodes, tally.parts("apart", Ratio), strict=True) if part.hits]
+    if alone:
+        n = tally.total("apart", Ratio).total
+        shown = ", ".join(f"'{name}'" for name in alone[:_NAMED])
+        more = f" and {len(alone) - _NAMED:,} more" if len(alone) > _NAMED else ""
+        found.append(
+            f"Predictions and truths share no time in {len(alone):,} of {n:,} episodes, where d2e@1 compares nothing: "
+            f"{shown}{more}."
         )
     edges = tally.total("begins", Joint)
     if len(edges):
@@ -192,8 +236,11 @@ def _cautions(tally: Tally) -> list[str]:
                 f"Predictions begin and end about {abs(begin) / 1000:.1f} s {'after' if begin > 0 else 'before'} the "
                 "truth: the two clocks may be off by that much. Try --clock start."
             )
+    back = tally.total("fell_back", Ratio)
     frames = edges.where(edges.column(2) == 1) if len(edges) else edges
-    if len(frames):
+    if back.hits:
+        found.append(fell_back_sentence(back.hits, back.total))
+    elif len(frames):
         found.append("Frames exist on one side only, so d2e@1 cannot put both sides on one clock by their frames.")
     return found
 
@@ -234,6 +281,11 @@ def _scale_ratio(sums: Floats) -> Floats:
 
 
 _METRICS = (
+    # Coverage first: the other figures say nothing about the time that one side lacks.
+    ProtocolMetric("coverage", "Share of the truth's span", "Data", undefined="the truth has no span", headline=True),
+    ProtocolMetric("bins", "Bins in the common range", "Data", better="none"),
+    ProtocolMetric("key_samples", "Bins and keys compared", "Data", better="none"),
+    ProtocolMetric("button_samples", "Bins and buttons compared", "Data", better="none"),
     *(
         ProtocolMetric(
             f"pearson_{axis}", f"Correlation of movement, {axis}", "Movement", undefined=undefined, headline=True
@@ -260,7 +312,6 @@ _METRICS = (
         for axis in "xy"
         for undefined in ["one side does not move in the common range"]
     ),
-    ProtocolMetric("coverage", "Share of the truth's span", "Data", undefined="the truth has no span", headline=True),
     ProtocolMetric(
         "key_accuracy", "Keys right by bin", "Actions", undefined="no key event in the common range", headline=True
     ),
@@ -271,9 +322,6 @@ _METRICS = (
         undefined="no button event in the common range",
         headline=True,
     ),
-    ProtocolMetric("bins", "Bins in the common range", "Data", better="none"),
-    ProtocolMetric("key_samples", "Bins and keys compared", "Data", better="none"),
-    ProtocolMetric("button_samples", "Bins and buttons compared", "Data", better="none"),
 )
 
 
@@ -304,6 +352,10 @@ class D2e:
 
     def finish(self, tally: Tally, plan: Resampling) -> Mapping[str, Estimate]:
         return finish(tally, plan)
+
+    def check(self, tally: Tally) -> None:
+        """Raise an error if nothing could be compared because the clocks do not overlap."""
+        _check(tally)
 
     def cautions(self, tally: Tally, *, beside: Sequence[str]) -> list[str]:
         """Warnings, as sentences, about what makes the figures look better than the prediction is."""
