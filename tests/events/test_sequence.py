@@ -100,6 +100,16 @@ def test_the_usage_example_can_read_the_dictionary() -> None:
     assert [event["comparison_status"] for event in metrics["event_comparisons"]] == ["valid", "valid"]
 
 
+def test_the_usage_example_runs_without_mouse_events_if_undefined_is_a_number() -> None:
+    assert compared(key(), key())["mouse_metrics"]["euclidean_iqmpe"] is None
+    metrics = compute_metrics_for_event(key(), key(), undefined=math.nan)
+    mouse_metrics = metrics["mouse_metrics"]
+    assert f"{mouse_metrics['euclidean_iqmpe']:.2f}%" == "nan%"
+    assert f"{mouse_metrics['euclidean_precision_accuracy']['p1']:.2f}" == "nan"
+    assert math.isnan(mouse_metrics["loss"])
+    assert f"{metrics['keyboard_metrics']['vk_accuracy']:.2f}" == "1.00"
+
+
 # --- digits ----------------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +199,13 @@ def test_iqmpe_of_zero_truths_is_none() -> None:
     assert compared(key("<0><0><1>"), key("<0><0><0>"))["timestamp_metrics"]["iqmpe"] is None
 
 
+def test_time_errors_know_that_the_clock_wraps_around() -> None:
+    # 15.99 s is 20 ms before 0.01 s of the next turn: 200 %, not 159 800 %.
+    event = only_event(key("<15><9><9>"), key("<0><0><1>"))
+    assert event["timestamp_percent_error"] == pytest.approx(200)
+    assert compared(key("<15><9><9>"), key("<0><0><1>"))["timestamp_metrics"]["iqmpe"] == pytest.approx(200)
+
+
 # --- statuses --------------------------------------------------------------------------------------------------------
 
 
@@ -202,7 +219,10 @@ def test_iqmpe_of_zero_truths_is_none() -> None:
         ("<EVENT_START><KEYBOARD><0><0><3><65><maybe><EVENT_END>", key(), "invalid_format"),
         ("<EVENT_START><NONSENSE><EVENT_END>", key(), "invalid_format"),
         ("<EVENT_START><KEYBOARD><0><0>", key(), "invalid_format"),
+        ("I press A now.", key(), "invalid_format"),
+        (key(), "<KEYBOARD><0><0><3><65><press>", "invalid_format"),
         ("", key(), "unpaired"),
+        ("  \n", key(), "unpaired"),
         (key(), "", "unpaired"),
         (key(), "<EVENT_START><KEYBOARD><0><0><3><EVENT_END>", "missing_fields"),
     ],

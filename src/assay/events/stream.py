@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from typing import Any
 
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from assay.errors import SourceError, UsageError
 
 Column = NDArray[Any]
+
+NO_TOKEN = -1
+"""In place of a token that an event does not have, where tokens are compared as written."""
 
 IGNORED_BYTES = "bytes between events, ignored"
 """The note for bytes of a text that are not part of any event."""
@@ -155,6 +158,12 @@ class EventStream:
     """Remarks on the input that matter for the scores, and how often each applies."""
     quantised: object = None
     """The codec that the events were encoded with, or None if they are as recorded."""
+    logprob: Column | None = None
+    """Natural logarithm of the probability that the model gave to the event, NaN where unknown; None if all are."""
+    spelling: Column | None = None
+    """Index into `spellings` of events whose tokens are not those that encoding gives, otherwise −1; None if all −1."""
+    spellings: Column | None = None
+    """Tokens of such events as written, shape (k, tokens); only the codec knows their meaning."""
 
     @classmethod
     def allocate(cls, n: int, **rest: Any) -> EventStream:
@@ -210,6 +219,9 @@ class EventStream:
             **{name: getattr(self, name)[part] for name in _DTYPES},
             episodes=self.episodes,
             quantised=self.quantised,
+            logprob=None if self.logprob is None else self.logprob[part],
+            spelling=None if self.spelling is None else self.spelling[part],
+            spellings=self.spellings,
         )
 
     def segments(self) -> Iterator[tuple[Episode, slice]]:
@@ -222,9 +234,7 @@ class EventStream:
 
     def of_episode(self, episode: Episode) -> EventStream:
         """The same events, all assigned to `episode`."""
-        columns = {name: getattr(self, name) for name in _DTYPES}
-        columns["episode"] = np.zeros(len(self), np.int32)
-        return EventStream(**columns, episodes=(episode,), notes=self.notes, quantised=self.quantised)
+        return replace(self, episode=np.zeros(len(self), np.int32), episodes=(episode,))
 
     def padded(self, n: int) -> EventStream:
         """The same events, followed by missing ones up to n."""
@@ -306,7 +316,29 @@ def concatenate(streams: Sequence[EventStream]) -> EventStream:
         parts = renumbered if name == "episode" else [getattr(stream, name) for stream in streams]
         np.concatenate(parts, out=column)
     notes: Counter[str] = sum((stream.notes for stream in streams), Counter())
-    return EventStream(**columns, episodes=tuple(episodes), notes=notes, quantised=quantised)
+    extra = {**_joined_logprobs(streams), **_joined_spellings(streams)}
+    return EventStream(**columns, **extra, episodes=tuple(episodes), notes=notes, quantised=quantised)
+
+
+def _joined_logprobs(streams: Sequence[EventStream]) -> dict[str, Column]:
+    if all(stream.logprob is None for stream in streams):
+        return {}
+    parts = [np.full(len(one), np.nan) if one.logprob is None else one.logprob for one in streams]
+    return {"logprob": np.concatenate(parts)}
+
+
+def _joined_spellings(streams: Sequence[EventStream]) -> dict[str, Column]:
+    if all(stream.spelling is None for stream in streams):
+        return {}
+    parts, kept, n = [], [], 0
+    for one in streams:
+        if one.spelling is None or one.spellings is None:
+            parts.append(np.full(len(one), -1, np.int32))
+            continue
+        parts.append(np.where(one.spelling < 0, -1, one.spelling + np.int32(n)))
+        kept.append(one.spellings)
+        n += len(one.spellings)
+    return {"spelling": np.concatenate(parts), "spellings": np.concatenate(kept)}
 
 
 def check_columns(stream: EventStream) -> None:

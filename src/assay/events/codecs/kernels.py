@@ -363,18 +363,17 @@ def _kind_of(codes, m, grammar):
 
 @_inlined
 def _digits(codes, at, step, grammar, bases, size, strict):
-    """Value of `size` digit tokens, every `step`-th one from `at`, and their problem, if any."""
+    """Value of `size` digit tokens, every `step`-th from `at`; their problem, if any; whether one exceeds its base."""
     value = 0
-    problem = _OK
+    beyond = False
     for i in range(size):
         code = _get(codes, at + i * step)
         base = _get(grammar, bases + i)
         if code < 0 or code >= VK:
-            return 0, _WRONG_TOKEN
-        if strict and code >= base:
-            problem = _BEYOND_BASE
+            return 0, _WRONG_TOKEN, False
+        beyond |= code >= base
         value = value * base + code
-    return value, problem
+    return value, _BEYOND_BASE if strict and beyond else _OK, beyond
 
 
 @_inlined
@@ -416,23 +415,25 @@ def _parse_image(codes, body, size, last):
 
 @_inlined
 def _parse_mouse(codes, body, size, grammar, signed, strict):
-    """Both deltas, button flags, scroll, and their problem, if any."""
+    """Both deltas, button flags, scroll, and their problem, if any; and whether encoding them gives other tokens."""
     n_delta, n_scroll = _get(grammar, _N_DELTA), _get(grammar, _N_SCROLL)
     mark = 1 if signed else 0
     axis = n_delta + mark
     plain = 2 * axis + 3
     if size != plain and size != plain + n_scroll + mark:
-        return 0, 0, 0, 0, _WRONG_LENGTH
+        return 0, 0, 0, 0, _WRONG_LENGTH, False
     if signed:
-        dx, problem = _digits(codes, body + 1, 1, grammar, _DELTA, n_delta, strict)
-        dy, other = _digits(codes, body + axis + 1, 1, grammar, _DELTA, n_delta, strict)
+        dx, problem, unusual = _digits(codes, body + 1, 1, grammar, _DELTA, n_delta, strict)
+        dy, other, beyond = _digits(codes, body + axis + 1, 1, grammar, _DELTA, n_delta, strict)
         sign_x, sign_y = _sign(_get(codes, body)), _sign(_get(codes, body + axis))
         if sign_x == 0 or sign_y == 0:
             problem = _WRONG_TOKEN
+        unusual |= beyond or (dx == 0 and sign_x < 0) or (dy == 0 and sign_y < 0)
         dx, dy = dx * sign_x, dy * sign_y
     else:
-        dx, problem = _digits(codes, body, 2, grammar, _DELTA, n_delta, strict)
-        dy, other = _digits(codes, body + 1, 2, grammar, _DELTA, n_delta, strict)
+        dx, problem, unusual = _digits(codes, body, 2, grammar, _DELTA, n_delta, strict)
+        dy, other, beyond = _digits(codes, body + 1, 2, grammar, _DELTA, n_delta, strict)
+        unusual |= beyond
         span = _get(grammar, _DELTA_SPAN)
         dx, dy = _modular(dx, span), _modular(dy, span)
     problem = problem if problem != _OK else other
@@ -441,14 +442,16 @@ def _parse_mouse(codes, body, size, grammar, signed, strict):
     for i in range(3):
         digit = _get(codes, at + i) - (BUTTON if signed else 0)
         if digit < 0 or digit >= _PREFIXED:
-            return 0, 0, 0, 0, _WRONG_TOKEN
+            return 0, 0, 0, 0, _WRONG_TOKEN, False
+        unusual |= digit > 15
         if strict and digit > 15 and problem == _OK:
             problem = _BEYOND_BASE
         flags = flags * 16 + digit
     data = 0
     if size > plain:
         at += 3
-        data, other = _digits(codes, at + mark, 1, grammar, _SCROLL, n_scroll, strict)
+        data, other, beyond = _digits(codes, at + mark, 1, grammar, _SCROLL, n_scroll, strict)
+        unusual |= beyond or data == 0
         if signed:
             turn = _sign(_get(codes, at))
             other = other if turn != 0 else _WRONG_TOKEN
@@ -459,28 +462,32 @@ def _parse_mouse(codes, body, size, grammar, signed, strict):
         problem = problem if problem != _OK else other
     if problem == _OK and (flags > _MAX_FLAGS or max(max(abs(dx), abs(dy)), abs(data)) > _INT32_MAX):
         problem = _OUT_OF_RANGE
-    return dx, dy, flags, data, problem
+    return dx, dy, flags, data, problem, unusual
 
 
 @_inlined
 def _parse(codes, m, last, grammar):
-    """The event that these codes spell, as (kind, time, vk, press, dx, dy, flags, data, problem)."""
+    """The event that these codes spell, as (kind, time, vk, press, dx, dy, flags, data, problem, unusual).
+
+    An event is spelled in an unusual way if encoding it gives other tokens: a digit beyond its base, a minus before 0,
+    a scroll of 0.
+    """
     signed, strict = _get(grammar, _SIGNED) != 0, _get(grammar, _STRICT) != 0
     unit_ns, n_time = _get(grammar, _UNIT_NS), _get(grammar, _N_TIME)
     kind = _kind_of(codes, m, grammar)
     body = n_time + 1
     size = m - body
     if kind == _KIND_UNKNOWN:
-        return kind, 0, 0, False, 0, 0, 0, 0, _UNKNOWN_TYPE
+        return kind, 0, 0, False, 0, 0, 0, 0, _UNKNOWN_TYPE, False
     if size < 1 or (m > _KEPT and kind != _KIND_SCREEN):
-        return kind, 0, 0, False, 0, 0, 0, 0, _WRONG_LENGTH
-    time, problem = _digits(codes, 0 if _get(grammar, _TIME_FIRST) else 1, 1, grammar, _TIME, n_time, strict)
+        return kind, 0, 0, False, 0, 0, 0, 0, _WRONG_LENGTH, False
+    time, problem, late = _digits(codes, 0 if _get(grammar, _TIME_FIRST) else 1, 1, grammar, _TIME, n_time, strict)
     if problem == _OK and time > _get(grammar, _MAX_UNITS):
         problem = _OUT_OF_RANGE
-    vk, press, dx, dy, flags, data = 0, False, 0, 0, 0, 0
+    vk, press, dx, dy, flags, data, unusual = 0, False, 0, 0, 0, 0, False
     inner = _OK
     if kind == _KIND_MOUSE:
-        dx, dy, flags, data, inner = _parse_mouse(codes, body, size, grammar, signed, strict)
+        dx, dy, flags, data, inner, unusual = _parse_mouse(codes, body, size, grammar, signed, strict)
     elif kind == _KIND_KEYBOARD:
         vk, press, inner = _parse_key(codes, body, size, signed)
     else:
@@ -489,30 +496,47 @@ def _parse(codes, m, last, grammar):
     if problem == _OK or inner == _WRONG_LENGTH:
         problem = inner
     if problem != _OK:
-        return kind, 0, 0, False, 0, 0, 0, 0, problem
-    return kind, time * unit_ns, vk, press, dx, dy, flags, data, _OK
+        return kind, 0, 0, False, 0, 0, 0, 0, problem, False
+    return kind, time * unit_ns, vk, press, dx, dy, flags, data, _OK, unusual or late
 
 
 @_inlined
 def _refused(codes, m, grammar, problem):
     """An invalid event; its kind is kept if it could be read."""
-    return _kind_of(codes, m, grammar), 0, 0, False, 0, 0, 0, 0, problem
+    return _kind_of(codes, m, grammar), 0, 0, False, 0, 0, 0, 0, problem, False
+
+
+@_compiled
+def _keep_spelling(spellings, found, row, codes, m, grammar, kind):
+    """Write the row and the codes of an event that is spelled in an unusual way, without its type, if there is room."""
+    if found < spellings.shape[0]:
+        n_time = _get(grammar, _N_TIME)
+        type_at = n_time if _get(grammar, _TIME_FIRST) else 0
+        stop = n_time + 1 if kind == _KIND_SCREEN else m  # the image of a frame is not compared
+        spellings[found, 0] = row
+        at = 1
+        for i in range(stop):
+            if i != type_at and at < spellings.shape[1]:
+                spellings[found, at] = _get(codes, i)
+                at += 1
+    return found + 1
 
 
 # --- whole inputs --------------------------------------------------------------------------------------------------
 
 
 @_compiled
-def decode_text(text, image, grammar, n, kind, time, vk, press, dx, dy, flags, data, problem):
+def decode_text(text, image, grammar, n, spellings, kind, time, vk, press, dx, dy, flags, data, problem):
     """All events of one text, written to the columns from row n on.
 
-    Returns the row after the last one, and the number of bytes between events.
+    Returns the row after the last one, the number of bytes between events, and how many events are spelled in an
+    unusual way. `spellings` gets the row and the codes of those, as many as fit.
     """
     buffer = np.empty(_KEPT, np.int64)
     codes, raw, settings = buffer.ctypes.data, text.ctypes.data, grammar.ctypes.data
     token, token_size = image.ctypes.data, image.size
     stop = text.size
-    ignored = 0
+    ignored = found = 0
     p = 0
     while p < stop:
         if not _is_start(raw, p, stop):
@@ -521,17 +545,23 @@ def decode_text(text, image, grammar, n, kind, time, vk, press, dx, dy, flags, d
             continue
         how, m, last, p = _scan(raw, p + _START_SIZE, stop, token, token_size, codes)
         event = _parse(codes, m, last, settings) if how == _ENDED else _refused(codes, m, settings, _CUT_SHORT)
-        kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
+        kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n], unusual = event
+        if unusual:
+            found = _keep_spelling(spellings, found, n, codes, m, settings, kind[n])
         n += 1
-    return n, ignored
+    return n, ignored, found
 
 
 @_compiled
-def decode_elements(text, offsets, image, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
-    """One event from each element text[offsets[i]:offsets[i+1]]; blank space around it is ignored."""
+def decode_elements(text, offsets, image, grammar, spellings, kind, time, vk, press, dx, dy, flags, data, problem):
+    """One event from each element text[offsets[i]:offsets[i+1]]; blank space around it is ignored.
+
+    Returns how many events are spelled in an unusual way; see `decode_text`.
+    """
     buffer = np.empty(_KEPT, np.int64)
     codes, raw, settings = buffer.ctypes.data, text.ctypes.data, grammar.ctypes.data
     token, token_size = image.ctypes.data, image.size
+    found = 0
     for n in range(offsets.size - 1):
         begin, stop = offsets[n], offsets[n + 1]
         while begin < stop and _byte(raw, begin) <= 32:
@@ -545,19 +575,24 @@ def decode_elements(text, offsets, image, grammar, kind, time, vk, press, dx, dy
             else:
                 event = _refused(codes, m, settings, _CUT_SHORT if how == _EXHAUSTED else _UNFRAMED)
         else:
-            event = _refused(codes, 0, settings, _UNFRAMED)
-        kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
+            m = 0
+            event = _refused(codes, m, settings, _UNFRAMED)
+        kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n], unusual = event
+        if unusual:
+            found = _keep_spelling(spellings, found, n, codes, m, settings, kind[n])
+    return found
 
 
 @_compiled
-def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, data, problem):
+def decode_codes(stream, rows, grammar, spellings, kind, time, vk, press, dx, dy, flags, data, problem):
     """All events of codes that came from token ids; stream[rows[i]:rows[i+1]] is one sequence.
 
-    Returns the number of events, and the number of tokens between them.
+    Returns the number of events, of tokens between them, and of events that are spelled in an unusual way; see
+    `decode_text`.
     """
     buffer = np.empty(_KEPT, np.int64)
     codes, settings = buffer.ctypes.data, grammar.ctypes.data
-    ignored = 0
+    ignored = found = 0
     n = 0
     for row in range(rows.size - 1):
         inside = False
@@ -569,7 +604,9 @@ def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, da
             closes = inside and (code in (START, END))
             if closes:
                 event = _parse(codes, m, last, settings) if code == END else _refused(codes, m, settings, _CUT_SHORT)
-                kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n] = event
+                kind[n], time[n], vk[n], press[n], dx[n], dy[n], flags[n], data[n], problem[n], unusual = event
+                if unusual:
+                    found = _keep_spelling(spellings, found, n, codes, m, settings, kind[n])
                 n += 1
             elif inside:
                 if m < _KEPT:
@@ -582,7 +619,7 @@ def decode_codes(stream, rows, grammar, kind, time, vk, press, dx, dy, flags, da
                 inside = code == START
                 m = 0
                 last = OTHER
-    return n, ignored
+    return n, ignored, found
 
 
 # --- columns to text -----------------------------------------------------------------------------------------------

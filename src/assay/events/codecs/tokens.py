@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from assay.errors import AssayWarning, UsageError, unknown_name
 from assay.events.codecs import kernels
 from assay.events.codecs.vocabulary import AnyTokenizer, code_table
-from assay.events.stream import IGNORED_BYTES, EventStream, Kind, blank_columns, concatenate
+from assay.events.stream import IGNORED_BYTES, NO_TOKEN, EventStream, Kind, blank_columns, concatenate
 
 MILLISECOND = 1_000_000
 IMAGE_PLACEHOLDER = "<fake_image_placeholder>"
@@ -158,6 +158,7 @@ class TokenCodec:
         """Decodes the text from edge to edge directly into the resulting columns."""
         n = ignored = 0
         columns = _blank_columns(0)
+        spelled: list[NDArray[np.int64]] = []
         for begin, end in pairwise(edges):
             raw = _raw(text, begin, end)
             worst = len(raw) // _SHORTEST + 1
@@ -166,10 +167,20 @@ class TokenCodec:
                 done = begin - edges[0]
                 expected = int(1.05 * n * (edges[-1] - begin) / done) if done else 0
                 columns = _grown(columns, n, n + max(expected, worst) + worst)
-            n, skipped = kernels.decode_text(raw, self._image, self._grammar, n, *columns)
+            first = n
+            n, skipped, unusual = kernels.decode_text(raw, self._image, self._grammar, n, self._room(0), *columns)
             ignored += skipped
+            if unusual:
+                spelled.append(self._room(unusual))
+                kernels.decode_text(raw, self._image, self._grammar, first, spelled[-1], *columns)
         notes = Counter({IGNORED_BYTES: int(ignored)}) if ignored else Counter()
-        return self._stream([column[:n] for column in columns], notes)
+        return self._stream([column[:n] for column in columns], notes, spelled)
+
+    def _room(self, n: int) -> NDArray[np.int64]:
+        """Space for the spelling of n events: the row, and the tokens of time and data; shape (n, …)."""
+        marks = 3 if self.signed else 0
+        tokens = len(self.time_bases) + 2 * len(self.delta_bases) + len(self.scroll_bases) + marks + 3
+        return np.full((n, tokens + 1), NO_TOKEN, np.int64)
 
     def decode_each(self, texts: list[str] | list[bytes]) -> EventStream:
         """One event from each text; a text that is not exactly one event is one invalid event."""
@@ -183,8 +194,12 @@ class TokenCodec:
                 "the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts"
             )
         columns = _blank_columns(len(offsets) - 1)
-        kernels.decode_elements(raw, offsets.astype(np.int64), self._image, self._grammar, *columns)
-        return self._stream(columns, Counter())
+        wide = offsets.astype(np.int64)
+        unusual = kernels.decode_elements(raw, wide, self._image, self._grammar, self._room(0), *columns)
+        spelled = self._room(unusual)
+        if unusual:
+            kernels.decode_elements(raw, wide, self._image, self._grammar, spelled, *columns)
+        return self._stream(columns, Counter(), [spelled])
 
     def decode_ids(self, ids: ArrayLike, tokenizer: AnyTokenizer, *, labels: ArrayLike | None = None) -> EventStream:
         """All events of token ids, shape (tokens,) or (sequences, tokens).
@@ -239,9 +254,12 @@ class TokenCodec:
         if len(rows) < 1 or rows[0] < 0 or rows[-1] > len(codes) or (np.diff(rows) < 0).any():
             raise UsageError("the rows do not lie inside the codes", hint="Give ascending offsets, one more than rows")
         columns = _blank_columns(len(codes) + 1)
-        n, ignored = kernels.decode_codes(codes, rows, self._grammar, *columns)
+        n, ignored, unusual = kernels.decode_codes(codes, rows, self._grammar, self._room(0), *columns)
+        spelled = self._room(unusual)
+        if unusual:
+            kernels.decode_codes(codes, rows, self._grammar, spelled, *columns)
         notes = Counter({IGNORED_TOKENS: int(ignored)}) if ignored else Counter()
-        return self._stream([column[:n] for column in columns], notes)
+        return self._stream([column[:n] for column in columns], notes, [spelled])
 
     def codes_of(self, tokenizer: AnyTokenizer) -> NDArray[np.int64]:
         """For each token id, the code that the kernels use for it."""
@@ -270,11 +288,20 @@ class TokenCodec:
             tokens |= {f"<MB_{digit}>": kernels.BUTTON + digit for digit in range(16)}
         return tokens
 
-    def _stream(self, columns: Sequence[NDArray[Any]], notes: Counter[str]) -> EventStream:
+    def _stream(
+        self, columns: Sequence[NDArray[Any]], notes: Counter[str], spelled: Sequence[NDArray[np.int64]]
+    ) -> EventStream:
+        """A stream of these columns. `spelled` has the rows and tokens of events that are spelled in an unusual way."""
         named: dict[str, Any] = dict(zip(_COLUMNS, columns, strict=True))
+        n = len(columns[0])
+        if sum(map(len, spelled)):
+            together = np.concatenate(spelled)
+            named["spelling"] = np.full(n, -1, np.int32)
+            named["spelling"][together[:, 0]] = np.arange(len(together))
+            named["spellings"] = together[:, 1:]
         return EventStream(
             **named,
-            episode=np.broadcast_to(np.int32(0), len(columns[0])),  # takes no memory
+            episode=np.broadcast_to(np.int32(0), n),  # takes no memory
             notes=notes,
             quantised=self,
         )
@@ -326,6 +353,8 @@ class TokenCodec:
             data=clipped["data"].astype(np.int32),
             notes=notes,
             quantised=self,
+            spelling=None,
+            spellings=None,
         )
 
 

@@ -1,7 +1,7 @@
 """Two token streams of equal length, compared event by event and digit by digit, for `sequence@1`.
 
-Digits are those of the decoded value in the bases of the encoding: a digit beyond its base counts as the number that
-lenient decoding made of it.
+Tokens are compared as written. Nearly all are those that encoding the decoded value gives; where they are not, such as
+a digit beyond its base, the stream has kept them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.events.stream import EventStream, Kind, Problem
+from assay.events.stream import NO_TOKEN, EventStream, Kind, Problem
 from assay.stats.by_episode import VALUES_AT_ONCE
 from assay.types import Floats, Ints, Joint
 
@@ -30,9 +30,6 @@ LEVELS = ("p1", "p2", "p3")
 STATUSES = ("valid", "type_mismatch", "invalid_format", "missing_fields", "unpaired")
 """Whether the events at one position can be compared, and if not, why."""
 VALID, _MISMATCH, _INVALID, _FIELDS, _UNPAIRED = range(5)
-
-ABSENT = -1
-"""In place of a token that an event does not have."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class StreamComparison:
         return np.asarray((self.predicted.kind == self.truth.kind) & (self.truth.kind != Kind.UNKNOWN))
 
     def tokens(self, side: EventStream) -> Ints:
-        """Time and data tokens of events of one kind, shape (n, width); ABSENT if an event has fewer."""
+        """Time and data tokens of events of one kind as written, shape (n, width); NO_TOKEN if an event has fewer."""
         columns = [_digits(side.time_ns // self.codec.unit_ns, self.codec.time_bases)]
         if len(side) and side.kind[0] == Kind.KEYBOARD:
             columns += [side.vk[:, None], side.press[:, None]]
@@ -76,8 +73,14 @@ class StreamComparison:
             columns += [self.signed_digits(value, self.codec.delta_bases) for value in (side.dx, side.dy)]
             columns.append(np.stack([side.flags >> shift & 15 for shift in (8, 4, 0)], axis=1))
             scroll = self.signed_digits(side.data // 120, self.codec.scroll_bases)
-            columns.append(np.where((side.data != 0)[:, None], scroll, ABSENT))
-        return np.concatenate([column.astype(np.int64) for column in columns], axis=1)
+            columns.append(np.where((side.data != 0)[:, None], scroll, NO_TOKEN))
+        tokens = np.concatenate([column.astype(np.int64) for column in columns], axis=1)
+        if side.spelling is not None and len(unusual := np.flatnonzero(side.spelling >= 0)):
+            from assay.events.codecs.spelling import written_tokens  # needs numba, which a stream of tokens has needed
+
+            written = written_tokens(self.codec, side[unusual], Kind(int(side.kind[0])))
+            tokens[unusual] = written[:, : tokens.shape[1]]
+        return tokens
 
     def signed_digits(self, value: Ints, bases: tuple[int, ...]) -> Ints:
         """Digits of a signed number as the encoding writes it: modular, or after a sign."""
@@ -107,6 +110,14 @@ def _levels(predicted: Ints, truth: Ints) -> NDArray[np.bool_]:
     return agree[:, np.minimum(steps, agree.shape[1] - 1)]
 
 
+def _time_error(predicted_ns: Ints, truth_ns: Ints, wrap_ns: int) -> Floats:
+    """Percent error of times on a clock that wraps around: the shorter way round counts; NaN if the truth is 0."""
+    apart = np.abs(predicted_ns - truth_ns) % wrap_ns
+    shorter = np.minimum(apart, wrap_ns - apart).astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(truth_ns != 0, shorter / np.abs(truth_ns) * 100, np.nan)
+
+
 def _percent_error(predicted: Floats, truth: Floats) -> Floats:
     """|p − t| ÷ |t| · 100; NaN if the truth is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -123,7 +134,7 @@ class Measure:
 
 def time_measure(truth_ns: Ints, predicted_ns: Ints, codec: TokenCodec) -> Measure:
     units = [_digits(side // codec.unit_ns, codec.time_bases) for side in (predicted_ns, truth_ns)]
-    return Measure(_percent_error(predicted_ns.astype(float), truth_ns.astype(float)), _levels(units[0], units[1]))
+    return Measure(_time_error(predicted_ns, truth_ns, codec.wrap_ns), _levels(units[0], units[1]))
 
 
 def move_measures(comparison: StreamComparison, dx: Ints, dy: Ints, px: Ints, py: Ints) -> dict[str, Measure]:
@@ -155,7 +166,7 @@ def times_measured(codec: TokenCodec) -> dict[str, Measured]:
     """Times of all events and of each kind."""
 
     def error(times: Joint, kind: Kind | None) -> Floats:
-        found = _percent_error(times.column(2).astype(float), times.column(1).astype(float))
+        found = _time_error(times.column(2), times.column(1), codec.wrap_ns)
         return found if kind is None else np.where(times.column(0) == kind, found, np.nan)
 
     def levels(times: Joint, kind: Kind | None) -> NDArray[np.bool_]:
@@ -198,3 +209,71 @@ def level_hits(parts: Sequence[Joint], measures: Mapping[str, Measured]) -> dict
             columns = [np.bincount(unit, level * rows.counts, len(sizes)) for level in measure.levels(rows).T]
             hits[prefix] += np.stack(columns, axis=1).astype(np.int64).tolist()
     return hits
+
+
+# --- levels of events that are spelled in an unusual way --------------------------------------------------------------
+
+RESPELLED = "respelled_levels"
+"""Packed sums: by how much the hits of each level change if tokens are compared as written, not as values; for the
+times of each kind, then for dx and dy, three levels each."""
+_RESPELLED_PARTS = (*(f"{name}_metrics.timestamp_" for name in SECTIONS), "mouse_metrics.dx_", "mouse_metrics.dy_")
+
+
+N_RESPELLED = len(_RESPELLED_PARTS) * len(LEVELS)
+
+
+def respelled_levels(comparison: StreamComparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Ints:
+    """The sums of RESPELLED for comparable events of one kind, shape (parts · levels,)."""
+    changes = np.zeros((len(_RESPELLED_PARTS), len(LEVELS)), np.int64)
+    unusual = np.zeros(len(truth), np.bool_)
+    for side in (predicted, truth):
+        unusual |= False if side.spelling is None else side.spelling >= 0
+    if unusual.any():
+        guess, right = predicted[unusual], truth[unusual]
+        written = [comparison.tokens(side) for side in (guess, right)]
+        value = time_measure(right.time_ns, guess.time_ns, comparison.codec).levels
+        size = len(comparison.codec.time_bases)
+        name = next(name for name, known in SECTIONS.items() if known == kind)
+        part = _RESPELLED_PARTS.index(f"{name}_metrics.timestamp_")
+        changes[part] = _gained(_levels(written[0][:, :size], written[1][:, :size]), value)
+        if kind == Kind.MOUSE:
+            width = len(comparison.codec.delta_bases) + comparison.codec.signed
+            moves = move_measures(comparison, right.dx, right.dy, guess.dx, guess.dy)
+            for axis, begin in (("dx", size), ("dy", size + width)):
+                digits = [tokens[:, begin : begin + width] for tokens in written]
+                changes[_RESPELLED_PARTS.index(f"mouse_metrics.{axis}_")] = _gained(
+                    _levels(*digits), moves[axis].levels
+                )
+    return changes.ravel()
+
+
+def _gained(written: NDArray[np.bool_], value: NDArray[np.bool_]) -> Ints:
+    return np.asarray(written.sum(axis=0) - value.sum(axis=0))
+
+
+def written_levels(comparison: StreamComparison, guess: EventStream, right: EventStream) -> dict[str, list[bool]]:
+    """The levels of the one comparable event of both streams, by 'timestamp' and, of a mouse event, 'dx' and 'dy'."""
+    kind = Kind(int(right.kind[0]))
+    name = next(name for name, known in SECTIONS.items() if known == kind)
+    found = {"timestamp": time_measure(right.time_ns, guess.time_ns, comparison.codec).levels}
+    if kind == Kind.MOUSE:
+        moves = move_measures(comparison, right.dx, right.dy, guess.dx, guess.dy)
+        found |= {axis: moves[axis].levels for axis in ("dx", "dy")}
+    changes = respelled_levels(comparison, guess, right, kind).reshape(-1, len(LEVELS))
+    return {
+        value: (levels[0] + changes[_RESPELLED_PARTS.index(f"{name}_metrics.{value}_")] > 0).tolist()
+        for value, levels in found.items()
+    }
+
+
+def respell(hits: Mapping[str, list[list[int]]], changes: Sequence[Ints | None]) -> None:
+    """Add the changes of each part, as `respelled_levels` gave them, to the hits of `level_hits`."""
+    for at, change in enumerate(changes):
+        if change is None:
+            continue
+        by_part = dict(zip(_RESPELLED_PARTS, change.reshape(-1, len(LEVELS)), strict=True))
+        times = [rows for name, rows in by_part.items() if "timestamp" in name]
+        by_part["timestamp_metrics."] = np.sum(times, axis=0)
+        for prefix, rows in hits.items():
+            for level, gained in enumerate(by_part.get(prefix, ())):
+                rows[at][level] += int(gained)

@@ -13,26 +13,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import UsageError
+from assay.events.actions.states import pack, unpack
 from assay.events.align import Pair
 from assay.events.codecs import Codec
 from assay.events.codecs import codec as named_codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._digits import (
-    ABSENT,
     LEVELS,
+    N_RESPELLED,
+    RESPELLED,
     SECTIONS,
     STATUSES,
     VALID,
-    Measure,
     Measured,
     StreamComparison,
     level_hits,
     move_measures,
     moves_measured,
+    respell,
+    respelled_levels,
     time_measure,
     times_measured,
+    written_levels,
 )
-from assay.events.stream import Episode, EventStream, Kind, Problem
+from assay.events.stream import NO_TOKEN, Episode, EventStream, Kind, Problem
 from assay.events.tally import Tally
 from assay.stats import Resampling, UnitValues, ratio_interval, value_intervals
 from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio, State
@@ -57,11 +61,12 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
         "truth_kinds": Joint.of(truth.kind.astype(np.int64)[present[1]]),
         "times": Joint.of(*(column[comparable] for column in (truth.kind, truth.time_ns, predicted.time_ns))),
     }
-    losses = []
+    losses, changed = [], np.zeros(1, np.int64)
     for name, kind in SECTIONS.items():
         chosen = comparable & (truth.kind == kind)
         right, guess = truth[chosen], predicted[chosen]
         losses.append(_wrong_tokens(comparison, guess, right, kind))
+        changed = changed + respelled_levels(comparison, guess, right, kind)
         if name == "mouse":
             states["moves"] = Joint.of(right.dx, right.dy, guess.dx, guess.dy)
         elif name == "keyboard":
@@ -69,14 +74,16 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
             for key, hits in (("vk", vk), ("action", action), ("combined", vk & action)):
                 states[f"keyboard_{key}"] = Ratio(int(hits.sum()), len(right))
     states["wrong_tokens"] = Joint.merge(losses)
+    if changed.any():
+        states[RESPELLED] = pack(changed.tolist())
     return states
 
 
 def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Joint:
-    """Rows (kind, wrong tokens, tokens): how many of each true event's tokens the prediction got wrong."""
+    """Rows (kind, wrong tokens, true tokens) of events; tokens that a prediction has too many are wrong."""
     guess, right = comparison.tokens(predicted), comparison.tokens(truth)
-    there = right != ABSENT
-    wrong = ((guess != right) & there).sum(axis=1)
+    there = right != NO_TOKEN
+    wrong = (guess != right).sum(axis=1)
     width = right.shape[1] + 1
     counts = np.bincount(wrong * width + there.sum(axis=1), minlength=1)  # small codes: a count is cheaper than a sort
     seen = np.flatnonzero(counts)
@@ -93,6 +100,9 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     blank = EventStream.allocate(0)
     comparison = StreamComparison(blank, blank, codec)
 
+    respelled = tally.parts(RESPELLED, Joint) if by_episode else [tally.total(RESPELLED, Joint)]
+    changes = [unpack(part, N_RESPELLED).astype(np.int64) if len(part) else None for part in respelled]
+
     def ratio(parts: Sequence[Ratio]) -> Estimate:
         return ratio_interval(parts, plan, strata=strata)
 
@@ -101,6 +111,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         whole = tally.total(name, Joint)
         parts = tally.parts(name, Joint) if by_episode else [whole]
         hits = level_hits(parts, measures)
+        respell(hits, changes)
         out = {}
         for prefix, measure in measures.items():
             errors = UnitValues.derived(parts, measure.error)
@@ -158,8 +169,12 @@ def compute_metrics_for_event(
     *,
     encoding: str = "hierarchical",
     log_probabilities: Sequence[Sequence[float]] | None = None,
+    undefined: float | None = None,
 ) -> dict[str, Any]:
     """The nested dictionary of figures for two token strings, plus `type_accuracy`.
+
+    A figure of the sequence that has nothing to measure, such as those of the mouse if there is no mouse event, is
+    `undefined`: give `math.nan` to format every figure as a number without a check.
 
     `log_probabilities` has one list for each true event: the natural logarithms of the probabilities that the model
     gave to its tokens. If given, a loss is their negative sum; otherwise it is the share of wrong tokens.
@@ -173,7 +188,7 @@ def compute_metrics_for_event(
     if encoding == "json":
         raise UsageError("sequence@1 compares digits, and json has none", hint="Use hierarchical or factorized")
     codec: TokenCodec = named_codec(encoding)  # type: ignore[assignment]
-    predicted, truth = codec.decode(prediction), codec.decode(ground_truth)
+    predicted, truth = (_framed(text, codec) for text in (prediction, ground_truth))
     if log_probabilities is not None and len(log_probabilities) != len(truth):
         raise UsageError(
             f"got {len(log_probabilities)} lists of log-probabilities for {len(truth)} true events",
@@ -185,11 +200,16 @@ def compute_metrics_for_event(
     tally.add(pair.episode, score(pair, codec))
     comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
     events = _event_comparisons(comparison, log_probabilities)
-    metrics = _nested(finish(tally, Resampling("event", reps=1), codec))
+    metrics = _nested(finish(tally, Resampling("event", reps=1), codec), undefined)
     for section in SECTIONS:
         losses = [event[f"{section}_metrics"]["loss"] for event in events if event[f"{section}_metrics"]]
-        metrics[f"{section}_metrics"]["loss"] = sum(losses) if losses else None
+        metrics[f"{section}_metrics"]["loss"] = sum(losses) if losses else undefined
     return {"event_comparisons": events, **metrics}
+
+
+def _framed(text: str, codec: TokenCodec) -> EventStream:
+    """The events of a text; a text without any <EVENT_START> is one invalid event, and an empty one is none."""
+    return codec.decode_each([text]) if text.strip() and "<EVENT_START>" not in text else codec.decode(text)
 
 
 def _event_comparisons(
@@ -215,7 +235,8 @@ def _event_comparisons(
         if event["comparable"]:
             time = time_measure(right.time_ns, guess.time_ns, comparison.codec)
             event["timestamp_percent_error"] = _or_none(time.error[0])
-            event["timestamp_precision_match"] = _named_levels(time)
+            levels = written_levels(comparison, guess, right)
+            event["timestamp_precision_match"] = dict(zip(LEVELS, levels["timestamp"], strict=True))
             kind = Kind(int(right.kind[0]))
             wrong = _wrong_tokens(comparison, guess, right, kind)
             loss = (
@@ -224,13 +245,16 @@ def _event_comparisons(
                 else -float(sum(log_probabilities[at]))
             )
             name = next(name for name, known in SECTIONS.items() if known == kind)
-            event[f"{name}_metrics"] = _details(comparison, guess, right, kind) | {"loss": loss}
+            event[f"{name}_metrics"] = _details(comparison, guess, right, levels) | {"loss": loss}
         events.append(event)
     return events
 
 
-def _details(comparison: StreamComparison, guess: EventStream, right: EventStream, kind: Kind) -> dict[str, Any]:
-    """The entries of the dictionary for one comparable event of this kind, except the loss."""
+def _details(
+    comparison: StreamComparison, guess: EventStream, right: EventStream, levels: Mapping[str, list[bool]]
+) -> dict[str, Any]:
+    """The entries of the dictionary for one comparable event, except the loss."""
+    kind = Kind(int(right.kind[0]))
     if kind == Kind.KEYBOARD:
         vk, action = bool(guess.vk[0] == right.vk[0]), bool(guess.press[0] == right.press[0])
         return {"vk_match": vk, "action_match": action, "combined_match": vk and action}
@@ -239,7 +263,8 @@ def _details(comparison: StreamComparison, guess: EventStream, right: EventStrea
     details: dict[str, Any] = {}
     for name, measure in move_measures(comparison, right.dx, right.dy, guess.dx, guess.dy).items():
         details[f"{name}_percent_error"] = _or_none(measure.error[0])
-        details[f"{name}_precision_match"] = _named_levels(measure)
+        written = levels.get(name, measure.levels[0].tolist())
+        details[f"{name}_precision_match"] = dict(zip(LEVELS, written, strict=True))
     return details
 
 
@@ -247,15 +272,11 @@ def _type(event: EventStream) -> str | None:
     return None if event.problem[0] == Problem.MISSING else Kind(int(event.kind[0])).topic
 
 
-def _named_levels(measure: Measure) -> dict[str, bool]:
-    return {level: bool(agrees) for level, agrees in zip(LEVELS, measure.levels[0], strict=True)}
-
-
 def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _nested(flat: Mapping[str, Estimate]) -> dict[str, Any]:
+def _nested(flat: Mapping[str, Estimate], undefined: float | None) -> dict[str, Any]:
     """Dotted names as nested dictionaries; counts as integers."""
     out: dict[str, Any] = {}
     for name, estimate in flat.items():
@@ -263,7 +284,8 @@ def _nested(flat: Mapping[str, Estimate]) -> dict[str, Any]:
         inner = out
         for step in path:
             inner = inner.setdefault(step, {})
-        inner[last] = int(estimate.value or 0) if last.endswith("count") else estimate.value
+        value = undefined if estimate.value is None else estimate.value
+        inner[last] = int(estimate.value or 0) if last.endswith("count") else value
     return out
 
 

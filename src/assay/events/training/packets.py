@@ -3,7 +3,8 @@
     packet  = length of the rest (8 bytes), length of the heading (8 bytes), heading, columns
     heading = JSON: events, events in each row, names and strata, counts of alignment, notes
     columns = of the predictions, then of the truths: kind, time, …, as little-endian numbers;
-              then log-probabilities, if they are known
+              then log-probabilities, if they are known; then, of each side, positions and tokens of the events that
+              are spelled in an unusual way
 
 Nothing in a packet is ever executed, and lengths are checked against what is there.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from assay.errors import SourceError
 from assay.events.stream import Episode, EventStream
 from assay.events.training.alignment import TokenAlignment
 from assay.events.training.spans import RowEvents
+from assay.types import Ints
 
 _COLUMNS = {
     "kind": "<i1", "time_ns": "<i8", "vk": "<i2", "press": "<u1", "dx": "<i4", "dy": "<i4", "flags": "<i4",
@@ -32,11 +34,13 @@ _EVENT = sum(np.dtype(kind).itemsize for kind in _COLUMNS.values())
 
 def packed(rows: RowEvents) -> bytes:
     """Rows whose streams say which episode each row belongs to (`tokens.named_rows`)."""
+    spelled = [_spelled(side) for side in (rows.predicted, rows.truth)]
     heading = {
         "lengths": rows.lengths.tolist(),
         "episodes": [[episode.name, episode.stratum] for episode in rows.truth.episodes],
         "alignment": list(astuple(rows.alignment)),
         "scores": rows.scores is not None,
+        "spellings": [list(tokens.shape) for _, tokens in spelled],
         "notes": [dict(side.notes) for side in (rows.predicted, rows.truth)],
     }
     text = json.dumps(heading, separators=(",", ":")).encode()
@@ -44,8 +48,17 @@ def packed(rows: RowEvents) -> bytes:
     for side in (rows.predicted, rows.truth):
         body += [np.ascontiguousarray(getattr(side, name), kind).tobytes() for name, kind in _COLUMNS.items()]
     body += [np.ascontiguousarray(scores, "<f8").tobytes() for scores in rows.scores or ()]
+    body += [np.ascontiguousarray(array, "<i8").tobytes() for pair in spelled for array in pair]
     whole = b"".join(body)
     return len(whole).to_bytes(8, "little") + len(text).to_bytes(8, "little") + whole
+
+
+def _spelled(side: EventStream) -> tuple[Ints, Ints]:
+    """Positions and tokens of the events that are spelled in an unusual way, shapes (k,) and (k, tokens)."""
+    if side.spelling is None or side.spellings is None:
+        return np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
+    at = np.flatnonzero(side.spelling >= 0)
+    return at, side.spellings[side.spelling[at]]
 
 
 def unpacked(raw: bytes, quantised: Any) -> Iterator[RowEvents]:
@@ -64,7 +77,8 @@ def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> RowEvents:
     lengths = np.array(heading["lengths"], np.int64)
     n = int(lengths.sum())
     size_of_scores = 8 * n if heading["scores"] else 0
-    if len(columns) != 2 * (n * _EVENT + size_of_scores):
+    size_of_spellings = sum(8 * k * (1 + width) for k, width in heading["spellings"])
+    if len(columns) != 2 * (n * _EVENT + size_of_scores) + size_of_spellings:
         raise SourceError(f"{len(columns)} bytes do not hold {n} events", hint="Do all processes run one assay?")
     known = tuple(Episode(name, stratum) for name, stratum in heading["episodes"])
     number = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
@@ -78,6 +92,15 @@ def _rows(heading: dict[str, Any], columns: bytes, quantised: Any) -> RowEvents:
             getattr(stream, name)[:] = np.frombuffer(columns[at : at + size], kind)
             at += size
         sides.append(stream)
-    scores = np.frombuffer(columns[at:], "<f8").reshape(2, n) if heading["scores"] else None
+    scores = np.frombuffer(columns[at : at + 2 * size_of_scores], "<f8").reshape(2, n) if heading["scores"] else None
+    at += 2 * size_of_scores
+    for side, (k, width) in enumerate(heading["spellings"]):
+        if not k:
+            continue
+        numbers = np.frombuffer(columns[at : at + 8 * k * (1 + width)], "<i8")
+        at += 8 * k * (1 + width)
+        spelling = np.full(n, -1, np.int32)
+        spelling[numbers[:k]] = np.arange(k)
+        sides[side] = replace(sides[side], spelling=spelling, spellings=numbers[k:].reshape(k, width))
     known_scores = None if scores is None else (scores[0], scores[1])
     return RowEvents(sides[0], sides[1], lengths, TokenAlignment(*heading["alignment"]), known_scores)
