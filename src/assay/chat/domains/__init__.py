@@ -53,6 +53,14 @@ class Truth:
         return bool(self.facts or self.states or self.dates)
 
 
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names of fields in a domain's data that say what the numbers beside them are about."""
+
+    subject: tuple[str, ...] = ()
+    day: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Domain:
     """A subject of conversation."""
@@ -76,6 +84,11 @@ class Domain:
     def by_day(self) -> bool:
         """Whether the truth depends on the day."""
         return bool(self.settings.get("by_day", True))
+
+    @cached_property
+    def fields(self) -> Fields:
+        """Names of fields that hold a subject or a day."""
+        return Fields(**{name: tuple(listed) for name, listed in self.settings.get("fields", {}).items()})
 
     @property
     def states(self) -> Mapping[str, Mapping[str, Sequence[str]]]:

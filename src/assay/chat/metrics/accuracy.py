@@ -7,67 +7,103 @@ from dataclasses import dataclass
 
 from assay.chat.domains import Fact
 from assay.chat.reading.dates import WEEKDAYS
-from assay.chat.reading.places import words_of
 from assay.chat.reading.quantities import Quantity
+from assay.chat.scoring.asked import dates_claimed, own_words
+from assay.chat.scoring.claims import NOT_COMPARED, FigureClaim
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.days import day_name
+from assay.chat.scoring.days import PAST, PRESENT, day_name
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
-from assay.chat.scoring.truth import facts_for, states_in, states_named, true_states
+from assay.chat.scoring.truth import asked_claims, compare_states, crowded, facts_for, states_on, true_states
 
 # For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
 _EPSILON = 1e-9
 _FORECAST = ("high", "low")
 
 
-def _no_truth(context: ScoringContext) -> str | None:
-    return None if context.truth else "there is no ground truth to compare with"
+def _nothing_to_check(context: ScoringContext) -> str | None:
+    if not context.truth:
+        return "there is no ground truth to compare with"
+    checked = any(context.kind(claim.what).checked and claim.said.role != "other" for claim in context.figure_claims)
+    denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
+    if checked or denied or context.state_claims or context.yes_or_no or dates_claimed(context):
+        return None
+    return None if own_words(context, true_states(context)) else "the answer claims nothing that could be checked"
 
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """A figure, and its distance from the nearest fact."""
+    """A figure, and its distance from the fact it is compared with."""
 
-    quantity: Quantity
+    claim: FigureClaim
     fact: Fact
     size: float
+    role: str
+    """'high', 'low' or 'now' for all other roles."""
+    vague: bool = False
+    """Whether it is a range that contains the truth, and too wide to say much."""
 
 
-def _worst(context: ScoringContext, role: str) -> list[_Gap]:
-    """For each kind of quantity, the figure of this role with the largest error.
-
-    The role 'now' stands for all roles except high and low.
-    """
-    known = context.derived.get(f"accuracy {role}")
-    if isinstance(known, list):
+def _gaps(context: ScoringContext) -> dict[str, list[_Gap]]:
+    """By role, the figure of each kind with the largest error."""
+    known = context.derived.get("accuracy gaps")
+    if isinstance(known, dict):
         return known
-    gaps: dict[str, list[_Gap]] = {}
-    for quantity in context.figures:
-        own = quantity.role if quantity.role in _FORECAST else "now"
-        if own != role or not context.kind(quantity.kind).checked:
-            continue
-        gap = _gap(quantity, facts_for(context, quantity))
-        if gap is not None:
-            gaps.setdefault(quantity.kind, []).append(gap)
-    found = [max(_main(context, of_kind), key=lambda gap: gap.size) for of_kind in gaps.values()]
-    context.derived[f"accuracy {role}"] = found
+    by_role: dict[tuple[str, str], list[_Gap]] = {}
+    for claim in context.figure_claims:
+        if context.kind(claim.what).checked:
+            for gap in _compare(context, claim, facts_for(context, claim)):
+                by_role.setdefault((gap.role, claim.what), []).append(gap)
+    found: dict[str, list[_Gap]] = {}
+    for (role, _), gaps in by_role.items():
+        found.setdefault(role, []).append(max(_main(gaps), key=lambda gap: (gap.size, gap.vague)))
+    context.derived["accuracy gaps"] = found
     return found
 
 
-def _main(context: ScoringContext, gaps: list[_Gap]) -> list[_Gap]:
-    """Gaps without those about a part of the day ("15 °C, and 9 °C tonight"); if all are, the smallest one."""
-    whole = [gap for gap in gaps if not context.is_part_of_day(gap.quantity.first)]
-    return whole or [min(gaps, key=lambda gap: gap.size)]
+def _main(gaps: list[_Gap]) -> list[_Gap]:
+    """Gaps without those about a part of the day ("15 °C, and 9 °C tonight"); if all are, the smallest one.
+
+    A vague range beside an exact figure does no harm.
+    """
+    whole = [gap for gap in gaps if gap.claim.part is None]
+    kept = whole or [min(gaps, key=lambda gap: (gap.size, gap.vague))]
+    return [gap for gap in kept if not gap.vague] or kept
 
 
-def _gap(quantity: Quantity, facts: Sequence[Fact]) -> _Gap | None:
+def _compare(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]) -> list[_Gap]:
     if not facts:
-        return None
-    lows = [fact.value for fact in facts if fact.role == "low"]
-    highs = [fact.value for fact in facts if fact.role == "high"]
-    if quantity.role == "actual" and len(lows) == len(highs) == 1 and lows[0] <= quantity.low <= highs[0]:
-        return None  # between the day's low and high, it is right at some hour
+        return []
+    quantity = claim.said
+    if quantity.role in _FORECAST:
+        return [_nearest(context, claim, facts, quantity.role)]
+    lows = [fact for fact in facts if fact.role == "low"]
+    highs = [fact for fact in facts if fact.role == "high"]
+    precise = context.kind(claim.what).precise
+    if quantity.role == "actual" and lows and highs:
+        low, high = min(lows, key=lambda fact: fact.value), max(highs, key=lambda fact: fact.value)
+        if precise is not None and precise < quantity.high - quantity.low < float("inf"):  # the range of a day
+            return [
+                _Gap(claim, low, _ends_apart(quantity.low, lows), "low"),
+                _Gap(claim, high, _ends_apart(quantity.high, highs), "high"),
+            ]
+        if (len(lows) == len(highs) == 1 or quantity.low < quantity.high) and (
+            low.value <= quantity.high and quantity.low <= high.value
+        ):
+            return []  # between the day's low and high, it is right at some hour
+    return [_nearest(context, claim, facts, "now")]
+
+
+def _ends_apart(value: float, facts: Sequence[Fact]) -> float:
+    return min(abs(value - fact.value) for fact in facts)
+
+
+def _nearest(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact], role: str) -> _Gap:
+    quantity: Quantity = claim.said
     fact = min(facts, key=lambda fact: quantity.distance(fact.value))
-    return _Gap(quantity, fact, quantity.distance(fact.value))
+    precise = context.kind(claim.what).precise
+    size = quantity.distance(fact.value)
+    vague = precise is not None and size == 0 and quantity.high - quantity.low > precise + _EPSILON
+    return _Gap(claim, fact, size, role, vague)
 
 
 def _off(role: str, *, wrong: bool) -> Callable[[ScoringContext], list[Finding]]:
@@ -75,36 +111,91 @@ def _off(role: str, *, wrong: bool) -> Callable[[ScoringContext], list[Finding]]
 
     def off(context: ScoringContext) -> list[Finding]:
         found = []
-        for gap in _worst(context, role):
-            kind = context.kind(gap.quantity.kind)
+        for gap in _gaps(context).get(role, ()):
+            kind = context.kind(gap.claim.what)
             is_wrong = gap.size > kind.far + _EPSILON
             if gap.size > kind.near + _EPSILON and is_wrong is wrong:
                 note = f"off by {gap.size:.3g} {kind.unit} (true: {gap.fact.value:g} {kind.unit})"
-                found.append(Finding([gap.quantity], note=note))
+                found.append(Finding([gap.claim.said], note=note))
         return found
 
     return off
 
 
+def _vague(context: ScoringContext) -> list[Finding]:
+    gaps = [gap for of_role in _gaps(context).values() for gap in of_role if gap.vague]
+    return [
+        Finding([gap.claim.said], note=f"true: {gap.fact.value:g} {context.kind(gap.claim.what).unit}") for gap in gaps
+    ]
+
+
+def _figure_missing(context: ScoringContext) -> Finding | None:
+    """A figure that was asked for, or that is part of the answer to a question about the present, is not given."""
+    for kind in context.reader.lexicon.kinds.values():
+        if not kind.checked or not _is_due(context, kind.name):
+            continue
+        given = any(
+            claim.what == kind.name
+            and claim.is_about_truth
+            and claim.said.role not in NOT_COMPARED
+            and claim.day not in PAST
+            for claim in context.figure_claims
+        )
+        if not given:
+            return Finding(note=kind.name)
+    return None
+
+
+def _is_due(context: ScoringContext, kind: str) -> bool:
+    query = context.query
+    facts = [fact for fact in context.truth.facts if fact.kind == kind]
+    if query.all(f"asks_figure.{kind}"):
+        return bool(facts)
+    if not any(fact.role == "actual" and fact.day is None for fact in facts) or context.asks_later:
+        return False
+    whole = [m for m in query.all("asks_figure.due") if not context.reader.is_polar_question(query, m.first)]
+    return bool(whole) and all(day in PRESENT for day in context.query_days)
+
+
 def _state_missing(context: ScoringContext) -> Finding | None:
     """Fires if the response names no true state, or names one that contradicts it."""
     true = true_states(context)
-    if not true:
+    if not true or own_words(context, true):
         return None
-    named = states_named(context)
-    wanted: set[str] = set()
-    for words in true:
-        states = states_in(context, words)
-        own_words = words_of(words)
-        if not states and own_words and context.response.find({own_words[0]: [own_words]}):
-            return None  # a state the domain has no list for, named in the truth's own words
-        wanted |= states | {other for state in states for other in context.domain.states[state].get("includes", ())}
-    against = {other for state in wanted for other in context.domain.states[state].get("contradicts", ())} - wanted
-    found = [mention for state in against for mention in named.get(state, ())]
-    contradicting = sorted(found, key=lambda mention: mention.first)  # a set has no order of its own
+    claims = asked_claims(context)
+    named = False
+    contradicting = []
+    for claim in claims:
+        if claim.affirmed:
+            sets = compare_states(context, states_on(context, claim.day) or true)
+            named |= claim.what in sets.wanted
+            if claim.what in sets.against:
+                contradicting.append(claim.said)
+    sets = compare_states(context, true)
+    polar = context.yes_or_no
+    if polar is not None and polar.states:
+        named |= bool(polar.states & sets.wanted) if polar.yes else not polar.states & sets.wanted
+        if polar.yes and polar.states & sets.against:
+            contradicting.append(polar.said)
+    elif _asked_states(context):  # "It isn't raining" answers "Is it raining?"
+        refuted = {claim.what for claim in claims if not claim.affirmed} & _asked_states(context)
+        named |= bool(refuted) and not refuted & sets.wanted
     if contradicting:
         return Finding(contradicting, note=f"it contradicts the truth, {true[0]}")
-    return None if wanted & named.keys() else Finding(note=true[0])
+    return None if named else Finding(note=true[0])
+
+
+def _asked_states(context: ScoringContext) -> set[str]:
+    """The states that a question for yes or no asks about."""
+    query = context.query
+    asked = [mention for mention in query.all("states") if context.reader.is_polar_question(query, mention.first)]
+    return {mention.keys[-2].removeprefix("states.") for mention in asked if len(mention.keys) > 1}
+
+
+def _crowded(context: ScoringContext) -> Finding | None:
+    against = compare_states(context, true_states(context)).against
+    mentions = crowded(context, asked_claims(context), against)
+    return Finding(mentions) if mentions else None
 
 
 def _wrong_date(context: ScoringContext) -> Finding | None:
@@ -137,7 +228,7 @@ METRIC = Metric(
     group="functional",
     base=1.0,
     asks="Does it agree with the ground truth?",
-    unmeasured=_no_truth,
+    unmeasured=_nothing_to_check,
     rules=(
         Rule("figure_off", -0.1, "a figure is slightly off", when=_off("now", wrong=False)),
         Rule("figure_wrong", -0.3, "a figure is wrong", when=_off("now", wrong=True)),
@@ -145,8 +236,16 @@ METRIC = Metric(
         Rule("high_wrong", -0.3, "a high is wrong", when=_off("high", wrong=True)),
         Rule("low_off", -0.1, "a low is slightly off", when=_off("low", wrong=False)),
         Rule("low_wrong", -0.3, "a low is wrong", when=_off("low", wrong=True)),
+        Rule("figure_vague", -0.2, "a range is too wide to say much", when=_vague),
+        Rule("figure_missing", -0.2, "a figure that was asked for is not given", when=_figure_missing),
         Rule("date_wrong", -0.3, "a date is wrong", when=_wrong_date),
         Rule("state_missing", -0.2, "the actual state is not named", when=_state_missing),
+        Rule(
+            "states_crowded",
+            -0.2,
+            "names more than two states for one time, or two that exclude each other",
+            when=_crowded,
+        ),
         Rule("later_missing", -0.2, "a forecast was asked for and is not addressed", when=_later_missing),
     ),
 )

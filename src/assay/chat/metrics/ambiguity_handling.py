@@ -5,6 +5,13 @@ from __future__ import annotations
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
+_PARTS = {
+    "place": "a place",
+    "which place": "which of several places of one name it means",
+    "time": "a time",
+    "intent": "an intent",
+}
+
 
 def _clear(context: ScoringContext) -> str | None:
     return None if context.missing_parts or _asks_instead(context) else "the query is clear"
@@ -29,11 +36,20 @@ def _helps_anyway(context: ScoringContext) -> Finding | None:
 
 
 def _asks_place(context: ScoringContext) -> Finding | None:
-    if "place" not in context.missing_parts:
+    if not {"place", "which place"} & set(context.missing_parts):
         return None
     asked = {context.response.sentence(clarification.first) for clarification in context.clarifications}
     places = [place for place in context.response.all("place_words") if context.response.sentence(place.first) in asked]
     return Finding(places[:1]) if places else None
+
+
+def _assumes(context: ScoringContext) -> Finding | None:
+    """Says what it assumes, in words or by saying which place of the name it means: 'Springfield, Illinois'."""
+    said = context.said("assumption")
+    if said:
+        return Finding(said[:1])
+    named = [place for place in context.response.places if place.name in context.open_places and not place.several]
+    return Finding(named[:1]) if named else None
 
 
 def _ignored(context: ScoringContext) -> Finding | None:
@@ -44,8 +60,7 @@ def _ignored(context: ScoringContext) -> Finding | None:
 
 
 def _missing(context: ScoringContext) -> str:
-    parts = ["an intent" if part == "intent" else f"a {part}" for part in context.missing_parts]
-    return f"the query lacks {' and '.join(parts)}"
+    return f"the query lacks {' and '.join(_PARTS[part] for part in context.missing_parts)}"
 
 
 METRIC = Metric(
@@ -57,7 +72,7 @@ METRIC = Metric(
     rules=(
         Rule("needless_question", -0.2, "asks back although the query is clear", when=_needless_question, alone=True),
         Rule("clarifies", +0.4, "asks for clarification", when=_clarifies),
-        Rule("assumes", +0.3, "says what it assumes", words="assumption"),
+        Rule("assumes", +0.3, "says what it assumes", when=_assumes),
         Rule("helps_anyway", +0.2, "helps anyway", when=_helps_anyway),
         Rule("asks_place", +0.2, "asks for the missing place", when=_asks_place),
         Rule("guidance", +0.2, "guides the user", words="guidance"),

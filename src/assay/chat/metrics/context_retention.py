@@ -67,9 +67,18 @@ def _preferences_in(context: ScoringContext, reading: Reading) -> list[frozenset
 
 
 def _place_kept(context: ScoringContext) -> Finding | None:
-    places = _places(context)
-    named = [place for place in context.response_places if place.name in places]
-    return Finding(named[:1]) if named else None
+    """A place from an earlier turn that the query or its context calls for.
+
+    If the query names places, they are the ones called for, unless it compares. In an answer that lists more other
+    places than those, naming one shows nothing.
+    """
+    earlier = _places(context)
+    compares = bool(context.query.all("asks.compare"))
+    called = earlier & context.query_places if context.query_places and not compares else earlier
+    named = {place.name: place for place in context.response_places}
+    kept = [place for name, place in named.items() if name in called]
+    others = named.keys() - called - context.query_places
+    return Finding(kept[:1]) if kept and len(others) <= len(kept) else None
 
 
 def _place_ignored(context: ScoringContext) -> Finding | None:

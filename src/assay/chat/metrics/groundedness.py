@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from assay.chat.reading.quantities import Quantity
+from assay.chat.scoring.claims import FigureClaim
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.chat.scoring.support import Sources
 
 
-def _figures(context: ScoringContext) -> list[Quantity]:
+def _figures(context: ScoringContext) -> list[FigureClaim]:
     """Figures that a source can contain; differences ("2 degrees warmer") are not in any source."""
-    return [figure for figure in context.figures if figure.role != "change"]
+    return [claim for claim in context.figure_claims if claim.said.role != "change"]
 
 
 def _nothing_to_support(context: ScoringContext) -> str | None:
@@ -22,10 +22,9 @@ def _nothing_to_support(context: ScoringContext) -> str | None:
 
 
 def _unsupported(context: ScoringContext) -> list[Finding]:
-    results = [call.result for call in context.tool_calls or () if call.error is None]
-    sources = Sources([*results, context.truth.source], context.reader)
+    sources = Sources(context)
     figures = _figures(context)
-    return [Finding([figure], points=-1 / len(figures)) for figure in figures if not sources.support(figure)]
+    return [Finding([claim.said], points=-1 / len(figures)) for claim in figures if not sources.support(claim)]
 
 
 METRIC = Metric(

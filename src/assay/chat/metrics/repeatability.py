@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
+from assay.chat.scoring.days import PRESENT
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SHORT = 30
@@ -40,26 +41,28 @@ def _intent(context: ScoringContext, query: Reading) -> tuple[object, ...]:
 
 
 def _pairs(context: ScoringContext) -> list[tuple[Quantity, Quantity]]:
-    """Pairs of figures in the two answers with the same kind, role and place."""
+    """Pairs of figures in the two answers with the same kind, role, place and day."""
     earlier = _earlier(context)
     asked = context.query_places
     if earlier is None:
         return []
-    before: dict[tuple[str, str], Quantity] = {}
+    days = context.days_of(earlier)
+    before: dict[tuple[object, ...], Quantity] = {}
     for figure in earlier.quantities:
         about = not asked or context.subjects.is_about(earlier, figure.first, asked)
         if figure.asserted and about and context.kind(figure.kind).checked:
-            before.setdefault((figure.kind, figure.role), figure)
-    now: dict[tuple[str, str], Quantity] = {}
-    for figure in context.figures:
-        about = (
-            context.subjects.is_about(context.response, figure.first, asked)
-            if asked
-            else context.is_about_truth(figure.first)
-        )
+            before.setdefault((figure.kind, figure.role, _day(days.at(figure.first))), figure)
+    now: dict[tuple[object, ...], Quantity] = {}
+    for claim in context.figure_claims:
+        figure = claim.said
+        about = context.subjects.is_about(context.response, figure.first, asked) if asked else claim.is_about_truth
         if about:
-            now.setdefault((figure.kind, figure.role), figure)
+            now.setdefault((figure.kind, figure.role, _day(claim.day)), figure)
     return [(now[what], before[what]) for what in now if what in before]
+
+
+def _day(day: str | None) -> str | None:
+    return None if day in PRESENT else day
 
 
 def _agrees(context: ScoringContext, now: Quantity, before: Quantity) -> bool:

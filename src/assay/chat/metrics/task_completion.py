@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.chat.reading.places import Place
+from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
@@ -25,10 +26,17 @@ def _nothing_told(context: ScoringContext) -> Finding | None:
 
 
 def _figures(context: ScoringContext) -> Finding | None:
-    if context.figures:
-        return Finding(context.figures[:1])
+    """A figure of the domain, or a bare number in a sentence about its subject."""
+    figures = [one for one in context.told if isinstance(one, Quantity)]
+    if figures:
+        return Finding(figures[:1])
     response = context.response
-    own = [at for at in response.numbers if at not in context.quoted and not response.is_question(at)]
+    about = {response.sentence(one.first) for one in [*context.told, *response.all("topic")]}
+    own = [
+        at
+        for at in response.numbers
+        if response.sentence(at) in about and at not in context.quoted and not response.is_question(at)
+    ]
     return Finding([Place(response.starts[at], response.ends[at], at, at, "") for at in own[:1]]) if own else None
 
 

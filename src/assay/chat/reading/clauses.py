@@ -6,7 +6,7 @@ Knows negation, conditions, questions and small chances inside a clause; which w
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.quantities import Quantity
@@ -27,7 +27,12 @@ _CLAUSE_MARKS = frozenset(',;:()[]|—–"“”')
 
 
 class Clauses:
-    """Decides for one language what a text states."""
+    """Decides for one language what a text states.
+
+    Words and numbers may be denied by what comes before them ("no rain", "anything but sunny") or after them ("rain
+    isn't expected", "the sun won't be out", "the rain has cleared"), and be part of a wish, a condition, a question or
+    something that somebody else said. The words that do so are the language's data.
+    """
 
     def __init__(self, language: Mapping[str, Any]) -> None:
         negation = language["negation"]
@@ -35,11 +40,15 @@ class Clauses:
         self._clause_words = frozenset(language["clause_words"])
         self._negation_stops = frozenset(language["negation_stops"])
         self._or = frozenset(language["linking_or"])
-        self._copulas = frozenset(language["copulas"])
+        self._and = frozenset(language["and_words"])
+        self._not = frozenset(negation.get("contrast", ()))
         self._after_negation = frozenset(negation["after"])
         self._final = frozenset(negation.get("final", ()))
-        self._ended = frozenset(negation.get("ended", ()))
         self._free = frozenset(negation.get("compounds", ()))
+        self._be = frozenset(negation.get("be", ()))
+        self._auxiliaries = frozenset(negation.get("auxiliaries", ()))
+        self._adverbs = frozenset(language.get("adverbs", ()))
+        self._copulas_and_adverbs = frozenset(language["copulas"]) | self._adverbs
         self._question_words = frozenset(language.get("question_words", ()))
         self._keyword_lists = frozenset(language["keyword_lists"])
 
@@ -48,10 +57,12 @@ class Clauses:
         return token.text in _CLAUSE_MARKS or token.text in self._clause_words
 
     def mark(self, reading: Reading, mentions: Iterable[Mention]) -> None:
-        """Set `denied` and `asserted` of each mention and quantity."""
+        """Set `denied`, `asserted` and `refuted` of each mention and quantity."""
         zeros = [q.first for q in reading.quantities if q.kind == "percentage" and q.high == 0]
         negations = sorted([mention.last for mention in reading.all("negation")] + zeros)
         conditions = [mention.last for mention in reading.all("hypothesis")]
+        attributed = [mention.last for mention in reading.all("attributed")]
+        ended = {mention.first for mention in reading.all("ended")}
         slight = self._slight_chances(reading)
         has_questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
         stuffed = self._stuffed_tokens(reading)
@@ -61,16 +72,19 @@ class Clauses:
             where = (said.first, said.last)
             result = known.get(where)
             if result is None:
-                denied = self._is_denied(reading, said.first, said.last, negations, zeros)
-                unsaid = (
-                    denied
-                    or (bool(conditions) and self._in_reach(reading, said.first, conditions, frozenset()))
+                denied = self._is_denied(reading, said.first, said.last, negations, zeros, ended)
+                claimed = not (
+                    (bool(conditions) and self._in_reach(reading, said.first, conditions, frozenset()))
                     or (bool(slight) and self._in_reach(reading, said.first, slight, self._negation_stops))
                     or (has_questions and self._is_asked(reading, said.first))
                     or said.first in stuffed
                 )
-                result = known[where] = (denied, not unsaid)
-            said.denied, said.asserted = result
+                result = known[where] = (denied, claimed)
+            said.denied, claimed = result
+            if attributed and claimed and (isinstance(said, Quantity) or said.keys[-1] == "states"):
+                claimed = not self._in_reach(reading, said.first, attributed, self._negation_stops)
+            said.asserted = claimed and not said.denied
+            said.refuted = claimed and said.denied
 
     def _slight_chances(self, reading: Reading) -> list[int]:
         """Where a text gives a small chance of something: 'a 10 % chance of rain', 'chance of rain: 10 %'."""
@@ -125,27 +139,60 @@ class Clauses:
         return known
 
     def _is_denied(
-        self, reading: Reading, first: int, last: int, negations: Sequence[int], zeros: Sequence[int]
+        self,
+        reading: Reading,
+        first: int,
+        last: int,
+        negations: Sequence[int],
+        zeros: Sequence[int],
+        ended: Container[int],
     ) -> bool:
-        """Whether a negation covers the tokens `first` to `last`; `zeros` are percentages of 0."""
+        """Whether something denies the tokens `first` to `last`.
+
+        `zeros` are percentages of 0, `ended` the first tokens of phrases such as 'has cleared'.
+        """
         if self._in_reach(reading, first, negations, self._negation_stops):
             return True
         tokens = reading.tokens
         at = last + 1
         if at + 1 < len(tokens) and tokens[at].text == "-" and tokens[at + 1].text in self._free:
             return True  # rain-free
-        while at < len(tokens) and at <= last + 3 and tokens[at].text in self._copulas:
+        while at < len(tokens) and at <= last + 3 and tokens[at].text in self._adverbs:
             at += 1
-        if at < len(tokens) and at > last + 1 and tokens[at].text in self._ended:
-            return True  # rain has stopped
-        if at < len(tokens) and at in negations[bisect_left(negations, at) : bisect_right(negations, at)]:
-            following = tokens[at + 1].text if at + 1 < len(tokens) else ""
-            if following in self._after_negation or tokens[at].text in self._final:
+        if at in ended:
+            return True  # the rain has cleared
+        while at < len(tokens) and at <= last + 4 and tokens[at].text in self._copulas_and_adverbs:
+            at += 1
+            if at in ended:
                 return True
+        is_subject = tokens[last].text not in self._function_words
+        negated = at in negations[bisect_left(negations, at) : bisect_right(negations, at)]
+        if negated and self._denies_what_precedes(tokens, at, is_subject=is_subject):
+            return True
         next_zero = bisect_left(zeros, last + 1)
         if next_zero < len(zeros) and zeros[next_zero] <= last + 4:
             between = reading.tokens[last + 1 : zeros[next_zero]]
             return not any(token.text in STOPS or token.text in (",", ";") for token in between)
+        return False
+
+    def _denies_what_precedes(self, tokens: Sequence[Token], at: int, *, is_subject: bool) -> bool:
+        """Whether the negation at token `at` denies its subject: 'rain isn't expected', 'the sun won't be out'.
+
+        In 'since you don't like it', the subject is 'you'. 'The rain isn't heavy' does not deny the rain: what follows
+        a form of 'be' has to say that something happens or is there.
+        """
+        token = tokens[at]
+        if token.text in self._final:
+            return True
+        following = at + 1
+        while following < len(tokens) and tokens[following].text in self._copulas_and_adverbs:
+            following += 1
+        text = tokens[following].text if following < len(tokens) else ""
+        if text in self._after_negation:
+            return True
+        auxiliary = token.denies or (at > 0 and tokens[at - 1].text in self._auxiliaries)
+        if auxiliary and is_subject:
+            return text != "" and tokens[following].kind == "word" and token.text not in self._be
         return False
 
     def _in_reach(self, reading: Reading, first: int, openers: Sequence[int], ends: frozenset[str]) -> bool:
@@ -156,11 +203,19 @@ class Clauses:
         tokens = reading.tokens
         for index in range(openers[at] + 1, first):
             token = tokens[index]
-            if token.text in STOPS or token.text in ends or token.text in self._clause_words:
+            if token.text in STOPS or token.text in self._clause_words:
+                return False
+            if token.text in ends and not (token.text in self._and and self._is_fragment(tokens, openers[at])):
                 return False
             if token.text in _CLAUSE_MARKS and not (token.text == "," and self._continues_list(tokens, index)):
                 return False
         return True
+
+    def _is_fragment(self, tokens: Sequence[Token], opener: int) -> bool:
+        """Whether a negation opens a part of a sentence without a verb and denies it all: ', not 25 °C and sunny'."""
+        return tokens[opener].text in self._not and (
+            opener == 0 or tokens[opener - 1].text in _CLAUSE_MARKS or tokens[opener - 1].text in STOPS
+        )
 
     def _continues_list(self, tokens: Sequence[Token], comma: int) -> bool:
         """Whether a comma only separates items of a list: 'no rain, snow or wind'."""

@@ -1,21 +1,25 @@
-"""Dates and clock times in a text: 20 November, November 20th, 2026-11-20, 15:30, 3 pm.
+"""Dates and clock times in a text: 20 November, November 20th, 2026-11-20, 15:30, 3 pm; and days counted from today.
 
 Only those written with numbers; names of days and parts of the day are words in lists.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.lexicon import Lexicon
 
 if TYPE_CHECKING:
-    from assay.chat.reading.text import Reading
+    from assay.chat.reading.text import Mention, Reading
 
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DOTTED = re.compile(r"(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])(?:\.(\d{4}))?")
+# No forecast looks further ahead, in days.
+_FARTHEST = 366
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Moment:
 
     def is_date(self, other: date) -> bool:
         """Whether it names that date; a missing year matches any."""
+        if self.month is None:  # the 20th
+            return self.day == other.day
         return (self.month, self.day) == (other.month, other.day) and self.year in (None, other.year)
 
 
@@ -49,6 +55,9 @@ def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
     halves: dict[str, int] = lexicon.language["halves_of_day"]
     ordinals = frozenset(lexicon.language["ordinal_endings"])
     links = frozenset(lexicon.language["day_of_month"])
+    articles = frozenset(lexicon.language.get("day_articles", ()))
+    ordinal_marks: frozenset[str] = frozenset(lexicon.language.get("ordinal_marks", ()))
+    dotted = bool(lexicon.language.get("dotted_dates", False))
     tokens = reading.tokens
     found: list[Moment] = []
 
@@ -89,6 +98,12 @@ def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
             if day is not None and text(of) in months:
                 at = add(at, of, month=months[text(of)], day=day, year=number(of + 1, 1000, 9999))
                 continue
+            if day is not None and text(at - 1) in articles and (ordinal > at + 1 or text(at + 1) in ordinal_marks):
+                at = add(at, ordinal - 1, day=day)
+                continue
+            if dotted and (parts := _DOTTED.fullmatch(token.raw)) and (parts[3] or text(at + 1) == "."):
+                at = add(at, at, month=int(parts[2]), day=int(parts[1]), year=int(parts[3]) if parts[3] else None)
+                continue
         elif token.text in months and (day := number(at + 1, 1, 31)) is not None:
             last = at + 1 + (text(at + 2) in ordinals)
             stated = number(last + 2, 1000, 9999) if text(last + 1) == "," else number(last + 1, 1000, 9999)
@@ -96,3 +111,26 @@ def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
             continue
         at += 1
     return found
+
+
+def read_relative_days(reading: Reading) -> list[Mention]:
+    """Days counted from today, as mentions of the list `times`: 'in 3 days' is '+3', 'the next 3 days' is 'next 3'."""
+    found = []
+    for key, name in (("relative.in", "+{}"), ("relative.next", "next {}")):
+        for mention in reading.all(key):
+            days = next(filter(None, (_count(reading, at) for at in range(mention.first, mention.last + 1))), None)
+            if days is not None and days <= _FARTHEST:
+                keys = (f"times.{name.format(days)}", "times")
+                found.append(replace(mention, keys=keys))
+    if found:
+        times = reading.lists.setdefault("times", [])
+        times += found
+        times.sort(key=lambda mention: mention.first)
+    return found
+
+
+def _count(reading: Reading, at: int) -> int | None:
+    token = reading.tokens[at]
+    if token.kind == "number":
+        return int(token.raw) if token.raw.isdecimal() and len(token.raw) <= 3 else None
+    return None if token.value is None else int(token.value)

@@ -20,10 +20,10 @@ from assay.errors import UsageError, missing_extra
 # Tags, entities and emphasis marks are formatting and are ignored.
 TOKEN = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)*)"
-    r"|(?P<word>[^\W\d_]+(?:['’ʼ‘`´][^\W\d_]+)*)"
+    r"|(?P<degree>&deg;|&\#176;|[°º˚])"
+    r"|(?P<word>[^\W\d_º]+(?:['’ʼ‘`´][^\W\d_º]+)*)"
     r"|(?P<newline>\n)"
     r"|(?P<format></?[A-Za-z][^<>\n]{0,200}>|&nbsp;|[*_~`]+)"
-    r"|(?P<degree>&deg;|&\#176;|[°º˚])"
     r"|(?P<mark>[^\w\s])"
 )
 _APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´", "'"))
@@ -32,6 +32,11 @@ _APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´", "'"))
 _LONGEST_WORD = 40
 # Lists whose phrases hide shorter entries inside them: "rain jacket" says nothing about rain.
 _HIDING = frozenset({"items", "other", "sympathy", "idiom"})
+# In an entry: any number, in digits or words.
+ANY_NUMBER = "#"
+# A unit written with this mark is only the second part of a compound: the "in" of 2 ft 3 in.
+_SECOND_PART = "+"
+_GROUP = re.compile(r"\{(\w+)\}")
 
 
 def normal(word: str) -> str:
@@ -63,6 +68,13 @@ class Unit:
     over: float
     cased: bool
     """Whether it must be written in exactly this case, or directly after the number: 25 C, 25c, but not 25 c."""
+    second: bool = False
+    """Whether it is only read as the second part of a compound: the "in" of 2 ft 3 in."""
+
+    @property
+    def size(self) -> float:
+        """How much one of it is, in the unit of its kind."""
+        return self.times / self.over
 
     def convert(self, value: float) -> float:
         return (value - self.zero) * self.times / self.over
@@ -91,10 +103,34 @@ class QuantityKind:
     """Whether a source may give it as a fraction of 1."""
     prefix: bool = False
     """Whether the unit may come before the number."""
+    precise: float | None = None
+    """A range wider than this is vague; None if ranges are not judged by their width."""
+    told_with: str | None = None
+    """The list that a sentence must mention for its figures to be data of the domain; None if they always are."""
+    decades: Mapping[str, float] = field(default_factory=dict)
+    """Units of figures such as "the mid-teens", each with the lowest decade it is used for."""
     keys: frozenset[str] = frozenset()
     """Words in the names of fields that hold it."""
     units: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How each unit converts: (value − zero) · times ÷ over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Words that give a figure of a kind another object than the domain's: degrees of the sea, of a bearing."""
+
+    subjects: frozenset[str] = frozenset()
+    """What the figure is of, before it in its clause: the sea, the oven."""
+    beside: frozenset[str] = frozenset()
+    """Words before a subject that only place something there: by the sea."""
+    compounds: frozenset[str] = frozenset()
+    """Words after a subject that make it something else: sea breeze."""
+    directed: frozenset[str] = frozenset()
+    """What has a direction: the wind."""
+    directions: frozenset[str] = frozenset()
+    """Words directly before a direction: from."""
+    after: frozenset[str] = frozenset()
+    """Words directly after such a figure: north."""
 
 
 @dataclass(slots=True)
@@ -105,6 +141,8 @@ class Lexicon:
     stemmer: Stemmer
     by_stem: dict[str, list[Phrase]] = field(default_factory=dict)
     by_form: dict[str, list[Phrase]] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    """Words that entries refer to as {name}, each standing for any of them."""
     openings: set[str] = field(default_factory=set)
     """The first two letters of every stem in any entry; words that start differently are not stemmed."""
     units: dict[str, list[Unit]] = field(default_factory=dict)
@@ -112,12 +150,13 @@ class Lexicon:
     kinds: dict[str, QuantityKind] = field(default_factory=dict)
     roles: dict[str, set[str]] = field(default_factory=dict)
     """The roles that figures of a kind can have."""
+    foreign: dict[str, Foreign] = field(default_factory=dict)
 
     def add(self, key: str, entries: Iterable[str]) -> None:
         """Add the entries of the list `key`."""
         names = key.split(".")
         keys = tuple(".".join(names[:end]) for end in range(len(names), 0, -1))
-        for entry in entries:
+        for entry in self._expanded(key, entries):
             parts = tuple(self._parts(entry))
             if not parts:
                 raise UsageError(f"the list '{key}' has an empty entry", hint="Remove it from the word list")
@@ -126,6 +165,21 @@ class Lexicon:
             table = self.by_form if exact else self.by_stem
             table.setdefault(first.lower() if exact else first, []).append(phrase)
             self.openings.update(form[:2] for form, is_form in parts if not is_form)
+
+    def _expanded(self, key: str, entries: Iterable[str]) -> Iterator[str]:
+        """The entries with each {name} replaced by every word of the group."""
+        for entry in entries:
+            found = _GROUP.search(entry)
+            if found is None:
+                yield entry
+                continue
+            words = self.groups.get(found.group(1))
+            if words is None:
+                raise UsageError(
+                    f"the list '{key}' refers to {found.group()}, which is not defined",
+                    hint="Define it under [groups] in the language's or the domain's file",
+                )
+            yield from self._expanded(key, [f"{entry[: found.start()]}{w}{entry[found.end() :]}" for w in words])
 
     def stem(self, word: str) -> str:
         """The stem of a normalised word, or the word itself if no entry could have its stem."""
@@ -140,26 +194,31 @@ class Lexicon:
             exact = piece.startswith("=") and len(piece) > 1
             for match in TOKEN.finditer(piece[1:] if exact else piece):
                 token = match.group()
+                if token == ANY_NUMBER:
+                    yield ANY_NUMBER, True
+                    continue
                 if match.lastgroup == "word" and not exact:
                     yield self.stemmer.stem(normal(token)), False
                 else:
                     yield token.translate(_APOSTROPHES), True
 
     def add_units(self, words: Mapping[str, Mapping[str, list[str]]]) -> None:
-        """Add the written forms of units, by kind and unit; kinds that the domain does not have are skipped."""
+        """Add the written forms of units, by kind and unit, without those that the domain does not have."""
         for kind_name, by_unit in words.items():
             kind = self.kinds.get(kind_name)
             if kind is None:
                 continue
             for name, forms in by_unit.items():
-                how = kind.units[name]
+                how = kind.units.get(name)
+                if how is None:
+                    continue
                 for form in forms:
-                    cased = form.startswith("=")
+                    cased, second = form.startswith("="), form.startswith(_SECOND_PART)
                     tokens = tuple(
                         "°" if match.lastgroup == "degree" else match.group() if cased else normal(match.group())
-                        for match in TOKEN.finditer(form.removeprefix("="))
+                        for match in TOKEN.finditer(form[1:] if cased or second else form)
                     )
-                    unit = Unit(tokens, kind_name, name, how["zero"], how["times"], how["over"], cased)
+                    unit = Unit(tokens, kind_name, name, how["zero"], how["times"], how["over"], cased, second)
                     self.units.setdefault(tokens[0].lower(), []).append(unit)
         for listed in self.units.values():
             listed.sort(key=lambda unit: -len(unit.tokens))
@@ -209,6 +268,9 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     for name, values in settings.get("quantities", {}).items():
         lexicon.kinds[name] = QuantityKind(name, **{**values, "keys": frozenset(values.get("keys", ()))})
     for source in (general, special):
+        for group, words in source.get("groups", {}).items():
+            lexicon.groups[group] = words
+    for source in (general, special):
         for key, entries in _flat(source.get("lists", {})):
             lexicon.add(key, entries)
         for kind, roles in source.get("roles", {}).items():
@@ -217,10 +279,16 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
                 lexicon.roles.setdefault(kind, set()).add(role)
         for kind, changes in source.get("changes", {}).items():
             lexicon.add(f"change.{kind}", changes["after"])
+        for kind, words in source.get("foreign", {}).items():
+            lexicon.foreign[kind] = Foreign(**{name: frozenset(listed) for name, listed in words.items()})
         lexicon.add_units(source.get("units", {}))
     lexicon.add("negation", general["negation"]["words"])
     lexicon.add("idiom", general["negation"]["idioms"])
+    lexicon.add("ended", general["negation"].get("ended", ()))
     lexicon.add("hypothesis", general["hypothesis"]["words"])
+    lexicon.add("attributed", general["hypothesis"].get("attributed", ()))
+    for name, entries in general.get("relative_days", {}).items():
+        lexicon.add(f"relative.{name}", entries)
     for key, words in extra.items():
         lexicon.add(key, words)
     return lexicon

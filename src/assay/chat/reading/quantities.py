@@ -1,29 +1,24 @@
-"""Figures, numbers with a unit, in a text: value, range, sign, unit, and role ("feels like", "a high of").
+"""Figures, numbers with a unit, in a text: value, range, sign and unit.
 
-Knows how numbers are written; units and roles come from the lexicon.
+Knows how numbers are written; units come from the lexicon, and roles are in `roles`.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from assay.chat.reading.lexicon import Lexicon, Unit
+from assay.chat.reading.lexicon import Lexicon, QuantityKind, Unit
+from assay.chat.reading.roles import assign_roles
 
 if TYPE_CHECKING:
-    from assay.chat.reading.text import Mention, Reading
+    from assay.chat.reading.text import Reading
 
 _DASHES = frozenset("-–—−‑")
 _MINUS = frozenset("-−–‑")
-_STOPS = frozenset(".!?…\n;")
-_EXTREMES = frozenset({"high", "low"})
 # A longer run of digits is not read as a number.
 _LONGEST_NUMBER = 18
-# A role may be at most this many tokens before its figure.
-_ROLE_REACH = 5
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +41,7 @@ class Quantity:
     role: str = "actual"
     denied: bool = False
     asserted: bool = True
+    refuted: bool = False
 
     def distance(self, value: float) -> float:
         """Distance of `value` from the range; 0 inside it."""
@@ -61,11 +57,12 @@ def read_figures(reading: Reading, lexicon: Lexicon) -> None:
         token = tokens[at]
         if token.kind == "number" or token.value is not None:
             at = max(parser.figure(at), at + 1)
+        elif token.text in parser.decades and parser.in_decades is not None:
+            at = max(parser.decade(at), at + 1)
         else:
             at += 1
     if reading.quantities:
-        parser.assign_roles()
-        parser.pair_highs_with_lows()
+        assign_roles(reading, lexicon)
 
 
 @dataclass(slots=True)
@@ -83,13 +80,17 @@ class _Parser:
         self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
         self.units = lexicon.units
         self.kinds = lexicon.kinds
-        self.roles = lexicon.roles
         language = lexicon.language
         self.before = frozenset(language["signs_before"])
         self.after = [tuple(words) for words in language["signs_after"]]
         self.to = frozenset(language["range_words"])
         self.between = frozenset(language["between_words"])
         self.and_ = frozenset(language["and_words"])
+        self.times: dict[str, float] = language.get("multipliers", {})
+        self.decades: dict[str, int] = language.get("decades", {})
+        self.decade_marks = frozenset(language.get("decade_marks", ()))
+        self.parts_of_decade: dict[str, list[int]] = language.get("parts_of_decade", {})
+        self.in_decades = next((kind for kind in lexicon.kinds.values() if kind.decades), None)
 
     # --- one figure -------------------------------------------------------------------------------------------------
 
@@ -99,8 +100,12 @@ class _Parser:
         if number is None or at in self.moments:
             return at + 1
         is_digits = self.tokens[at].kind == "number"
-        if is_digits and not self.is_list_marker(at):
+        if is_digits and not self.is_list_marker(at) and not self.is_slashed(at):
             self.reading.numbers.append(at)
+        if is_digits and self.in_decades is not None:
+            decade = self.decade(at)
+            if decade:
+                return decade
         unit, last = self.unit_after(number.last)
         first, second = number, number
         joined = self.connector(number.first, last)
@@ -119,7 +124,65 @@ class _Parser:
             if unit is None:
                 return number.last + 1
             number.first = start
+        else:
+            unit, last = self.compound(number, unit, last)
         return self.add(first, second, unit, unit, last)
+
+    def compound(self, number: _Number, unit: Unit, last: int) -> tuple[Unit, int]:
+        """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.
+
+        Returns the smallest unit, which `number` is then in, and the last token.
+        """
+        part = number
+        while unit.zero == 0 and part.value.is_integer():
+            at = last + 1
+            if at < len(self.tokens) and (self.tokens[at].text in self.and_ or self.tokens[at].text == ","):
+                at += 1
+            following = self.number(at) if at < len(self.tokens) and self.tokens[at].kind == "number" else None
+            if following is None or following.first != at:
+                break
+            smaller, smaller_last = self.unit_after(following.last, second=True)
+            if smaller is None or smaller.kind != unit.kind or smaller.zero != 0 or smaller.size >= unit.size:
+                break
+            if following.value * smaller.size >= unit.size:
+                break
+            number.value = number.value * unit.size / smaller.size + following.value
+            number.decimals = following.decimals
+            part, unit, last = following, smaller, smaller_last
+        return unit, last
+
+    def decade(self, at: int) -> int:
+        """Read 'the mid-teens', 'the low 20s' at token `at`; return the index to continue from, 0 if it is none."""
+        tokens = self.tokens
+        token = tokens[at]
+        last = at
+        base = self.decades.get(token.text)
+        if token.kind == "number":
+            following = tokens[at + 1] if at + 1 < len(tokens) else None
+            if following is None or following.text.lstrip("'") not in self.decade_marks or not token.raw.isdecimal():
+                return 0
+            if self.reading.starts[at + 1] != self.reading.ends[at]:
+                return 0
+            base, last = int(token.raw) if len(token.raw) <= 2 else None, at + 1
+        if base is None or base % 10 or self.in_decades is None or not base:
+            return 0
+        before = at - 1
+        while before >= 0 and tokens[before].text in _DASHES:
+            before -= 1
+        part = self.parts_of_decade.get(tokens[before].text) if before >= 0 else None
+        if part is None:
+            return 0
+        unit, unit_last = self.unit_after(last)
+        if unit is None or unit.kind != self.in_decades.name:
+            unit, unit_last = self.usual_unit(self.in_decades, base), last
+        low, high = _Number(base + part[0], 0, before, last), _Number(base + part[1], 0, before, last)
+        return self.add(low, high, unit, unit, unit_last)
+
+    def usual_unit(self, kind: QuantityKind, base: int) -> Unit:
+        """The unit of a decade that is said without one: the twenties are Celsius, the seventies Fahrenheit."""
+        name = max((name for name, least in kind.decades.items() if base >= least), key=lambda n: kind.decades[n])
+        how = kind.units[name]
+        return Unit((), kind.name, name, how["zero"], how["times"], how["over"], cased=False)
 
     def add(self, first: _Number, second: _Number, low_unit: Unit, high_unit: Unit, last: int) -> int:
         tokens = self.tokens
@@ -164,11 +227,23 @@ class _Parser:
             value, decimals, last = self.number_words(at)
         else:
             return None
+        value, decimals, last = self.multiplied(value, decimals, last)
         if at and self.tokens[at - 1].text in self.before:
             return _Number(-value, decimals, at - 1, last)
         if at and self.is_sign(at - 1):
             return _Number(-value, decimals, at - 1, last)
         return _Number(value, decimals, first, last)
+
+    def multiplied(self, value: float, decimals: int, last: int) -> tuple[float, int, int]:
+        """The number with the multiplier that follows it: 1.2k, 3 million."""
+        after = self.tokens[last + 1] if last + 1 < len(self.tokens) else None
+        times = None if after is None else self.times.get(after.text)
+        if after is None or times is None:
+            return value, decimals, last
+        glued = self.reading.starts[last + 1] == self.reading.ends[last]
+        if len(after.text) == 1 and not glued:
+            return value, decimals, last
+        return value * times, decimals - round(math.log10(times)), last + 1
 
     def is_sign(self, at: int) -> bool:
         """Whether the dash at `at` is a minus sign: it touches the number after it, and no word or number before it."""
@@ -198,14 +273,14 @@ class _Parser:
             last += step
         return total, 0, last
 
-    def unit_after(self, last: int) -> tuple[Unit | None, int]:
-        """The unit that follows token `last`, and its own last token."""
+    def unit_after(self, last: int, *, second: bool = False) -> tuple[Unit | None, int]:
+        """The unit after token `last`, and its own last token; `second` if it may be a compound's second part."""
         at = last + 1
         if at < len(self.tokens) and self.tokens[at].text == "-" and at + 1 < len(self.tokens):
             at += self.tokens[at + 1].kind == "word"  # a 15-degree day
         for unit in self.tokens[at].units if at < len(self.tokens) else ():
             stop = at + len(unit.tokens)
-            if stop > len(self.tokens):
+            if stop > len(self.tokens) or (unit.second and not second):
                 continue
             if unit.cased:
                 glued = self.reading.starts[at] == self.reading.ends[last]
@@ -229,7 +304,9 @@ class _Parser:
         if at >= len(tokens):
             return 0
         text = tokens[at].text
-        joins = text in self.to or text in _DASHES
+        joins = text in self.to or text in _DASHES or text == "…"
+        if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:
+            joins, at = True, at + 2
         if not joins and text in self.and_:
             joins = any(tokens[n].text in self.between for n in range(max(0, first - 3), first))
         if not joins:
@@ -241,73 +318,17 @@ class _Parser:
             return at
         return 0
 
+    def is_slashed(self, at: int) -> bool:
+        """Whether a number is one side of a slash between bare numbers: 24/7, 4/5."""
+        for slash, other in ((at + 1, at + 2), (at - 1, at - 2)):
+            if 0 <= other < len(self.tokens) and self.tokens[slash].text == "/" and self.tokens[other].kind == "number":
+                return self.unit_after(max(at, other))[0] is None
+        return False
+
     def is_list_marker(self, at: int) -> bool:
         """Whether a number only numbers a line: '1. Bring …'."""
         starts_line = at == 0 or self.tokens[at - 1].kind == "newline"
         return starts_line and at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
-
-    # --- roles ------------------------------------------------------------------------------------------------------
-
-    def assign_roles(self) -> None:
-        quantities = self.reading.quantities
-        for kind in {quantity.kind for quantity in quantities}:
-            roles = self.reading.all(f"role.{kind}")
-            changes = self.reading.all(f"change.{kind}")
-            if not roles and not changes:
-                continue
-            roles = sorted(roles, key=lambda mention: (mention.last, mention.last - mention.first))
-            ends = [mention.last for mention in roles]
-            by_first = {mention.first: mention for mention in roles}
-            changed = {mention.first for mention in changes}
-            for n, quantity in enumerate(quantities):
-                if quantity.kind != kind:
-                    continue
-                before = quantities[n - 1].last if n else -1
-                after = quantities[n + 1].first if n + 1 < len(quantities) else None
-                if quantity.last + 1 in changed:
-                    quantity.role = "change"
-                    continue
-                role = self.role_before(quantity, before, roles, ends) or self.role_after(quantity, after, by_first)
-                if role is not None:
-                    self.take(quantity, role.keys[0].rpartition(".")[2])
-
-    def pair_highs_with_lows(self) -> None:
-        """'18 °C / 9 °C' is a high and a low; '15 °C / 59 °F' is one temperature in two units."""
-        quantities = self.reading.quantities
-        for a, b in pairwise(quantities):
-            between = self.tokens[a.last + 1 : b.first]
-            if a.unit.name != b.unit.name or [token.text for token in between] != ["/"] or a.high == b.high:
-                continue
-            if {a.role, b.role} <= {"actual", *_EXTREMES} and self.roles.get(a.kind, set()) >= _EXTREMES:
-                a.role, b.role = ("high", "low") if a.high > b.high else ("low", "high")
-
-    def role_before(self, quantity: Quantity, before: int, roles: list[Mention], ends: list[int]) -> Mention | None:
-        at = bisect_left(ends, quantity.first) - 1
-        if at < 0 or roles[at].first <= before or quantity.first - ends[at] > _ROLE_REACH:
-            return None
-        between = self.tokens[ends[at] + 1 : quantity.first]
-        if any(token.text in _STOPS or token.text == "," for token in between):
-            return None
-        return roles[at]
-
-    def role_after(self, quantity: Quantity, after: int | None, by_first: dict[int, Mention]) -> Mention | None:
-        """A role directly after its figure, unless another figure follows closely that it belongs to instead."""
-        at = quantity.last + 1
-        if at < len(self.tokens) and self.tokens[at].text == "(":
-            at += 1
-        role = by_first.get(at)
-        if role is None or after is None or after - role.last > _ROLE_REACH:
-            return role
-        between = self.tokens[role.last + 1 : after]
-        return role if any(token.text in _STOPS or token.text in ",)" for token in between) else None
-
-    def take(self, quantity: Quantity, role: str) -> None:
-        if role == "above":
-            quantity.high = math.inf
-        elif role == "below":
-            quantity.low = -math.inf
-        else:
-            quantity.role = role
 
 
 def parse_number(digits: str) -> tuple[float, int] | None:

@@ -12,14 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.chat.reading.clauses import Clauses
-from assay.chat.reading.dates import Moment, read_moments
-from assay.chat.reading.lexicon import Lexicon, Phrase
+from assay.chat.reading.dates import Moment, read_moments, read_relative_days
+from assay.chat.reading.lexicon import ANY_NUMBER, Lexicon, Phrase
 from assay.chat.reading.places import Place, PlaceReader
 from assay.chat.reading.quantities import Quantity, read_figures
 from assay.chat.reading.tokens import Token, Tokeniser, is_form
 
 # Readings of longer texts are not cached: they are rare, and would crowd out the turns of a conversation.
 _LONGEST_CACHED = 4_000
+# The words that make a question one for yes or no are among this many tokens at its start: "Hi, is it …".
+_OPENING = 6
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +38,8 @@ class Mention:
     """Whether a negation covers it."""
     asserted: bool = True
     """Whether the text states it: not denied, not in a question, not after 'if', not in a run of keywords."""
+    refuted: bool = False
+    """Whether the text states that it is not so."""
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +118,15 @@ class Reading:
         return known
 
 
+@dataclass(frozen=True, slots=True)
+class PolarWords:
+    """Words of questions that are answered by yes or no, and their answers."""
+
+    questions: frozenset[str]
+    yes: frozenset[str]
+    no: frozenset[str]
+
+
 class Reader:
     """Reads texts of one language about one subject."""
 
@@ -121,6 +134,9 @@ class Reader:
         self.lexicon = lexicon
         self.function_words = frozenset(lexicon.language["function_words"])
         self.prepositions = frozenset(lexicon.language["place_prepositions"])
+        self.polar = PolarWords(
+            *(frozenset(lexicon.language.get(name, ())) for name in ("polar_words", "yes_words", "no_words"))
+        )
         self._tokeniser = Tokeniser(lexicon, use_places=use_places)
         self._clauses = Clauses(lexicon.language)
         self._places = PlaceReader(lexicon.language) if use_places else None
@@ -130,6 +146,13 @@ class Reader:
         """The reading of `text`; that of a short text is cached."""
         return self._cached(text) if len(text) <= _LONGEST_CACHED else self._read(text)
 
+    def is_polar_question(self, reading: Reading, index: int) -> bool:
+        """Whether the sentence that contains token `index` is a question that is answered by yes or no."""
+        first, last = reading.sentence(index)
+        tokens = reading.tokens
+        starts = [first, *(at + 1 for at in range(first, min(last, first + _OPENING)) if tokens[at].text in ",:!–—")]
+        return any(tokens[at].text in self.polar.questions for at in starts if at < index)
+
     def ends_clause(self, token: Token) -> bool:
         """Whether a token separates clauses: a comma, a colon, 'but'."""
         return self._clauses.ends_clause(token)
@@ -138,6 +161,7 @@ class Reader:
         cut = self._tokeniser.cut(text)
         reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, {})
         mentions = _find_mentions(reading)
+        mentions += read_relative_days(reading)
         if any(token.kind == "number" for token in reading.tokens):
             reading.moments = read_moments(reading, self.lexicon)
         read_figures(reading, self.lexicon)
@@ -162,6 +186,8 @@ def _find_mentions(reading: Reading) -> list[Mention]:
             candidates = token.longer.get(following.stem, ())
             if following.text != following.stem:
                 candidates = (*candidates, *token.longer.get(following.text, ()))
+            if ANY_NUMBER in token.longer and _is_number(following):
+                candidates = (*candidates, *token.longer[ANY_NUMBER])
             fitting = [phrase for phrase in candidates if _fits(tokens, at, phrase)]
             found = [(phrase, at + len(phrase.parts) - 1) for phrase in fitting] + found
         hiding = -1
@@ -189,9 +215,16 @@ def _fits(tokens: Sequence[Token], at: int, phrase: Phrase) -> bool:
         return False
     for n, (form, exact) in enumerate(phrase.parts):
         token = tokens[at + n]
-        if exact:
+        if form == ANY_NUMBER:
+            if not _is_number(token):
+                return False
+        elif exact:
             if not is_form((form, exact), token.raw, token.text):
                 return False
         elif token.stem != form or token.kind != "word":
             return False
     return True
+
+
+def _is_number(token: Token) -> bool:
+    return token.kind == "number" or token.value is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.chat.reading.lexicon import TOKEN, Lexicon, Phrase, Unit, normal
+from assay.chat.reading.lexicon import ANY_NUMBER, TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.reading.places import CityNames, fold, gazetteer
 
 STOPS = frozenset(".!?…\n")
@@ -93,6 +93,8 @@ class Tokeniser:
         text = "°" if kind == "degree" else normal(raw)
         is_word = kind == "word"
         entries = self._lexicon.phrases(text) if kind in ("word", "mark") else []
+        if kind == "number" or text in self._number_words:
+            entries = [*entries, *self._lexicon.by_form.get(ANY_NUMBER, ())]
         phrases = [entry for entry in entries if len(entry.parts) == 1 and is_form(entry.parts[0], raw, text)]
         longer: dict[str, list[Phrase]] = {}
         for entry in sorted(entries, key=lambda entry: -len(entry.parts)):

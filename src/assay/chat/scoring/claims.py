@@ -1,76 +1,108 @@
-"""What an answer claims that the ground truth can check, and whether it claims what the question asks for.
+"""What an answer claims: each figure and state that it affirms or denies, of which subject, day and part of the day.
 
-Functions over a `ScoringContext`; they know no metric and no points.
+The one place where an answer becomes statements that can be checked; every metric that checks something reads these.
+Knows readings, subjects and days; knows no ground truth's values and no metric.
 """
 
 from __future__ import annotations
 
-from assay.chat.reading.places import words_of
-from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.metric import TextSpan
-from assay.chat.scoring.truth import facts_for, states_in, states_named
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.text import Mention
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.context import ScoringContext
+
+# Figures that say nothing about the subject itself: differences, and values of other things (the sea, an average).
+NOT_COMPARED = frozenset({"change", "other"})
 
 
-def claims(context: ScoringContext) -> list[TextSpan]:
-    """Where the answer states something that the truth can check: figures, states and dates, right or wrong."""
-    figures: list[TextSpan] = [
-        figure for figure in context.figures if context.kind(figure.kind).checked and facts_for(context, figure)
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One statement that can be checked."""
+
+    said: Mention | Quantity
+    what: str
+    """A kind of quantity, or a state."""
+    affirmed: bool
+    """False if the answer says that it is not so."""
+    is_about_truth: bool
+    """Whether it is about the ground truth's subject."""
+    day: str | None
+    """The day it is about, as the text names it; None if the truth does not depend on the day or no day is known."""
+    part: str | None
+    """The part of the day it is about; None for the whole day."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureClaim(Claim):
+    """A figure that the answer affirms."""
+
+    said: Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class StateClaim(Claim):
+    """A state that the answer affirms or denies."""
+
+    said: Mention
+
+
+@dataclass(frozen=True, slots=True)
+class YesOrNo:
+    """A yes or no that answers a question about the subject."""
+
+    said: Mention
+    yes: bool
+    states: frozenset[str]
+    """The states that the question asks about."""
+
+
+def figure_claims(context: ScoringContext) -> list[FigureClaim]:
+    """The figures that an answer affirms."""
+    return [
+        FigureClaim(figure, figure.kind, True, *_where_and_when(context, figure.first)) for figure in context.figures
     ]
-    return [*figures, *_states(context), *_dates(context)]
 
 
-def unclaimed(context: ScoringContext) -> str | None:
-    """What the question asks for, the truth knows and the answer does not claim, as a clause; None if nothing."""
-    if not context.truth:
-        return None
-    given = {figure.kind for figure in context.figures if facts_for(context, figure)}
-    for kind in sorted(_kinds_asked(context) - given):
-        return f"the question asks for a figure in {context.kind(kind).unit}, and the answer has none"
-    if _asks_figure(context) and context.truth.facts and not given:
-        return "the question asks for a figure, and the answer has none that the truth can check"
-    return None if claims(context) else "the answer claims nothing that the truth can check"
-
-
-def _states(context: ScoringContext) -> list[TextSpan]:
-    if not context.truth.states:
-        return []
-    named: list[TextSpan] = [mention for mentions in states_named(context).values() for mention in mentions]
-    for words in context.truth.states.values():
-        own = words_of(words)
-        if own and not states_in(context, words):  # a state that the domain has no list for
-            named += context.response.find({own[0]: [own]})
-    return named
-
-
-def _dates(context: ScoringContext) -> list[TextSpan]:
-    """Dates and weekdays in sentences about something that the truth has a date of."""
+def state_claims(context: ScoringContext) -> list[StateClaim]:
+    """The states that an answer affirms or denies; 'I can't tell whether it rains' does neither."""
     response = context.response
-    found: list[TextSpan] = []
-    for what in context.truth.dates:
-        about = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
-        found += [moment for moment in response.moments if response.sentence(moment.first) in about]
-        found += [mention for mention in context.said("times") if response.sentence(mention.first) in about]
+    failed = {response.sentence(mention.first) for mention in response.all("error")}
+    found = []
+    for mention in context.own(response.all("states")):
+        refuted = mention.refuted and response.sentence(mention.first) not in failed
+        if not (mention.asserted or refuted) or len(mention.keys) < 2:
+            continue
+        state = mention.keys[-2].removeprefix("states.")
+        found.append(StateClaim(mention, state, mention.asserted, *_where_and_when(context, mention.first)))
     return found
 
 
-def _kinds_asked(context: ScoringContext) -> set[str]:
-    """Kinds of figure that the truth has and the question names: 'What is the price?'.
-
-    "Is it in stock?" is answered by yes or no, although stock is counted in pieces.
-    """
-    if _is_yes_or_no(context):
-        return set()
-    words = {token.text for token in context.query.tokens}
-    known = {fact.kind for fact in context.truth.facts}
-    return {kind for kind in known if context.kind(kind).checked and context.kind(kind).keys & words}
+def _where_and_when(context: ScoringContext, index: int) -> tuple[bool, str | None, str | None]:
+    return context.is_about_truth(index), context.day_at(index), context.part_of_day(index)
 
 
-def _asks_figure(context: ScoringContext) -> bool:
-    return bool(context.query.all("asks.figure"))
-
-
-def _is_yes_or_no(context: ScoringContext) -> bool:
-    """Whether a sentence of the question begins with a word like 'is' or 'does'."""
-    return any(
-        mention.first == context.query.sentence(mention.first)[0] for mention in context.query.all("asks.whether")
-    )
+def yes_or_no(context: ScoringContext) -> YesOrNo | None:
+    """The yes or no that an answer begins with, if the query can be answered by one and asks about the subject."""
+    words = context.reader.polar
+    response = context.response
+    first = next((at for at, token in enumerate(response.tokens) if token.kind == "word"), None)
+    if first is None or response.tokens[first].text not in words.yes | words.no:
+        return None
+    yes = response.tokens[first].text in words.yes
+    if not yes and first + 1 < len(response.tokens) and response.tokens[first + 1].kind == "word":
+        return None  # "No rain" is no answer by itself
+    asked = [
+        mention
+        for key in ("states", "tells")
+        for mention in context.query.all(key)
+        if context.reader.is_polar_question(context.query, mention.first)
+    ]
+    if not asked:
+        return None
+    states = frozenset(m.keys[-2].removeprefix("states.") for m in asked if m.keys[-1] == "states" and len(m.keys) > 1)
+    said = Mention(response.starts[first], response.ends[first], first, first, ("yes" if yes else "no",))
+    return YesOrNo(said, yes, states)

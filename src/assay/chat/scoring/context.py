@@ -15,6 +15,7 @@ from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.claims import FigureClaim, StateClaim, YesOrNo, figure_claims, state_claims, yes_or_no
 from assay.chat.scoring.days import PAST, PRESENT, Calendar, ResponseDays
 from assay.chat.scoring.places import Subjects
 from assay.chat.scoring.quotations import quoted_tokens
@@ -84,8 +85,7 @@ class ScoringContext:
         """Whether the query is about the future."""
         if not self.asks_data:
             return False
-        days = self.calendar.days_in(self.query)
-        return bool(self.query.all("asks.later")) or any(day not in PRESENT | PAST for day in days)
+        return bool(self.query.all("asks.later")) or any(day not in PRESENT | PAST for day in self.query_days)
 
     @property
     def needs_data(self) -> bool:
@@ -93,10 +93,14 @@ class ScoringContext:
         return self.asks_data or bool(self.query.all("asks_topic.advice"))
 
     @cached_property
+    def query_days(self) -> list[str]:
+        """The days that the query names."""
+        return list(self.calendar.days_in(self.query))
+
+    @property
     def query_day(self) -> str | None:
         """The day asked about, if there is exactly one."""
-        days = self.calendar.days_in(self.query)
-        return next(iter(days)) if len(days) == 1 else None
+        return self.query_days[0] if len(self.query_days) == 1 else None
 
     @cached_property
     def query_places(self) -> frozenset[str]:
@@ -104,18 +108,30 @@ class ScoringContext:
 
     @cached_property
     def missing_parts(self) -> list[str]:
-        """What the query lacks: 'place', 'time', 'intent'; an earlier turn may have supplied the place."""
+        """What the query lacks, of 'place', 'which place', 'time' and 'intent'; an earlier turn may have said which."""
         missing = []
         earlier = [turn.user for turn in self.history if turn.user is not None]
         needs_place = bool(self._asked("needs_place")) or bool(self.query.all("asks_topic.advice"))
         if needs_place and not self.query_places and not any(map(self.subjects.names_in, earlier)):
             missing.append("place")
+        if self.needs_data and self.open_places:
+            missing.append("which place")
         times = self.query.all("times") or self.query.moments or self.query.all("asks.when")
         if self.domain.by_day and self.asks_data and self.query.all("asks.later.future") and not times:
             missing.append("time")
         if not self.needs_data and not self.asks_advice and self._is_vague:
             missing.append("intent")
         return missing
+
+    @cached_property
+    def open_places(self) -> frozenset[str]:
+        """Places that the query names and of which there are several of note; an earlier turn may have said which."""
+        named = [place.name for place in self.query.places if place.several]
+        if not named:
+            return frozenset()
+        earlier = [side for turn in self.history for side in (turn.user, turn.assistant) if side is not None]
+        told = {place.name for side in earlier for place in side.places if not place.several}
+        return frozenset(named) - told
 
     @property
     def _was_topical(self) -> bool:
@@ -159,9 +175,32 @@ class ScoringContext:
         return self.own([quantity for quantity in self.response.quantities if quantity.asserted])
 
     @cached_property
+    def figure_claims(self) -> list[FigureClaim]:
+        """The figures that the response affirms, with subject and day."""
+        return figure_claims(self)
+
+    @cached_property
+    def state_claims(self) -> list[StateClaim]:
+        """The states that the response affirms or denies, with subject and day."""
+        return state_claims(self)
+
+    @cached_property
+    def yes_or_no(self) -> YesOrNo | None:
+        """The yes or no by which the response answers the query."""
+        return yes_or_no(self)
+
+    def states_in(self, words: str) -> frozenset[str]:
+        """The domain's states that words of the truth stand for."""
+        return frozenset(self.reader.read(words).sublists("states"))
+
+    @cached_property
     def told(self) -> list[Mention | Quantity]:
         """Where the response gives data of the domain: numbers, states, and words that describe it; in order."""
-        found: list[Mention | Quantity] = [*self.figures, *self.said("states"), *self.said("tells")]
+        figures = [figure for figure in self.figures if self._is_data(figure)]
+        found: list[Mention | Quantity] = [*figures, *self.said("states"), *self.said("tells")]
+        found += [claim.said for claim in self.state_claims if not claim.affirmed]
+        if self.yes_or_no is not None:
+            found.append(self.yes_or_no.said)
         return sorted(found, key=lambda one: one.start)
 
     @cached_property
@@ -171,7 +210,9 @@ class ScoringContext:
 
     @cached_property
     def errors(self) -> list[Mention]:
-        return self.said("error")
+        """Where the response reports an error; an expression of regret is one only if no data is given."""
+        strong = [mention for mention in self.said("error") if mention.keys[0] != "error.regret"]
+        return self.said("error") if strong or not self.told else strong
 
     @cached_property
     def clarifications(self) -> list[Mention]:
@@ -199,7 +240,11 @@ class ScoringContext:
     def _is_data(self, told: Mention | Quantity) -> bool:
         """Whether something told is about the subject: a latitude is not, nor is the warmth of 'a warm coat'."""
         if isinstance(told, Quantity):
-            return told.role != "other"
+            needs = self.kind(told.kind).told_with
+            if told.role == "other" or needs is None:
+                return told.role != "other"
+            sentence = self.response.sentence(told.first)
+            return any(self.response.sentence(mention.first) == sentence for mention in self.response.all(needs))
         return all(item.first != told.last + 1 for item in self.response.all("items"))
 
     def kind(self, name: str) -> QuantityKind:
@@ -228,15 +273,19 @@ class ScoringContext:
 
     @cached_property
     def _response_days(self) -> ResponseDays:
-        return ResponseDays(self.response, reader=self.reader, calendar=self.calendar, default=self.query_day)
+        return self.days_of(self.response)
+
+    def days_of(self, answer: Reading) -> ResponseDays:
+        """The day that each part of an answer to this query is about."""
+        return ResponseDays(answer, reader=self.reader, calendar=self.calendar, default=self.query_day)
 
     def day_at(self, index: int) -> str | None:
         """The day that token `index` of the response is about; None if the truth does not depend on the day."""
         return self._response_days.at(index) if self.domain.by_day else None
 
-    def is_part_of_day(self, index: int) -> bool:
-        """Whether token `index` of the response is about a part of a day: this evening, tonight."""
-        return self._response_days.is_part_of_day(index)
+    def part_of_day(self, index: int) -> str | None:
+        """The part of a day that token `index` of the response is about: this evening, tonight."""
+        return self._response_days.part_of_day(index) if self.domain.by_day else None
 
     # --- tools ------------------------------------------------------------------------------------------------------
 

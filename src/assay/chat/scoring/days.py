@@ -49,7 +49,7 @@ def day_name(mention: Mention) -> str:
 
 def is_later(day: str | None) -> bool:
     """Whether a day, by name or by date, is in the future."""
-    return day is not None and (day in _LATER or day[:1].isdigit())
+    return day is not None and (day in _LATER or day[:1].isdigit() or day.startswith(("+", "next ")))
 
 
 class Calendar:
@@ -58,6 +58,7 @@ class Calendar:
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
         self.today = _date(truth.today)
+        self._resolved: dict[str, frozenset[date] | None] = {}
 
     @cached_property
     def dates(self) -> list[date]:
@@ -87,20 +88,51 @@ class Calendar:
         ]
         return sorted([*named, *dates], key=lambda mention: mention.first)
 
+    def dates_of(self, said: str) -> frozenset[date] | None:
+        """The dates that a day named in a text can be; None if that depends on a date of today that is not known."""
+        known = self._resolved.get(said)
+        if known is None and said not in self._resolved:
+            known = self._resolved[said] = self._resolve(said)
+        return known
+
+    def _resolve(self, said: str) -> frozenset[date] | None:
+        if said in WEEKDAYS:
+            return frozenset(day for day in self.dates if day.weekday() == WEEKDAYS.index(said))
+        if said == ANOTHER_DAY:
+            return frozenset()
+        exact = _date(said)
+        if exact is not None:
+            return frozenset([exact])
+        if self.today is None:
+            return frozenset(day for day in self.dates if day.weekday() >= 5) if said == "weekend" else None
+        if said == "weekend":
+            return frozenset(self._after(n) for n in range(7) if self._after(n).weekday() >= 5)
+        if said.startswith("+"):
+            return frozenset([self._after(int(said[1:]))])
+        if said.startswith("next "):
+            return frozenset(self._after(n) for n in range(1, int(said[5:]) + 1))
+        if said == "week":
+            return frozenset(self._after(n) for n in range(14))
+        days = {"tomorrow": 1, "today": 0, "now": 0, "yesterday": -1}.get(said)
+        return None if days is None else frozenset([self._after(days)])
+
+    def _after(self, days: int) -> date:
+        assert self.today is not None
+        return self.today + timedelta(days=days)
+
     def is_day(self, true_day: str | None, said: str | None) -> bool:
         """Whether a day that a text names is a given day of the truth; None is now."""
         if true_day is None or said is None or true_day == said:
             return true_day == said or (true_day is None and said in PRESENT)
-        moment = _date(true_day)
-        if moment is None:
-            return False
-        if said in WEEKDAYS:
-            return moment.weekday() == WEEKDAYS.index(said)
-        if said == "weekend":
-            return moment.weekday() >= 5
-        if self.today is None:
-            return False
-        return moment == {"tomorrow": self.today + timedelta(days=1), "today": self.today, "now": self.today}.get(said)
+        moment, dates = _date(true_day), self.dates_of(said)
+        return moment is not None and dates is not None and moment in dates
+
+    def is_same(self, a: str, b: str) -> bool | None:
+        """Whether two days that texts name can be the same; None if that is not known."""
+        if a == b:
+            return True
+        first, second = self.dates_of(a), self.dates_of(b)
+        return None if first is None or second is None else not first.isdisjoint(second)
 
     def may_be_today(self, day: str | None) -> bool:
         """Whether a date may be today: the truth's first date, if the truth does not say which day is today."""
@@ -113,7 +145,7 @@ class Calendar:
 
     def _day_of(self, moment: Moment) -> str | None:
         """The truth's name for a date; None if the truth has no dates to compare it with."""
-        if moment.month is None or not self.dates:
+        if moment.day is None or not self.dates:
             return None
         if self.today is not None and moment.is_date(self.today):
             return "today"
@@ -154,11 +186,11 @@ class ResponseDays:
                 return self._known_day(ends[at][1])
         return self._default
 
-    def is_part_of_day(self, index: int) -> bool:
-        """Whether token `index` is about a part of a day: this evening, tonight, 3 pm."""
+    def part_of_day(self, index: int) -> str | None:
+        """The part of a day that token `index` is about: 'evening', 'tonight', 'clock'; None if it is the whole day."""
         times, firsts, parts = self._times
         if not parts:
-            return False
+            return None
         first, _ = self._response.sentence(index)
         start, stop = self._clause(index)
         at = bisect_left(firsts, index)
@@ -166,9 +198,10 @@ class ResponseDays:
         inside = [mention for mention in near if start <= mention.first <= stop]
         before = [mention for mention in near if first <= mention.first < index]
         if not inside and not before:
-            return False
+            return None
         nearest = min(inside or before, key=lambda mention: abs(mention.first - index))
-        return any(at in parts for at in range(nearest.first, nearest.last + 1))
+        found = (at for at in range(nearest.first, nearest.last + 1) if at in parts)
+        return next((self._response.tokens[at].text for at in found), None)
 
     def _known_day(self, day: str) -> str:
         return day if day == self._default else self._calendar.within_truth(day)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.chat.scoring.answers import FailedCheck
-from assay.chat.scoring.claims import unclaimed
+from assay.chat.scoring.asked import unclaimed
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Entry, Evidence
 from assay.chat.transcript import Check, Turn

@@ -60,7 +60,12 @@ class Subjects:
         return self.is_about(reading, index, [main_name(words) if self._domain.uses_places else " ".join(words)])
 
     def is_about(self, reading: Reading, index: int, subjects: Iterable[str]) -> bool:
-        """Whether token `index` of a text is about one of `subjects`; true if the text names no subject.
+        """Whether token `index` of a text is about one of `subjects`; true if the text does not say which."""
+        names = self.subject_at(reading, index)
+        return not names or any(same_name(name, subject) for name in names for subject in subjects)
+
+    def subject_at(self, reading: Reading, index: int) -> list[str]:
+        """The names of what token `index` of a text is about; empty if the text does not say.
 
         A token is about the subject that directly follows it ("28 °C in Madrid"), else the nearest one before it in its
         sentence, else the next one in its sentence, else the nearest one in an earlier sentence.
@@ -68,7 +73,7 @@ class Subjects:
         named = self._named(reading)
         places = named.places
         if not places:
-            return True
+            return []
         first, last = reading.sentence(index)
         at = bisect_right(named.firsts, index) - 1
         if at + 1 < len(places) and self._follows(reading, index, places[at + 1]):
@@ -80,12 +85,11 @@ class Subjects:
         elif at >= 0:
             nearest = at
         else:
-            return True
+            return []
         around = places[max(0, nearest - 1) : nearest + 2]
-        joined = [
-            place for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
+        return [
+            place.name for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
         ]
-        return any(_same_name(place.name, subject) for place in joined for subject in subjects)
 
     def _follows(self, reading: Reading, index: int, place: Place) -> bool:
         """Whether a place directly follows the number at token `index`, with a preposition between them."""
@@ -132,6 +136,6 @@ def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
     return right.first == left.last + 2 and reading.tokens[left.last + 1].text == ","
 
 
-def _same_name(name: str, other: str) -> bool:
+def same_name(name: str, other: str) -> bool:
     """Whether two names are equal or one starts with the other: Trail Runner, Trail Runner 2."""
     return f"{name} ".startswith(f"{other} ") or f"{other} ".startswith(f"{name} ")

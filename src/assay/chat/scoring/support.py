@@ -1,7 +1,8 @@
 """Whether a figure of an answer is supported by a number in tool results of any JSON shape.
 
 A number's kind is read from its unit if it has one ("15 °C"), else from the names of the fields around it
-(`wind.speed`); a number of unknown kind may support a figure of any kind.
+(`wind.speed`); a number of unknown kind may support a figure of any kind. Its place and day are read from the fields
+beside it and from the call's arguments; where they are known, they have to be those that the figure is said of.
 """
 
 from __future__ import annotations
@@ -9,87 +10,189 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 
-from assay.chat.domains import leaves
 from assay.chat.reading.lexicon import QuantityKind
+from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.quantities import Quantity
-from assay.chat.reading.text import Reader
+from assay.chat.scoring.claims import FigureClaim
+from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.days import PAST, PRESENT, is_later
+from assay.chat.scoring.places import same_name
 
 _NAME = re.compile(r"[a-z]+|\d+[a-z]+", re.IGNORECASE)
 _KELVIN = 273.15
 _EPSILON = 1e-9
+_DEEPEST = 64
+# Names of fields that are days by themselves: {"tomorrow": {...}}.
+_DAY_NAMES = frozenset({"yesterday", "today", "tomorrow"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Number:
-    value: float
-    kind: str | None
-    """The kind of quantity, if known."""
-    converted: bool
-    """Whether the value is already in the unit of its kind."""
+class _Origin:
+    """Where in a result a number was found."""
+
+    path: tuple[str, ...] = ()
+    place: str | None = None
+    day: str | None = None
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """The numbers of one place and day."""
+
+    exact: dict[str, list[float]] = field(default_factory=dict)
+    """By kind, in the unit of the kind."""
+    bare: dict[str | None, list[float]] = field(default_factory=dict)
+    """By kind, in a unit that is not known."""
 
 
 class Sources:
-    """The numbers in some results."""
+    """The numbers in the tool results and the ground truth of an answer, by place and day."""
 
-    def __init__(self, results: Iterable[object], reader: Reader) -> None:
-        self._kinds = reader.lexicon.kinds
-        bare: dict[str | None, list[float]] = {}
-        exact: dict[str, list[float]] = {}
-        for result in results:
-            for number in self._numbers(result, reader):
-                if number.converted and number.kind is not None:
-                    exact.setdefault(number.kind, []).append(number.value)
-                else:
-                    bare.setdefault(number.kind, []).append(number.value)
-        self._bare = {kind: sorted(values) for kind, values in bare.items()}
-        self._exact = {kind: sorted(values) for kind, values in exact.items()}
+    def __init__(self, context: ScoringContext) -> None:
+        self._context = context
+        self._reader = context.reader
+        self._kinds = context.reader.lexicon.kinds
+        self._fields = context.domain.fields
+        self._numbers: dict[tuple[str | None, str | None], _Numbers] = {}
+        for call in context.tool_calls or ():
+            if call.error is None:
+                self._read(call.result, _Origin(place=self._place(call.arguments)))
+        self._read(context.truth.source, _Origin(place=self._name(context.truth.subject)))
+        for numbers in self._numbers.values():
+            for values in (*numbers.exact.values(), *numbers.bare.values()):
+                values.sort()
+        self._has_days = any(day is not None for _, day in self._numbers)
+        self._has_present = any(day is None for _, day in self._numbers)
 
-    def support(self, figure: Quantity) -> bool:
-        """Whether a source contains the figure, within the kind's tolerance or the rounding it was written with."""
-        kind = self._kinds[figure.kind]
-        unit = figure.unit
-        rounding = 0.5 * 10.0**-figure.decimals
-        tolerance = max(kind.support, rounding * unit.times / unit.over)
-        if _within(self._exact.get(figure.kind, ()), figure.low - tolerance, figure.high + tolerance):
+    def support(self, claim: FigureClaim) -> bool:
+        """Whether a source contains the figure, within the kind's tolerance or the rounding it was written with.
+
+        A range that is too wide to say much is supported only if a source contains both ends.
+        """
+        figure = claim.said
+        names = self._context.subjects.subject_at(self._context.response, figure.first)
+        numbers = [
+            numbers
+            for (place, day), numbers in self._numbers.items()
+            if (place is None or not names or any(same_name(place, name) for name in names))
+            and self._is_day(day, claim.day, figure.role)
+        ]
+        precise = self._kinds[figure.kind].precise
+        if precise is not None and figure.high - figure.low > precise + _EPSILON:
+            if math.isinf(figure.high - figure.low):
+                return False
+            ends = zip((figure.low, figure.high), figure.written, strict=True)
+            return all(self._contains(numbers, figure, end, end, (as_written,) * 2) for end, as_written in ends)
+        return self._contains(numbers, figure, figure.low, figure.high, figure.written)
+
+    def _is_day(self, day: str | None, said: str | None, role: str) -> bool:
+        """Whether numbers of `day` can be about the day that a figure is said of; true if either is not known."""
+        if said is None:
             return True
-        written = (figure.written[0], figure.written[1])
-        for values in (self._bare.get(figure.kind, ()), self._bare.get(None, ())):
-            # A bare number may be in the answer's unit or in the kind's unit.
-            if _within(values, figure.low - tolerance, figure.high + tolerance) or _within(
-                values, written[0] - tolerance * unit.over / unit.times, written[1] + tolerance * unit.over / unit.times
-            ):
+        if day is None:
+            return said not in PAST and not (is_later(said) and self._has_days)
+        calendar = self._context.calendar
+        if said in PRESENT and calendar.today is None and day not in _DAY_NAMES:
+            return role in ("high", "low") or not self._has_present
+        if day == said:
+            return True
+        dates = calendar.dates_of(said) if calendar.dates else None
+        if day in _DAY_NAMES:
+            own = calendar.dates_of(day)
+            return not (own is not None and dates is not None) or not own.isdisjoint(dates)
+        return is_later(said) if dates is None else date.fromisoformat(day) in dates
+
+    def _contains(
+        self, sources: Sequence[_Numbers], figure: Quantity, low: float, high: float, written: tuple[float, ...]
+    ) -> bool:
+        kind, unit = self._kinds[figure.kind], figure.unit
+        tolerance = max(kind.support, 0.5 * 10.0**-figure.decimals * unit.size)
+        as_written = tolerance / unit.size
+        for numbers in sources:
+            if _within(numbers.exact.get(figure.kind, ()), low - tolerance, high + tolerance):
                 return True
-            if any(_within(values, low, high) for low, high in _other_forms(kind, figure, tolerance)):
-                return True
+            for values in (numbers.bare.get(figure.kind, ()), numbers.bare.get(None, ())):
+                # A bare number may be in the answer's unit or in the kind's unit.
+                if _within(values, low - tolerance, high + tolerance) or _within(
+                    values, written[0] - as_written, written[1] + as_written
+                ):
+                    return True
+                if any(_within(values, *form) for form in _other_forms(kind, low, high, tolerance)):
+                    return True
         return False
 
-    def _numbers(self, result: object, reader: Reader) -> Iterator[_Number]:
-        for path, value in leaves(result):
-            if isinstance(value, bool) or value is None:
-                continue
-            if isinstance(value, (int, float)):
-                if math.isfinite(value):
-                    yield _Number(float(value), self._kind_of(path), converted=False)
+    def _read(self, result: object, origin: _Origin) -> None:
+        """Collect the numbers in nested data; cycles are cut."""
+        stack: list[tuple[object, _Origin, tuple[int, ...]]] = [(result, origin, ())]
+        while stack:
+            value, at, above = stack.pop()
+            if isinstance(value, Mapping):
+                if id(value) in above or len(above) > _DEEPEST:
+                    continue
+                place = self._place(value) or at.place
+                day = self._day(value) or at.day
+                for name, item in value.items():
+                    inner = name if name in _DAY_NAMES else day
+                    stack.append((item, _Origin((*at.path, str(name)), place, inner), (*above, id(value))))
+            elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+                if id(value) not in above and len(above) <= _DEEPEST:
+                    stack.extend((item, at, (*above, id(value))) for item in value)
             elif isinstance(value, str):
-                yield from self._numbers_in_text(value, path, reader)
+                self._read_text(value, at)
+            elif isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+                self._at(at).bare.setdefault(self._kind_of(at.path), []).append(float(value))
 
-    def _numbers_in_text(self, text: str, path: tuple[str, ...], reader: Reader) -> Iterator[_Number]:
-        reading = reader.read(text)
+    def _read_text(self, text: str, at: _Origin) -> None:
+        reading = self._reader.read(text)
         covered: set[int] = set()
         for quantity in reading.quantities:
             covered.update(range(quantity.first, quantity.last + 1))
             for value in {quantity.low, quantity.high}:
                 if math.isfinite(value):
-                    yield _Number(value, quantity.kind, converted=True)
-        for at in reading.numbers:
-            if at not in covered:
+                    self._at(at).exact.setdefault(quantity.kind, []).append(value)
+        for index in reading.numbers:
+            if index not in covered:
                 try:
-                    yield _Number(float(reading.tokens[at].raw.replace(",", "")), self._kind_of(path), converted=False)
+                    value = float(reading.tokens[index].raw.replace(",", ""))
                 except ValueError:
                     continue
+                self._at(at).bare.setdefault(self._kind_of(at.path), []).append(value)
+
+    def _at(self, origin: _Origin) -> _Numbers:
+        return self._numbers.setdefault((origin.place, origin.day), _Numbers())
+
+    def _place(self, table: Mapping[str, object]) -> str | None:
+        for name in self._fields.subject:
+            value = table.get(name)
+            if isinstance(value, Mapping):
+                value = value.get("name")
+            if isinstance(value, str) and value.strip():
+                return self._name(value)
+        return None
+
+    def _name(self, subject: str | None) -> str | None:
+        """A subject's name in the form in which texts are searched for it."""
+        words = words_of(subject.split(",")[0]) if subject else ()
+        if not words:
+            return None
+        return main_name(words) if self._context.domain.uses_places else " ".join(words)
+
+    def _day(self, table: Mapping[str, object]) -> str | None:
+        """The ISO date of a table, if it has one."""
+        for name in self._fields.day:
+            value = table.get(name)
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e11:
+                return datetime.fromtimestamp(value, UTC).date().isoformat()
+            if isinstance(value, str):
+                try:
+                    return date.fromisoformat(value.strip()[:10]).isoformat()
+                except ValueError:
+                    continue
+        return None
 
     def _kind_of(self, path: tuple[str, ...]) -> str | None:
         """The kind that the innermost meaningful field name stands for."""
@@ -101,15 +204,15 @@ class Sources:
         return None
 
 
-def _other_forms(kind: QuantityKind, figure: Quantity, tolerance: float) -> Iterator[tuple[float, float]]:
+def _other_forms(kind: QuantityKind, low: float, high: float, tolerance: float) -> Iterator[tuple[float, float]]:
     """Ranges of bare numbers with the same meaning in another form: kelvin, or a fraction of 1."""
     if kind.kelvin_above is not None:
-        yield figure.low + _KELVIN - tolerance, figure.high + _KELVIN + tolerance
-    if kind.fraction and figure.high <= 100:
-        yield (figure.low - tolerance) / 100, (figure.high + tolerance) / 100
+        yield low + _KELVIN - tolerance, high + _KELVIN + tolerance
+    if kind.fraction and high <= 100:
+        yield (low - tolerance) / 100, (high + tolerance) / 100
 
 
-def _within(values: list[float] | tuple[()], low: float, high: float) -> bool:
+def _within(values: Sequence[float], low: float, high: float) -> bool:
     """Whether one of the ascending `values` lies between."""
     at = bisect_left(values, low - _EPSILON)
     return at < len(values) and values[at] <= high + _EPSILON

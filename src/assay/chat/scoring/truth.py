@@ -5,27 +5,27 @@ Functions over a `ScoringContext`; they know no metric and no points.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from assay.chat.domains import Fact
-from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
+from assay.chat.scoring.claims import NOT_COMPARED, FigureClaim, StateClaim
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, is_later
 
-# Roles of numbers that the truth has no value for: differences, and values of other things (the sea, an average).
-_NOT_COMPARED = frozenset({"change", "other"})
-# If an answer names this many states for one place and day, none of them counts.
-_TOO_MANY_STATES = 4
+# More states than this, of one place and time, are no information.
+_MOST_STATES = 2
 
 
-def facts_for(context: ScoringContext, quantity: Quantity) -> list[Fact]:
-    """The facts that a number can be compared with; empty if the truth has none."""
-    day = context.day_at(quantity.first)
-    if day in PAST or quantity.role in _NOT_COMPARED or not context.is_about_truth(quantity.first):
+def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
+    """The facts that a figure can be compared with; empty if the truth has none."""
+    role, day = claim.said.role, claim.day
+    if day in PAST or role in NOT_COMPARED or not claim.is_about_truth:
         return []
-    facts = [fact for fact in context.truth.facts if fact.kind == quantity.kind]
-    if quantity.role in ("high", "low"):
-        return _on_day(context, [fact for fact in facts if fact.role == quantity.role], day)
-    current = [fact for fact in facts if fact.role == quantity.role and fact.day is None]
+    facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
+    if role in ("high", "low"):
+        return _on_day(context, [fact for fact in facts if fact.role == role], day)
+    current = [fact for fact in facts if fact.role == role and fact.day is None]
     if not is_later(day):
         return current
     later = _on_day(context, [fact for fact in facts if fact.day is not None], day)
@@ -33,44 +33,89 @@ def facts_for(context: ScoringContext, quantity: Quantity) -> list[Fact]:
 
 
 def _on_day(context: ScoringContext, facts: list[Fact], day: str | None) -> list[Fact]:
-    """The facts of a day; all of them if the truth has no day of that name."""
+    """The facts of a day; all of them if it is not known which day of the truth it is."""
     exact = [fact for fact in facts if context.calendar.is_day(fact.day, day)]
-    return exact or facts
+    if exact or day is None or not is_later(day):
+        return exact or facts
+    return [] if context.calendar.today is not None and context.calendar.dates_of(day) is not None else facts
 
 
-def true_states(context: ScoringContext) -> list[str]:
-    """The states, in the truth's words, at the time asked about."""
+def true_states(context: ScoringContext, day: str | None = None) -> list[str]:
+    """The states, in the truth's words, on a day; without one, at the time asked about."""
     states = context.truth.states
-    day = context.query_day
-    if _asks_for_any_forecast(context):
+    if day is None and _asks_for_any_forecast(context):
         return list(states.values())
-    if is_later(day):
-        exact = [words for true_day, words in states.items() if context.calendar.is_day(true_day, day)]
-        later = exact or [words for true_day, words in states.items() if true_day is not None]
-        if later:
-            return later
-    if None in states:
-        return [states[None]]
-    return list(states.values())
+    found: list[str] = []
+    for asked in [day] if day is not None else context.query_days:
+        if is_later(asked):
+            exact = [words for true_day, words in states.items() if context.calendar.is_day(true_day, asked)]
+            found += exact or [words for true_day, words in states.items() if true_day is not None]
+        elif None in states:
+            found.append(states[None])
+    if found:
+        return found
+    return [states[None]] if None in states else list(states.values())
 
 
-def states_named(context: ScoringContext) -> dict[str, list[Mention]]:
-    """States that the response names for the subject and time asked about; empty if it names too many for one day."""
+def states_on(context: ScoringContext, day: str | None) -> list[str]:
+    """The states of one day, in the truth's words; empty if the truth does not know that day."""
+    if day is None or not is_later(day):
+        return true_states(context)
+    return [words for true_day, words in context.truth.states.items() if context.calendar.is_day(true_day, day)]
+
+
+@dataclass(frozen=True, slots=True)
+class StateSets:
+    """Which states agree with some words of the truth, and which contradict them."""
+
+    wanted: frozenset[str]
+    against: frozenset[str]
+
+
+def compare_states(context: ScoringContext, truths: list[str]) -> StateSets:
+    """The states that agree with, and those that contradict, what the truth says in words."""
+    known = context.domain.states
+    wanted: set[str] = set()
+    for words in truths:
+        states = states_in(context, words)
+        wanted |= states | {other for state in states for other in known[state].get("includes", ())}
+    against = {other for state in wanted for other in known[state].get("contradicts", ())} - wanted
+    return StateSets(frozenset(wanted), frozenset(against))
+
+
+def asked_claims(context: ScoringContext) -> list[StateClaim]:
+    """Claims of states about the truth's subject and the time asked about."""
     now = states_in(context, context.truth.states.get(None, ""))
-    named: dict[str, list[Mention]] = {}
-    by_day: dict[str | None, set[str]] = {}
-    for state, mentions in context.said_by_name("states").items():
-        for mention in mentions:
-            day = context.day_at(mention.first)
-            if context.is_about_truth(mention.first) and _is_asked_time(context, day, is_true_now=state in now):
-                named.setdefault(state, []).append(mention)
-                by_day.setdefault(day, set()).add(state)
-    return {} if any(len(states) >= _TOO_MANY_STATES for states in by_day.values()) else named
+    return [
+        claim
+        for claim in context.state_claims
+        if claim.is_about_truth and _is_asked_time(context, claim.day, is_true_now=claim.what in now)
+    ]
 
 
-def states_in(context: ScoringContext, words: str) -> set[str]:
-    """The domain's states that words of the truth stand for."""
-    return set(context.reader.read(words).sublists("states"))
+def crowded(context: ScoringContext, claims: list[StateClaim], charged: frozenset[str]) -> list[Mention]:
+    """Mentions of states of one time that are more than two or exclude each other; empty if there are none.
+
+    A state that another one implies (clouds, if it rains) does not count, and neither does one in `charged` for being
+    excluded: it contradicts the truth.
+    """
+    known = context.domain.states
+    by_time: dict[tuple[str | None, str | None], dict[str, Mention]] = {}
+    for claim in claims:
+        if claim.affirmed:
+            by_time.setdefault((claim.day, claim.part), {}).setdefault(claim.what, claim.said)
+    for named in by_time.values():
+        implied = {other for state in named for other in known[state].get("implies", ())}
+        counted = [state for state in named if state not in implied]
+        excluded = {other for state in named.keys() - charged for other in known[state].get("contradicts", ())}
+        if len(counted) > _MOST_STATES or excluded & (named.keys() - charged):
+            return sorted(named.values(), key=lambda mention: mention.first)
+    return []
+
+
+def states_in(context: ScoringContext, words: str) -> frozenset[str]:
+    """The domain's states that words of the truth stand for; they may be in any language that has a word list."""
+    return context.states_in(words)
 
 
 def has_aspect(context: ScoringContext, name: str) -> bool:
@@ -93,17 +138,21 @@ def has_aspect(context: ScoringContext, name: str) -> bool:
 
 def _asks_for_any_forecast(context: ScoringContext) -> bool:
     """Whether the query asks for a forecast and names no day: any day of the truth will do."""
-    return context.asks_later and not context.calendar.days_in(context.query)
+    return context.asks_later and not context.query_days
 
 
 def _is_asked_time(context: ScoringContext, day: str | None, *, is_true_now: bool) -> bool:
     """Whether something said of `day` answers the query."""
-    if day is None or day == context.query_day:
+    if day is None or day in context.query_days:
         return True
     if _asks_for_any_forecast(context):
         return day not in PAST
-    if is_later(context.query_day):
-        return is_later(day)
+    later = [asked for asked in context.query_days if is_later(asked)]
+    if later:
+        same = [context.calendar.is_same(asked, day) for asked in later]
+        if any(same) or (is_later(day) and None in same):
+            return True
+        return day in PRESENT and any(asked in PRESENT for asked in context.query_days)
     if context.calendar.may_be_today(day):  # said of the day's forecast, it contradicts nothing
         return is_true_now
     return day in PRESENT or not (is_later(day) or day in PAST)

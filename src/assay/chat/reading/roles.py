@@ -1,0 +1,146 @@
+"""Roles of figures: what a number with a unit is the value of ("feels like", "a high of", the sea).
+
+Knows the figures of a text and the words of roles; knows nothing of how numbers are written.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from assay.chat.reading.lexicon import Foreign, Lexicon
+
+if TYPE_CHECKING:
+    from assay.chat.reading.quantities import Quantity
+    from assay.chat.reading.text import Mention, Reading
+
+_STOPS = frozenset(".!?…\n;")
+_EXTREMES = frozenset({"high", "low"})
+# These stand directly before their figure, or with one word between: "above 20 °C", "by about 3 degrees".
+_CLOSE = (".above", ".below", ".change")
+_BOUNDS = (".above", ".below")
+_CLAUSE_ENDS = frozenset(",:()|—–")
+# What a figure is of may be at most this many tokens before it.
+_SUBJECT_REACH = 10
+# A role may be at most this many tokens before its figure.
+_ROLE_REACH = 5
+
+
+def assign_roles(reading: Reading, lexicon: Lexicon) -> None:
+    """Set the role of each figure of a text."""
+    roles = _Roles(reading, lexicon)
+    roles.assign()
+    roles.pair_highs_with_lows()
+
+
+class _Roles:
+    def __init__(self, reading: Reading, lexicon: Lexicon) -> None:
+        self.reading = reading
+        self.tokens = reading.tokens
+        self.roles = lexicon.roles
+        self.foreign = lexicon.foreign
+        self.function_words = frozenset(lexicon.language["function_words"])
+        self.prepositions = frozenset(lexicon.language["place_prepositions"])
+
+    def assign(self) -> None:
+        quantities = self.reading.quantities
+        for kind in {quantity.kind for quantity in quantities}:
+            roles = self.reading.all(f"role.{kind}")
+            changes = self.reading.all(f"change.{kind}")
+            foreign = self.foreign.get(kind)
+            if not roles and not changes and foreign is None:
+                continue
+            roles = sorted(roles, key=lambda mention: (mention.last, mention.last - mention.first))
+            ends = [mention.last for mention in roles]
+            by_first = {mention.first: mention for mention in roles}
+            changed = {mention.first for mention in changes}
+            for n, quantity in enumerate(quantities):
+                if quantity.kind != kind:
+                    continue
+                before = quantities[n - 1].last if n else -1
+                after = quantities[n + 1].first if n + 1 < len(quantities) else None
+                if quantity.last + 1 in changed:
+                    quantity.role = "change"
+                    continue
+                if foreign is not None and self.is_foreign(quantity, before, foreign):
+                    quantity.role = "other"
+                    continue
+                role = self.role_before(quantity, before, roles, ends) or self.role_after(quantity, after, by_first)
+                if role is not None:
+                    self.take(quantity, role.keys[0].rpartition(".")[2])
+
+    def is_foreign(self, quantity: Quantity, before: int, foreign: Foreign) -> bool:
+        """Whether a figure is of something else: 'the sea is at 14 °C', 'wind from 240°', '60° north'."""
+        tokens = self.tokens
+        after = tokens[quantity.last + 1] if quantity.last + 1 < len(tokens) else None
+        if after is not None and (after.text in foreign.after or after.raw in foreign.after):
+            return True
+        if self.is_in(quantity.last, foreign):
+            return True
+        directed = quantity.first > 0 and tokens[quantity.first - 1].text in foreign.directions
+        for at in range(quantity.first - 1, max(before, quantity.first - _SUBJECT_REACH), -1):
+            token = tokens[at]
+            if token.text in _STOPS or token.text in _CLAUSE_ENDS or (token.cities is not None and token.capital):
+                return False
+            if directed and token.text in foreign.directed:
+                return True
+            if token.text in foreign.subjects:
+                article = at - 1 - (tokens[at - 1].text in self.function_words if at else 0)
+                around = {tokens[n].text for n in (at - 1, article) if n >= 0}
+                return not around & foreign.beside and not (
+                    at + 1 < len(tokens) and tokens[at + 1].text in foreign.compounds
+                )
+        return False
+
+    def is_in(self, last: int, foreign: Foreign) -> bool:
+        """Whether 'in the oven' follows the figure that ends at token `last`."""
+        after = self.tokens[last + 1 : last + 4]
+        if len(after) < 2 or after[0].text not in self.prepositions:
+            return False
+        return after[1].text in foreign.subjects or (
+            len(after) > 2 and after[1].text in self.function_words and after[2].text in foreign.subjects
+        )
+
+    def pair_highs_with_lows(self) -> None:
+        """'18 °C / 9 °C' is a high and a low; '15 °C / 59 °F' is one temperature in two units."""
+        quantities = self.reading.quantities
+        for a, b in pairwise(quantities):
+            between = self.tokens[a.last + 1 : b.first]
+            if a.unit.name != b.unit.name or [token.text for token in between] != ["/"] or a.high == b.high:
+                continue
+            if {a.role, b.role} <= {"actual", *_EXTREMES} and self.roles.get(a.kind, set()) >= _EXTREMES:
+                a.role, b.role = ("high", "low") if a.high > b.high else ("low", "high")
+
+    def role_before(self, quantity: Quantity, before: int, roles: list[Mention], ends: list[int]) -> Mention | None:
+        at = bisect_left(ends, quantity.first) - 1
+        if at < 0 or roles[at].first <= before or quantity.first - ends[at] > _ROLE_REACH:
+            return None
+        between = self.tokens[ends[at] + 1 : quantity.first]
+        if any(token.text in _STOPS or token.text == "," for token in between):
+            return None
+        if len(between) > 1 and roles[at].keys[0].endswith(_CLOSE):
+            return None  # "the rain is over: clear and 15 °C"
+        return roles[at]
+
+    def role_after(self, quantity: Quantity, after: int | None, by_first: dict[int, Mention]) -> Mention | None:
+        """A role directly after its figure, unless another figure follows closely that it belongs to instead."""
+        at = quantity.last + 1
+        if at < len(self.tokens) and self.tokens[at].text == "(":
+            at += 1
+        role = by_first.get(at)
+        if role is not None and role.keys[0].endswith(_BOUNDS):
+            return None  # "15 °C under heavy showers"
+        if role is None or after is None or after - role.last > _ROLE_REACH:
+            return role
+        between = self.tokens[role.last + 1 : after]
+        return role if any(token.text in _STOPS or token.text in ",)" for token in between) else None
+
+    def take(self, quantity: Quantity, role: str) -> None:
+        if role == "above":
+            quantity.high = math.inf
+        elif role == "below":
+            quantity.low = -math.inf
+        else:
+            quantity.role = role

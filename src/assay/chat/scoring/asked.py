@@ -1,0 +1,67 @@
+"""Whether an answer claims what the question asks for.
+
+Functions over a `ScoringContext`; they know no metric and no points.
+"""
+
+from __future__ import annotations
+
+from assay.chat.reading.places import words_of
+from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.metric import TextSpan
+from assay.chat.scoring.truth import asked_claims, facts_for, states_in
+
+
+def unclaimed(context: ScoringContext) -> str | None:
+    """What the question asks for, the truth knows and the answer does not claim, as a clause; None if nothing."""
+    if not context.truth:
+        return None
+    given = {claim.what for claim in context.figure_claims if facts_for(context, claim)}
+    for kind in sorted(_kinds_asked(context) - given):
+        return f"the question asks for a figure in {context.kind(kind).unit}, and the answer has none"
+    if context.query.all("asks.figure") and context.truth.facts and not given:
+        return "the question asks for a figure, and the answer has none that the truth can check"
+    checked = any(context.kind(kind).checked for kind in given)
+    if checked or _claims_state(context) or dates_claimed(context):
+        return None
+    return "the answer claims nothing that the truth can check"
+
+
+def own_words(context: ScoringContext, truths: list[str]) -> list[TextSpan]:
+    """Where the response names a state that the domain has no list for, in the truth's own words."""
+    found: list[TextSpan] = []
+    for words in truths:
+        own = words_of(words)
+        if own and not states_in(context, words):
+            found += context.response.find({own[0]: [own]})
+    return found
+
+
+def dates_claimed(context: ScoringContext) -> list[TextSpan]:
+    """Dates and weekdays in sentences about something that the truth has a date of."""
+    response = context.response
+    found: list[TextSpan] = []
+    for what in context.truth.dates:
+        about = {response.sentence(mention.first) for mention in context.said(f"dated.{what}")}
+        found += [moment for moment in response.moments if response.sentence(moment.first) in about]
+        found += [mention for mention in context.said("times") if response.sentence(mention.first) in about]
+    return found
+
+
+def _claims_state(context: ScoringContext) -> bool:
+    if not context.truth.states:
+        return False
+    answered = context.yes_or_no is not None and bool(context.yes_or_no.states)
+    return answered or bool(asked_claims(context) or own_words(context, list(context.truth.states.values())))
+
+
+def _kinds_asked(context: ScoringContext) -> set[str]:
+    """Kinds of figure that the truth has and the question names: 'What is the price?'.
+
+    "Is it in stock?" is answered by yes or no, although stock is counted in pieces.
+    """
+    query = context.query
+    if any(context.reader.is_polar_question(query, at) for at in [*query.stops, len(query.tokens) - 1]):
+        return set()
+    words = {token.text for token in query.tokens}
+    known = {fact.kind for fact in context.truth.facts}
+    return {kind for kind in known if context.kind(kind).checked and context.kind(kind).keys & words}
