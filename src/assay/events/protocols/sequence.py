@@ -6,8 +6,10 @@ number of episodes. Both use the same comparison, which is in `_digits.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,21 +22,15 @@ from assay.events.codecs import codec as named_codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._digits import (
     LEVELS,
-    N_RESPELLED,
-    RESPELLED,
     SECTIONS,
     STATUSES,
     VALID,
-    Measured,
+    Levels,
     StreamComparison,
-    level_hits,
-    move_measures,
-    moves_measured,
-    respell,
-    respelled_levels,
-    time_measure,
-    times_measured,
-    written_levels,
+    levels_as_written,
+    move_errors,
+    time_error,
+    time_errors,
 )
 from assay.events.stream import NO_TOKEN, Episode, EventStream, Kind, Problem
 from assay.events.tally import Tally
@@ -50,102 +46,112 @@ if TYPE_CHECKING:
 
 def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     """The states of one aligned slice."""
+    from assay.events.protocols._token_counts import GROUPS, count_tokens
+
     comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
-    predicted, truth = comparison.predicted, comparison.truth
-    comparable = comparison.status == VALID
-    present = [side.problem != Problem.MISSING for side in (predicted, truth)]
-    states: dict[str, State] = {
-        "comparable": Ratio(int(comparable.sum()), len(truth)),
-        "types": Ratio(int(comparison.same_type.sum()), len(truth)),
-        "counts": Ratio(int(present[0].sum()), int(present[1].sum())),
-        "truth_kinds": Joint.of(truth.kind.astype(np.int64)[present[1]]),
-        "times": Joint.of(*(column[comparable] for column in (truth.kind, truth.time_ns, predicted.time_ns))),
+    unusual = comparison.unusual
+    simple, levels, wrong, times, moves = count_tokens(
+        *(getattr(side, name) for side in (comparison.truth, comparison.predicted) for name in _COLUMNS),
+        unusual,
+        codec.unit_ns,
+        *(np.array(bases, np.int64) for bases in (codec.time_bases, codec.delta_bases, codec.scroll_bases)),
+        codec.signed,
+    )
+    where = np.nonzero(wrong)
+    wrong_tokens = [Joint.of(where[0], where[2], _sizes(codec)[where[:2]], counts=wrong[where])]
+    if len(unusual):
+        comparable = unusual & (comparison.status == VALID)
+        for kind in SECTIONS.values():
+            chosen = comparable & (comparison.truth.kind == kind)
+            guess, right = comparison.predicted[chosen], comparison.truth[chosen]
+            wrong_tokens.append(_wrong_tokens(comparison, guess, right, kind))
+            for value, agree in levels_as_written(comparison, guess, right).items():
+                if value != "euclidean":  # the length of a movement is not written, so it has been counted
+                    group = GROUPS.index(f"time_{Kind(kind).name.lower()}" if value == "timestamp" else value)
+                    levels[group] += [*agree.sum(axis=0), len(right)]
+    return {
+        "sums": pack([*simple.tolist(), *levels.ravel().tolist()]),
+        "wrong_tokens": Joint.merge(wrong_tokens),
+        "times": Joint.of(*times),
+        "moves": Joint.of(*moves),
     }
-    losses, changed = [], np.zeros(1, np.int64)
-    for name, kind in SECTIONS.items():
-        chosen = comparable & (truth.kind == kind)
-        right, guess = truth[chosen], predicted[chosen]
-        losses.append(_wrong_tokens(comparison, guess, right, kind))
-        changed = changed + respelled_levels(comparison, guess, right, kind)
-        if name == "mouse":
-            states["moves"] = Joint.of(right.dx, right.dy, guess.dx, guess.dy)
-        elif name == "keyboard":
-            vk, action = guess.vk == right.vk, guess.press == right.press
-            for key, hits in (("vk", vk), ("action", action), ("combined", vk & action)):
-                states[f"keyboard_{key}"] = Ratio(int(hits.sum()), len(right))
-    states["wrong_tokens"] = Joint.merge(losses)
-    if changed.any():
-        states[RESPELLED] = pack(changed.tolist())
-    return states
+
+
+_COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+
+
+def _sizes(codec: TokenCodec) -> Ints:
+    """How many time and data tokens an event has, by its kind and whether it scrolls; shape (3, 2)."""
+    time, sign = len(codec.time_bases), int(codec.signed)
+    mouse = time + 2 * (len(codec.delta_bases) + sign) + 3
+    return np.array([[time + 2, time + 2], [mouse, mouse + len(codec.scroll_bases) + sign], [time, time]])
 
 
 def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Joint:
     """Rows (kind, wrong tokens, true tokens) of events; tokens that a prediction has too many are wrong."""
     guess, right = comparison.tokens(predicted), comparison.tokens(truth)
-    there = right != NO_TOKEN
-    wrong = (guess != right).sum(axis=1)
-    width = right.shape[1] + 1
-    counts = np.bincount(wrong * width + there.sum(axis=1), minlength=1)  # small codes: a count is cheaper than a sort
-    seen = np.flatnonzero(counts)
-    if not len(seen):
-        return Joint()
-    return Joint.of_distinct([np.full(len(seen), kind, np.int64), *np.divmod(seen, width)], counts[seen])
+    there = (right != NO_TOKEN).sum(axis=1)
+    return Joint.of(np.full(len(there), kind, np.int64), (guess != right).sum(axis=1), there)
 
 
 def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estimate]:
     """Every figure of the protocol, under the dotted names of that dictionary."""
+    from assay.events.protocols._token_counts import GROUPS, SIMPLE
+
     plan = plan if plan.unit == "episode" else replace(plan, unit="event", keep=False)
     by_episode = plan.unit == "episode"
-    strata = [episode.stratum for episode in tally.episodes] if by_episode else None
-    blank = EventStream.allocate(0)
-    comparison = StreamComparison(blank, blank, codec)
+    strata = [episode.stratum for episode in tally.episodes] if by_episode else [""]
+    width = len(SIMPLE) + len(GROUPS) * (len(LEVELS) + 1)
+    sums = np.array([unpack(part, width) for part in tally.parts("sums", Joint)]).reshape(-1, width).astype(np.int64)
+    of_each = dict(zip(SIMPLE, sums.T, strict=False))
+    levels = dict(
+        zip(GROUPS, np.moveaxis(sums[:, len(SIMPLE) :].reshape(len(sums), len(GROUPS), -1), 1, 0), strict=True)
+    )
+    levels["timestamp"] = sum(levels[f"time_{kind.name.lower()}"] for kind in SECTIONS.values())
 
-    respelled = tally.parts(RESPELLED, Joint) if by_episode else [tally.total(RESPELLED, Joint)]
-    changes = [unpack(part, N_RESPELLED).astype(np.int64) if len(part) else None for part in respelled]
+    def ratio(hits: Ints, totals: Ints) -> Estimate:
+        if not by_episode:
+            hits, totals = hits.sum(keepdims=True), totals.sum(keepdims=True)
+        parts = [Ratio(*pair) for pair in zip(hits.tolist(), totals.tolist(), strict=True)]
+        return ratio_interval(parts, plan, strata=strata if by_episode else None)
 
-    def ratio(parts: Sequence[Ratio]) -> Estimate:
-        return ratio_interval(parts, plan, strata=strata)
+    def measured(prefix: str, state: str, error: Callable[[Joint], Floats], agree: Ints) -> dict[str, Estimate]:
+        """The IQMPE of what is derived from the rows of a state, and the agreement of its digits."""
+        parts = tally.parts(state, Joint) if by_episode else [tally.total(state, Joint)]
+        errors = list(UnitValues.derived(parts, error))
+        whole = Distribution.of(
+            np.concatenate([some.values for some in errors]), np.concatenate([some.counts for some in errors])
+        )
+        found = {f"{prefix}iqmpe": value_intervals(errors, ["iqm"], plan, strata=strata, whole=whole)["iqm"]}
+        for at, level in enumerate(LEVELS):
+            found[f"{prefix}precision_accuracy.{level}"] = ratio(agree[:, at], agree[:, -1])
+        return found
 
-    def measured(name: str, measures: Mapping[str, Measured]) -> dict[str, Estimate]:
-        """Each measure of the rows of a state, by its dotted prefix: its IQMPE and the agreement of its digits."""
-        whole = tally.total(name, Joint)
-        parts = tally.parts(name, Joint) if by_episode else [whole]
-        hits = level_hits(parts, measures)
-        respell(hits, changes)
-        out = {}
-        for prefix, measure in measures.items():
-            errors = UnitValues.derived(parts, measure.error)
-            of_all = _defined(measure.error(whole), whole.counts)
-            out[f"{prefix}iqmpe"] = value_intervals(errors, ["iqm"], plan, strata=strata or [""], whole=of_all)["iqm"]
-            for at, level in enumerate(LEVELS):
-                out[f"{prefix}precision_accuracy.{level}"] = ratio([Ratio(row[at], row[-1]) for row in hits[prefix]])
-        return out
-
-    equal = [Ratio(int(part.hits == part.total), 1) for part in tally.parts("counts", Ratio)]
-    counts = tally.total("counts", Ratio)
+    equal = of_each["predicted"] == of_each["true"]
     out = {
-        "predicted_count": _count(counts.hits),
-        "ground_truth_count": _count(counts.total),
-        "count_accuracy": Estimate(sum(equal, Ratio()).value, n=len(equal), n_units=len(equal)),
-        "comparable_rate": ratio(tally.parts("comparable", Ratio)),
-        "type_accuracy": ratio(tally.parts("types", Ratio)),
+        "predicted_count": _count(int(of_each["predicted"].sum())),
+        "ground_truth_count": _count(int(of_each["true"].sum())),
+        "count_accuracy": Estimate(Ratio(int(equal.sum()), len(equal)).value, n=len(equal), n_units=len(equal)),
+        "comparable_rate": ratio(of_each["comparable"], of_each["total"]),
+        "type_accuracy": ratio(of_each["same_type"], of_each["total"]),
     }
-    out |= measured("times", times_measured(codec))
-    times, kinds = tally.total("times", Joint), tally.total("truth_kinds", Joint)
-    out["timestamp_metrics.count"] = _count(times.n)
+    wrap = math.prod(codec.time_bases)
+    errors_of_all = partial(time_errors, kind=None, wrap=wrap)
+    out |= measured("timestamp_metrics.", "times", errors_of_all, levels["timestamp"])
+    out["timestamp_metrics.count"] = _count(int(of_each["comparable"].sum()))
+    wrong_tokens = tally.total("wrong_tokens", Joint)
     for section, kind in SECTIONS.items():
-        out[f"{section}_metrics.loss"] = _loss(tally.total("wrong_tokens", Joint), kind)
-        out[f"{section}_metrics.comparable_count"] = _count(times.where(times.column(0) == kind).n)
-        out[f"{section}_metrics.total_count"] = _count(kinds.where(kinds.column(0) == kind).n)
-    out |= measured("moves", moves_measured(comparison))
+        agree = levels[f"time_{kind.name.lower()}"]
+        errors_of_kind = partial(time_errors, kind=kind, wrap=wrap)
+        out |= measured(f"{section}_metrics.timestamp_", "times", errors_of_kind, agree)
+        out[f"{section}_metrics.loss"] = _loss(wrong_tokens, kind)
+        out[f"{section}_metrics.comparable_count"] = _count(int(agree[:, -1].sum()))
+        out[f"{section}_metrics.total_count"] = _count(int(of_each[f"true_{kind.name.lower()}"].sum()))
+    for value in ("dx", "dy", "euclidean"):
+        out |= measured(f"mouse_metrics.{value}_", "moves", partial(move_errors, name=value), levels[value])
     for key in ("vk", "action", "combined"):
-        out[f"keyboard_metrics.{key}_accuracy"] = ratio(tally.parts(f"keyboard_{key}", Ratio))
+        out[f"keyboard_metrics.{key}_accuracy"] = ratio(of_each[key], levels["time_keyboard"][:, -1])
     return out
-
-
-def _defined(errors: Floats, counts: Ints) -> Distribution:
-    known = ~np.isnan(errors)
-    return Distribution.of(errors[known], counts[known])
 
 
 def _loss(wrong_tokens: Joint, kind: Kind) -> Estimate:
@@ -233,10 +239,10 @@ def _event_comparisons(
             "screen_metrics": None,
         }
         if event["comparable"]:
-            time = time_measure(right.time_ns, guess.time_ns, comparison.codec)
-            event["timestamp_percent_error"] = _or_none(time.error[0])
-            levels = written_levels(comparison, guess, right)
-            event["timestamp_precision_match"] = dict(zip(LEVELS, levels["timestamp"], strict=True))
+            error = time_error(guess.time_ns, right.time_ns, comparison.codec.wrap_ns)
+            event["timestamp_percent_error"] = _or_none(error[0])
+            levels = levels_as_written(comparison, guess, right)
+            event["timestamp_precision_match"] = _named_levels(levels["timestamp"])
             kind = Kind(int(right.kind[0]))
             wrong = _wrong_tokens(comparison, guess, right, kind)
             loss = (
@@ -251,7 +257,7 @@ def _event_comparisons(
 
 
 def _details(
-    comparison: StreamComparison, guess: EventStream, right: EventStream, levels: Mapping[str, list[bool]]
+    comparison: StreamComparison, guess: EventStream, right: EventStream, levels: Mapping[str, Levels]
 ) -> dict[str, Any]:
     """The entries of the dictionary for one comparable event, except the loss."""
     kind = Kind(int(right.kind[0]))
@@ -260,12 +266,17 @@ def _details(
         return {"vk_match": vk, "action_match": action, "combined_match": vk and action}
     if kind == Kind.SCREEN:
         return {}
+    moves = Joint.of(right.dx, right.dy, guess.dx, guess.dy)
     details: dict[str, Any] = {}
-    for name, measure in move_measures(comparison, right.dx, right.dy, guess.dx, guess.dy).items():
-        details[f"{name}_percent_error"] = _or_none(measure.error[0])
-        written = levels.get(name, measure.levels[0].tolist())
-        details[f"{name}_precision_match"] = dict(zip(LEVELS, written, strict=True))
+    for name in ("dx", "dy", "euclidean"):
+        details[f"{name}_percent_error"] = _or_none(move_errors(moves, name)[0])
+        details[f"{name}_precision_match"] = _named_levels(levels[name])
     return details
+
+
+def _named_levels(levels: Levels) -> dict[str, bool]:
+    """The levels of the first event by their names."""
+    return dict(zip(LEVELS, levels[0].tolist(), strict=True))
 
 
 def _type(event: EventStream) -> str | None:
