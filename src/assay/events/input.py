@@ -22,7 +22,7 @@ class Input:
     kinds: Counter[str] = field(default_factory=Counter)
     """Valid events by kind."""
     spoiled_kinds: Counter[str] = field(default_factory=Counter)
-    """Invalid events by kind, where it could be read."""
+    """Invalid events by kind, if the kind could be read."""
     problems: Counter[str] = field(default_factory=Counter)
     """Invalid events by reason."""
     episodes: set[str] = field(default_factory=set)

@@ -42,7 +42,7 @@ class UnitValues:
 
     @classmethod
     def of(cls, values: Floats, counts: Ints, sizes: Sequence[int] | Ints) -> UnitValues:
-        """Values that may be NaN, where they are left out."""
+        """Values of which those that are NaN are left out."""
         sizes = np.asarray(sizes, np.int64)
         known = ~np.isnan(values)
         if known.all():

@@ -59,7 +59,7 @@ class Record(BaseModel):
 
     @property
     def overhead(self) -> float | None:
-        """The rest of the wall time, which is the framework's own; None where the spans do not tell."""
+        """The rest of the wall time, which is the framework's own; None if the spans do not show it."""
         if self.wall is None or self.model is None or self.tools is None:
             return None
         return max(0.0, self.wall - self.model - self.tools)

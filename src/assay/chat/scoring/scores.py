@@ -148,7 +148,7 @@ class Scores(Result):
 def trials_of(answers: Iterable[Answer]) -> dict[tuple[str, str], dict[int, bool]]:
     """Whether each repetition passes, by agent and scenario.
 
-    A trial is one repetition of a scenario; it passes where all its answers do. A turn that failed does not pass;
+    A trial is one repetition of a scenario; it passes if all its answers do. A turn that failed does not pass;
     a trial that was skipped from its first turn on is none, and a scenario without trials is not there.
     """
     found: dict[tuple[str, str], dict[int, bool]] = {}

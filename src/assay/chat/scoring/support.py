@@ -2,7 +2,7 @@
 
 A number's kind is read from its unit if it has one ("15 °C"), else from the names of the fields around it
 (`wind.speed`); a number of unknown kind may support a figure of any kind. Its place and day are read from the fields
-beside it and from the call's arguments; where they are known, they have to be those that the figure is said of.
+beside it and from the call's arguments; if they are known, they have to be those of the figure.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 # Pairs are scored in slices of at most this many events: temporary arrays stay in cache, and all threads have work.
 _SLICE = 250_000
 _AHEAD = 2
-# Events of episodes that may go on; where there are more, those that others followed on both sides are scored.
+# Events kept of episodes that may go on. If there are more, episodes that others followed on both sides are scored.
 _KEPT = 500_000
 
 
@@ -91,7 +91,7 @@ def score_streams(
 
 @dataclass
 class _Counter:
-    """Pairs scored and to be scored. Where both kinds of protocols are asked for, each pair is scored twice."""
+    """Pairs scored and to be scored. If both kinds of protocols are used, each pair is scored twice."""
 
     times: int
     progress: Callable[[int, int | None], None] | None

@@ -236,7 +236,7 @@ def _absolute_ms(category: int | None, times: Joint) -> Floats:
 
 
 def derived(rows: Joint, derive: Callable[[Joint], Floats]) -> Distribution:
-    """The distribution of what is derived from each row; NaN, where it is not defined, is left out."""
+    """The distribution of what is derived from each row; what is not defined, NaN, is left out."""
     values = derive(rows)
     defined = ~np.isnan(values)
     return Distribution.of(values[defined], rows.counts[defined])

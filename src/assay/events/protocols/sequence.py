@@ -50,13 +50,10 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
 
     comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
     unusual = comparison.unusual
-    simple, levels, wrong, times, moves = count_tokens(
-        *(getattr(side, name) for side in (comparison.truth, comparison.predicted) for name in _COLUMNS),
-        unusual,
-        codec.unit_ns,
-        *(np.array(bases, np.int64) for bases in (codec.time_bases, codec.delta_bases, codec.scroll_bases)),
-        codec.signed,
-    )
+    columns = [getattr(side, name) for side in (comparison.truth, comparison.predicted) for name in _COLUMNS]
+    bases = [np.array(of, np.int64) for of in (codec.time_bases, codec.delta_bases, codec.scroll_bases)]
+    arguments: list[Any] = [*columns, unusual, codec.unit_ns, *bases, codec.signed]
+    simple, levels, wrong, times, moves = count_tokens(*arguments)
     where = np.nonzero(wrong)
     wrong_tokens = [Joint.of(where[0], where[2], _sizes(codec)[where[:2]], counts=wrong[where])]
     if len(unusual):
@@ -107,7 +104,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     levels = dict(
         zip(GROUPS, np.moveaxis(sums[:, len(SIMPLE) :].reshape(len(sums), len(GROUPS), -1), 1, 0), strict=True)
     )
-    levels["timestamp"] = sum(levels[f"time_{kind.name.lower()}"] for kind in SECTIONS.values())
+    levels["timestamp"] = np.sum([levels[f"time_{kind.name.lower()}"] for kind in SECTIONS.values()], axis=0)
 
     def ratio(hits: Ints, totals: Ints) -> Estimate:
         if not by_episode:

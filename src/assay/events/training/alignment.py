@@ -21,7 +21,7 @@ _MOSTLY = 0.9
 
 @dataclass(frozen=True)
 class TokenAlignment:
-    """Counts over positions at which an answer tells something: where the two labels in question differ."""
+    """Counts over the positions that tell something: those at which the two labels in question differ."""
 
     before: int = 0
     """Positions whose label differs from the token before, which the model had just been given."""

@@ -25,7 +25,7 @@ def array_of(batch: Any) -> NDArray[Any]:
 
 
 def first_of(batch: Any) -> Any:
-    """Logits or labels themselves, where a model or a loop gives more than one thing."""
+    """Logits or labels themselves, if a model or a loop gives more than one thing."""
     while isinstance(batch, tuple) and batch:
         batch = batch[0]
     return batch
@@ -57,7 +57,7 @@ def predictions_of(batch: Any) -> Ints:
 
 
 def most_probable(logits: Any) -> Any:
-    """The first largest entry of the last axis: an array, or a tensor where the logits are on another device.
+    """The first largest entry of the last axis: an array, or a tensor if the logits are on another device.
 
     On a processor NumPy finds it five times faster than PyTorch; elsewhere far less has to travel afterwards.
     """
@@ -66,7 +66,7 @@ def most_probable(logits: Any) -> Any:
 
 
 def inputs_of(batch: Any, labels: Ints) -> Ints | None:
-    """The model's input ids, where they are known and belong to these labels; else None.
+    """The model's input ids, if they are known and belong to these labels; otherwise None.
 
     A Trainer that scores batch by batch hands over the inputs of its own process beside the labels of all processes.
     """

@@ -1,7 +1,7 @@
 """An evaluation that grows batch by batch: update, merge, compute. It knows streams, and no framework.
 
 What is kept are tallies, so memory does not grow with the data, except for protocols that need whole episodes: their
-events wait until `compute`, or are scored at once where the caller says that episodes are complete.
+events wait until `compute`, or are scored at once if the caller says that episodes are complete.
 """
 
 from __future__ import annotations

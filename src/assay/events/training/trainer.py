@@ -79,7 +79,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
         )
         self.full = full
         self.report: EventReport | None = None
-        """The report on the last evaluation; None before the first, and where there was nothing to score."""
+        """The report on the last evaluation; None before the first, and if there was nothing to score."""
         self._episodes = episodes
         self._names: Sequence[str] | None = episodes if isinstance(episodes, Sequence) else None
         self._rows = 0

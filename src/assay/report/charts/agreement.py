@@ -117,7 +117,7 @@ def _points(
     rows: Rows, description: str, title: str, domain: list[float], axis: str, ticks: str, digits: str,
     *, log: bool = False,
 ) -> Panels:  # fmt: skip
-    """One panel of points with intervals on a fixed axis; none where nothing is known."""
+    """One panel of points with intervals on a fixed axis; none if nothing is known."""
     if not any(row["value"] is not None for row in rows):
         return {}
     models = models_of(rows)

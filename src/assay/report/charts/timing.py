@@ -127,7 +127,7 @@ def error_over_position(*, rows: Rows) -> Panels:
 
     Rows: `model`, `from_position` and `to_position` (first and last position of the bucket, from 0), `p50_ms`, `p95_ms`
     (absolute time error, in ms; None where undefined), `p50_low`, `p50_high`, `p95_low`, `p95_high` (their intervals;
-    None where there are none), `n` (comparable events in the bucket).
+    None if there are none), `n` (comparable events in the bucket).
     """
     if not rows:
         return {}

@@ -61,7 +61,7 @@ def _point(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _baselines(known: _Details) -> list[dict[str, Any]]:
-    """Those that do anything; the copied input only where it is the one to beat. All models share them."""
+    """Those that do anything; the copied input only if it is the one to beat. All models share them."""
     shown = {"repeat_last", "majority", "random", known["best_baseline"]} - {"idle", None}
     return [
         {"name": name.replace("_", "-"), "tolerance_ms": row["tolerance_ms"], **row["baselines"][name]}

@@ -125,7 +125,7 @@ def _signed_errors(owa: Mapping[str, ProtocolResult]) -> list[_Row]:
 
 
 def _over_position(results: Mapping[str, ProtocolResult]) -> list[_Row]:
-    """Time errors by bucket of positions; intervals by episode where there are at least two."""
+    """Time errors by bucket of positions; intervals by episode if there are at least two."""
     rows = []
     for model, result in results.items():
         parts, strata = result.tally.parts("times", Joint), [episode.stratum for episode in result.tally.episodes]
