@@ -106,7 +106,7 @@ def test_what_is_undefined_says_why(tmp_path: Path) -> None:
     only.write_text("<EVENT_START><SCREEN><0><0><5><fake_image_placeholder><EVENT_END>" * 3, encoding="utf-8")
     done = run("events", "eval", only, only, "--protocol", "owa", "--reps", "20")
     assert done.returncode == 0, done.stderr
-    (line,) = [line for line in done.stdout.splitlines() if "Keys right" in line]
+    (line,) = [line for line in done.stdout.splitlines() if "Keys right, of comparable" in line]
     assert "–" in line
     assert "no comparable keyboard event" in line
 

@@ -158,7 +158,6 @@ def owa(predicted: Sequence[Event | None], truth: Sequence[Event | None]) -> dic
         out[f"{name}_ratio"] = share(len(of), len(scored))
         out |= _timing(f"{name}_", good)
     out |= _timing("", compared)
-    out["timestamp_r2"] = r2([(p["ts"], t["ts"]) for p, t in compared])
     keys = [(p, t) for p, t in compared if t["kind"] == "keyboard"]
     mice = [(p, t) for p, t in compared if t["kind"] == "mouse"]
     buttons, scrolls = [pair for pair in mice if pair[1]["flags"]], [pair for pair in mice if pair[1]["data"]]
@@ -166,16 +165,25 @@ def owa(predicted: Sequence[Event | None], truth: Sequence[Event | None]) -> dic
     out["keyboard_accuracy"] = share(len(right), len(keys))
     out["mouse_action_accuracy"] = share(sum(p["flags"] == t["flags"] for p, t in buttons), len(buttons))
     out["mouse_scroll_accuracy"] = share(sum(p["data"] == t["data"] for p, t in scrolls), len(scrolls))
+    true_mice = [t for _, t in scored if t["kind"] == "mouse"]
+    out["keyboard_accuracy_all"] = share(len(right), sum(t["kind"] == "keyboard" for _, t in scored))
+    hits = sum(p["flags"] == t["flags"] for p, t in buttons), sum(p["data"] == t["data"] for p, t in scrolls)
+    out["mouse_action_accuracy_all"] = share(hits[0], sum(t["flags"] != 0 for t in true_mice))
+    out["mouse_scroll_accuracy_all"] = share(hits[1], sum(t["data"] != 0 for t in true_mice))
+    for size in (1000, 100, 10, 1):
+        same = [p for p, t in mice if all(math.floor(p[d] / size) == math.floor(t[d] / size) for d in ("dx", "dy"))]
+        out[f"mouse_move_accuracy_{size}"] = share(len(same), len(mice))
     return out | _movement(mice)
 
 
 def _timing(prefix: str, pairs: Sequence[tuple[Event, Event]]) -> dict[str, float | None]:
     late = [(p["ts"] - t["ts"]) / 1e6 for p, t in pairs]
+    of_times = {f"{prefix}timestamp_r2": r2([(p["ts"], t["ts"]) for p, t in pairs])}
     out = {
         f"{prefix}timestamp_abs_error_p{q}_ms": percentile([abs(error) for error in late], q)
         for q in (0, 25, 50, 75, 95, 100)
     }
-    return out | {f"{prefix}timestamp_signed_error_iqm_ms": iqm(late)}
+    return out | of_times | {f"{prefix}timestamp_signed_error_iqm_ms": iqm(late)}
 
 
 def _movement(pairs: Sequence[tuple[Event, Event]]) -> dict[str, float | None]:

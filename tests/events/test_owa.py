@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.events import reference
 
 from assay import events
@@ -15,6 +17,7 @@ from assay.errors import SourceError, TruthError
 from assay.events import EventStream, synthetic
 from assay.events.protocols.owa import PREDICTED, PROTOCOL
 from assay.events.stream import CATEGORIES
+from assay.report.terminal.events import tables
 from assay.types import Joint
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "positional.json").read_text(encoding="utf-8"))
@@ -185,6 +188,50 @@ def test_a_key_is_right_if_code_and_action_are() -> None:
     truth = [key(0, 65, True)] * 4
     predicted: list[Event | None] = [key(0, 65, True), key(0, 66, True), key(0, 65, False), None]
     assert figures(predicted, truth)["keyboard_accuracy"] == 1 / 3
+
+
+def test_events_that_a_model_abstains_from_count_among_all_true_ones() -> None:
+    # Of four keys, two buttons and two scrolls a cautious model answers one of each, rightly: perfect where comparable.
+    truth = [*[key(0)] * 4, *[mouse(0, flags=1)] * 2, *[mouse(0, flags=0x400, data=120)] * 2]
+    predicted: list[Event | None] = [None] * 8
+    predicted[0], predicted[3], predicted[4], predicted[6] = truth[0], screen(0), truth[4], truth[6]
+    found = figures(predicted, truth)
+    for name, share in (("keyboard", 1 / 4), ("mouse_action", 2 / 4), ("mouse_scroll", 1 / 2)):
+        assert found[f"{name}_accuracy"] == 1.0
+        assert found[f"{name}_accuracy_all"] == share
+    nothing = figures([None, None], [key(0), key(1)])
+    assert (nothing["keyboard_accuracy"], nothing["keyboard_accuracy_all"]) == (None, 0.0)
+    assert nothing["mouse_action_accuracy_all"] is None
+
+
+def test_movements_are_right_to_a_number_of_pixels() -> None:
+    # Both deltas are rounded down: 105 and 109 are in the same ten, 99 and 100 are not, and neither are −1 and 1.
+    truth = [mouse(0, 105, 0), mouse(0, 99, 0), mouse(0, -1, 0), mouse(0, 7, 7)]
+    found = figures([mouse(0, 109, 0), mouse(0, 100, 0), mouse(0, 1, 0), mouse(0, 7, 7)], truth)
+    shares = {size: found[f"mouse_move_accuracy_{size}"] for size in (1000, 100, 10, 1)}
+    assert shares == {1000: 3 / 4, 100: 2 / 4, 10: 2 / 4, 1: 1 / 4}
+
+
+def test_time_r2_by_category() -> None:
+    # Keys: residual 1 + 1, total (10² + 10²): 0.99. Frames: residual 0. All four: 2 of 4 · 10².
+    truth = [key(0), key(20), screen(0), screen(20)]
+    found = figures([key(1), key(19), screen(0), screen(20)], truth)
+    assert found["keyboard_timestamp_r2"] == pytest.approx(0.99)
+    assert found["screen_timestamp_r2"] == pytest.approx(1.0)
+    assert found["timestamp_r2"] == pytest.approx(1 - 2 / 400)
+    assert found["mouse_op_timestamp_r2"] is None
+
+
+def test_time_r2_is_in_flat_results_and_in_no_table() -> None:
+    truth = synthetic.recording(episodes=2, seconds=3, seed=1)
+    report = events.evaluate(synthetic.prediction(truth, synthetic.POOR), truth, protocols=["owa"], reps=50)
+    assert report.flat("owa")["keyboard_timestamp_r2"] is not None
+    console = Console(width=160, file=io.StringIO())
+    console.print(tables(report, full=True))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "Keys right, of all true" in shown
+    assert "Movement R²" in shown
+    assert "Time R²" not in shown
 
 
 def test_buttons_and_scrolls_are_scored_if_the_truth_has_them() -> None:

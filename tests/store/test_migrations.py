@@ -65,7 +65,13 @@ def test_the_first_version_opens_and_gives_the_numbers_it_gave(first: str) -> No
         complete, unfinished = store.load("first"), store.describe("1m7gf000000002")
         assert (store.describe("first").cases, unfinished.cases) == (3, 1)
         assert not unfinished.complete
-        assert rebuilt_report(complete).to_json()["protocols"] == json.loads((HERE / "version_1.json").read_text())
+        found = rebuilt_report(complete).to_json()["protocols"]
+        for label, figures in json.loads((HERE / "version_1.json").read_text()).items():
+            # Figures that this version did not have yet cannot be computed from what it stored.
+            rebuilt = found.pop(label)
+            assert {key: rebuilt.pop(key) for key in figures} == figures
+            assert set(rebuilt.values()) <= {None}
+        assert found == {}
         assert store.answers("first")[0]["metrics"]["accuracy"]["score"] == 0.8
         with store._database.reading() as connection:
             files = connection.execute(select(schema.artefacts.c.name, schema.artefacts.c.content)).all()

@@ -35,7 +35,8 @@ def measure_events(a: Side, b: Side, *, level: float, seed: int, reps: int, full
             "other episodes, and events of one episode are not independent."
         )
     chosen = {
-        protocol.name: [metric for metric in protocol.metrics if full or metric.headline] for protocol in protocols
+        protocol.name: [metric for metric in protocol.metrics if metric.headline or (full and metric.listed)]
+        for protocol in protocols
     }
     freedom = len(cases) - len({case.stratum for case in cases})
     # On the same resamples of episodes, differences are paired. Draws of single events do not correspond to each

@@ -41,6 +41,8 @@ class ProtocolMetric:
     """Names of the two ends of the interval in flat results, if they have keys of their own."""
     headline: bool = False
     """Shown in short tables."""
+    listed: bool = True
+    """Shown in full tables; one that says nothing about a predictor is only in flat results."""
 
 
 class EventProtocol(Protocol):

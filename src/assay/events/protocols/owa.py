@@ -23,6 +23,8 @@ from assay.stats import Resampling, UnitValues, ratio_interval, value_intervals
 from assay.stats.quantiles import statistic_of
 from assay.types import Distribution, Estimate, Floats, InOrder, Ints, Joint, Moments, Ratio, State
 
+PRECISIONS = (1000, 100, 10, 1)
+"""Pixels that a movement is rounded down to, on both axes, for its accuracy."""
 PERCENTILES = ("p0", "p25", "p50", "p75", "p95", "p100")
 PREDICTED = (*CATEGORIES, "invalid", "missing")
 """What was predicted for a truth: an event of some category, one that does not decode, or none at all."""
@@ -59,18 +61,23 @@ def score(pair: Pair, *, in_order: bool = False) -> dict[str, State]:
         return column if whole else column[comparable]
 
     error_ns = compared(predicted.time_ns) - compared(truth.time_ns)
-    mouse = comparable & (truth.kind == Kind.MOUSE)
-    keys = comparable & (truth.kind == Kind.KEYBOARD)
+    true_mouse, true_keys = truth.kind == Kind.MOUSE, truth.kind == Kind.KEYBOARD
+    mouse, keys = comparable & true_mouse, comparable & true_keys
+    times_by_category = _times_by_category(compared(category), compared(truth.time_ns))
     moves = [column[mouse] for column in (truth.dx, truth.dy, predicted.dx, predicted.dy)]
     states: dict[str, State] = {
         **counted,
         "kinds": _pairs_of_codes(category, answer, len(PREDICTED)),
         "times": Joint.of(compared(category), compared(positions), error_ns),
-        "truth_times": Moments.of(compared(truth.time_ns)),
+        "truth_times": sum(times_by_category.values(), Moments()),
+        **times_by_category,
         "moves": Joint.of(*moves),
-        "keyboard": _hits(keys, (predicted.vk == truth.vk) & (predicted.press == truth.press)),
-        "buttons": _hits(mouse & (truth.flags != 0), predicted.flags == truth.flags),
-        "scrolls": _hits(mouse & (truth.data != 0), predicted.data == truth.data),
+        **_moves_right(*moves),
+        **_actions("keyboard", keys, (predicted.vk == truth.vk) & (predicted.press == truth.press), true_keys),
+        **_actions(
+            "buttons", mouse & (truth.flags != 0), predicted.flags == truth.flags, true_mouse & (truth.flags != 0)
+        ),
+        **_actions("scrolls", mouse & (truth.data != 0), predicted.data == truth.data, true_mouse & (truth.data != 0)),
     }
     if in_order:
         states |= _values_in_order(compared(category), error_ns, moves)
@@ -90,8 +97,24 @@ def _pairs_of_codes(first: NDArray[np.int8], second: NDArray[np.int8], width: in
     return Joint.of_distinct(np.divmod(seen, width), counts[seen])
 
 
-def _hits(asked: NDArray[np.bool_], right: NDArray[np.bool_]) -> Ratio:
-    return Ratio(int((asked & right).sum()), int(asked.sum()))
+def _actions(
+    name: str, asked: NDArray[np.bool_], right: NDArray[np.bool_], true: NDArray[np.bool_]
+) -> dict[str, State]:
+    """How many were right of the comparable ones, and of all true ones."""
+    hits = int(np.count_nonzero(asked & right))
+    return {name: Ratio(hits, int(np.count_nonzero(asked))), f"{name}_all": Ratio(hits, int(np.count_nonzero(true)))}
+
+
+def _times_by_category(category: NDArray[np.int8], time_ns: Ints) -> dict[str, Moments]:
+    return {f"{name}_truth_times": Moments.of(time_ns[category == code]) for code, name in enumerate(CATEGORIES)}
+
+
+def _moves_right(dx: Ints, dy: Ints, px: Ints, py: Ints) -> dict[str, State]:
+    """At how many movements both deltas are equal, rounded down to each of PRECISIONS."""
+    return {
+        f"moves_{size}": Ratio(int(np.count_nonzero((dx // size == px // size) & (dy // size == py // size))), len(dx))
+        for size in PRECISIONS
+    }
 
 
 def _values_in_order(category: NDArray[np.int8], error_ns: Ints, moves: Sequence[Ints]) -> dict[str, State]:
@@ -191,10 +214,13 @@ class _Figures:
                 out[f"{prefix}timestamp_abs_error_{name}_ms"] = estimate
             signed = self.values("times", partial(_signed_ms, code), ["iqm"], in_order=f"{prefix}timestamp")
             out[f"{prefix}timestamp_signed_error_iqm_ms"] = signed["iqm"]
-        return out | {"timestamp_r2": self._timestamp_r2()}
+            out[f"{prefix}timestamp_r2"] = self._timestamp_r2(prefix, code)
+        return out
 
-    def _timestamp_r2(self) -> Estimate:
-        errors, truths = self.totals["times"], self.tally.total("truth_times", Moments)
+    def _timestamp_r2(self, prefix: str, category: int | None) -> Estimate:
+        errors, truths = self.totals["times"], self.tally.total(f"{prefix}truth_times", Moments)
+        if category is not None:
+            errors = errors.where(errors.column(0) == category)
         # Over distinct errors: a sum of floats depends on its order, and rows differ in their positions too.
         distinct = Distribution.of(errors.column(2), errors.counts)
         residual = float((distinct.values**2 * distinct.counts).sum())
@@ -209,6 +235,8 @@ class _Figures:
         for axis, error in (("x", _signed_pe_x), ("y", _signed_pe_y)):
             signed = self.values("moves", partial(_of_moves, error), ["iqm"], in_order=axis)
             out[f"mouse_move_signed_pe_{axis}_iqm"] = signed["iqm"]
+        for size in PRECISIONS:
+            out[f"mouse_move_accuracy_{size}"] = self.ratio(self.tally.parts(f"moves_{size}", Ratio))
         return out | {"mouse_move_r2": _move_r2(self.totals["moves"])}
 
     def accuracy(self) -> dict[str, Estimate]:
@@ -217,6 +245,7 @@ class _Figures:
             "buttons": "mouse_action_accuracy",
             "scrolls": "mouse_scroll_accuracy",
         }
+        names |= {f"{name}_all": f"{key}_all" for name, key in names.items()}
         return {key: self.ratio(self.tally.parts(name, Ratio)) for name, key in names.items()}
 
 
@@ -315,6 +344,7 @@ def _metrics() -> tuple[ProtocolMetric, ...]:
         ProtocolMetric(f"{name}_ratio", f"Share of {name}", "Data", better="none", undefined="no true events")
         for name in CATEGORIES
     ]
+    flat = "fewer than two distinct true values among comparable events"
     for prefix, of in [("", ""), *((f"{name}_", f", {name}") for name in CATEGORIES)]:
         for p in PERCENTILES:
             key = f"{prefix}timestamp_abs_error_{p}_ms"
@@ -325,8 +355,8 @@ def _metrics() -> tuple[ProtocolMetric, ...]:
         metrics.append(
             ProtocolMetric(key, f"Time bias (+ late){of}", "Timing", "ms", "zero", no_comparable, ends, headline=True)
         )
-    flat = "fewer than two distinct true values among comparable events"
-    metrics.append(ProtocolMetric("timestamp_r2", "Time R²", "Timing", undefined=flat))
+        # Times grow by far more than errors, so this is close to 1 for every predictor.
+        metrics.append(ProtocolMetric(f"{prefix}timestamp_r2", f"Time R²{of}", "Timing", undefined=flat, listed=False))
     still = "no comparable mouse event whose truth moves"
     for p in PERCENTILES:
         key = f"mouse_move_pe_euclidean_{p}"
@@ -344,16 +374,21 @@ def _metrics() -> tuple[ProtocolMetric, ...]:
             ProtocolMetric(key, f"Direction error {p.upper()}", "Movement", "°", "lower", still, headline=True)
         )
     metrics.append(ProtocolMetric("mouse_move_r2", "Movement R²", "Movement", undefined=flat))
-    none = "no comparable {} event"
-    metrics += [
-        ProtocolMetric("keyboard_accuracy", "Keys right", "Actions", undefined=none.format("keyboard"), headline=True),
-        ProtocolMetric(
-            "mouse_action_accuracy", "Buttons right", "Actions", undefined=none.format("button"), headline=True
-        ),
-        ProtocolMetric(
-            "mouse_scroll_accuracy", "Scrolls right", "Actions", undefined=none.format("scroll"), headline=True
-        ),
-    ]
+    for size in PRECISIONS:
+        title = "Both deltas right" if size == 1 else f"Both deltas right, rounded down to {size} px"
+        metrics.append(
+            ProtocolMetric(f"mouse_move_accuracy_{size}", title, "Movement", undefined="no comparable mouse event")
+        )
+    for key, title, kind in (
+        ("keyboard_accuracy", "Keys right", "keyboard"),
+        ("mouse_action_accuracy", "Buttons right", "button"),
+        ("mouse_scroll_accuracy", "Scrolls right", "scroll"),
+    ):
+        none, absent = f"no comparable {kind} event", f"no true {kind} event"
+        metrics += [
+            ProtocolMetric(key, f"{title}, of comparable", "Actions", undefined=none, headline=True),
+            ProtocolMetric(f"{key}_all", f"{title}, of all true", "Actions", undefined=absent, headline=True),
+        ]
     return tuple(metrics)
 
 

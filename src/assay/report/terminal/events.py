@@ -127,7 +127,7 @@ def _unit(result: ProtocolResult) -> str:
 
 def _rows(table: Table, result: ProtocolResult, full: bool) -> Iterator[ProtocolMetric]:
     """The metrics to show, those of one group together under its name."""
-    shown = [metric for metric in result.metrics if full or metric.headline]
+    shown = [metric for metric in result.metrics if metric.headline or (full and metric.listed)]
     for group in dict.fromkeys(metric.group for metric in shown):
         table.add_row(Text(group, style="bold"))
         yield from (metric for metric in shown if metric.group == group)

@@ -20,8 +20,8 @@ def figure_tables(results: Mapping[str, ProtocolResult]) -> Markup:
     """The headline figures of a protocol, and all of them folded away; results by model."""
     one = next(iter(results.values()))
     headline = [metric for metric in one.metrics if metric.headline]
-    every = details(f"All {len(one.metrics)} figures", _metric_table(results, one.metrics))
-    return _metric_table(results, headline) + every
+    listed = [metric for metric in one.metrics if metric.listed]
+    return _metric_table(results, headline) + details(f"All {len(listed)} figures", _metric_table(results, listed))
 
 
 def chart_rows(results: Mapping[str, ProtocolResult], names: Mapping[str, str]) -> list[dict[str, Any]]:
