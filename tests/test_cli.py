@@ -66,6 +66,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 # --- eval ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_json_on_standard_output_is_json_and_nothing_else(files: tuple[Path, Path]) -> None:
     done = process("events", "eval", *files, "--json", "-", "--reps", "50")
     assert done.returncode == 0, done.stderr
@@ -209,6 +210,7 @@ def test_decode_says_what_is_in_a_file(files: tuple[Path, Path]) -> None:
     assert shown.exit_code == 0, shown.output
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_not_an_error(files: tuple[Path, Path]) -> None:
     command = [sys.executable, "-m", "assay.cli", "events", "eval", *map(str, files), "--json", "-", "--reps", "5"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -111,6 +111,7 @@ def test_the_same_thing_twice_is_no_circle() -> None:
     assert json_safe([twice, twice]) == [twice, twice]
 
 
+@pytest.mark.slow
 def test_what_is_nested_too_deeply_is_cut_off() -> None:
     deep: Any = 0
     for _ in range(100_000):

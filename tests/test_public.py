@@ -58,6 +58,7 @@ def test_every_public_name_is_documented(package: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "function"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+@pytest.mark.slow
 def test_every_public_function_has_an_example_that_runs(
     name: str, function: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +92,7 @@ def every_result() -> dict[str, Result]:
 
 
 @pytest.mark.parametrize("kind", ["events", "compare", "chat", "agents"])
+@pytest.mark.slow
 def test_every_result_prints_and_exports_itself(
     kind: str, every_result: dict[str, Result], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,7 @@ def outcome(pytester: pytest.Pytester, body: str, *, own_process: bool = False) 
     return run("-q", "-p", "no:cacheprovider")
 
 
+@pytest.mark.slow
 def test_estimates_are_asserted_by_their_interval(pytester: pytest.Pytester) -> None:
     result = outcome(
         pytester,

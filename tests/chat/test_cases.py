@@ -33,7 +33,7 @@ def _marked(case: dict[str, Any]) -> Any:
     return pytest.param(case, id=case["id"], marks=marks)
 
 
-@pytest.mark.parametrize("case", map(_marked, [*GIVEN, *MORE]))
+@pytest.mark.parametrize("case", [_marked(case) for case in [*GIVEN, *MORE]])
 def test_case_holds(case: dict[str, Any]) -> None:
     entries = evaluator(case.get("domain", "weather")).evaluate_response(**case["input"])
     for metric, relation, expected in case["expect"]:

@@ -95,6 +95,7 @@ def test_an_unusable_sample_is_left_out_and_counted() -> None:
 
 
 @pytest.mark.parametrize("reply", ["five", '{"score": 9}', '{"score": true}', '{"grade": 5}', "{", "[]"])
+@pytest.mark.slow
 def test_unusable_replies_are_not_measured(reply: str) -> None:
     with server(reply) as (url, _):
         entry = judged(Judge(url, "m"))
@@ -144,6 +145,7 @@ def test_braces_in_texts_are_kept() -> None:
     assert "{query} {0} %s" in asked[0]["messages"][0]["content"]
 
 
+@pytest.mark.slow
 def test_the_environment_s_account_elsewhere_is_not_sent_along(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, "secret-of-another")
@@ -153,6 +155,7 @@ def test_the_environment_s_account_elsewhere_is_not_sent_along(monkeypatch: pyte
     assert "secret-of-another" not in str(asked[0]["headers"])
 
 
+@pytest.mark.slow
 def test_what_fails_for_a_moment_is_tried_again() -> None:
     with server('{"score": 5}', fails=1) as (url, asked):
         entry = judged(Judge(url, "m", samples=1))

@@ -102,6 +102,7 @@ def evaluator() -> ChatbotEvaluator:
 
 @settings(max_examples=300, deadline=None)
 @given(inputs)
+@pytest.mark.slow
 def test_score_is_base_plus_points_and_evidence_is_exact(arguments: dict[str, Any]) -> None:
     entries = evaluator().evaluate_response(**arguments)
     assert tuple(entries) == METRIC_NAMES

@@ -87,6 +87,7 @@ OTHER_SETTINGS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "settings"), [*((name, {}) for name in NAMES), *OTHER_SETTINGS])
+@pytest.mark.slow
 def test_decoding_reverses_encoding(name: str, settings: dict[str, Any]) -> None:
     encoder = codec(name, **settings)
 
@@ -104,6 +105,7 @@ def test_decoding_reverses_encoding(name: str, settings: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("name", TOKEN_ENCODINGS)
+@pytest.mark.slow
 def test_quantising_equals_encoding_and_decoding(name: str) -> None:
     encoder = token_codec(name)
     numbers = st.integers(-(2**31), 2**31 - 1)

@@ -39,6 +39,7 @@ def in_read_only_installation(tmp_path: Path) -> subprocess.CompletedProcess[str
     shutil.which("unshare") is None or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0,
     reason="a read-only mount needs the right to make one",
 )
+@pytest.mark.slow
 def test_tokens_are_decoded_in_a_read_only_installation(tmp_path: Path) -> None:
     for _ in range(2):  # the second time from what the first kept
         done = in_read_only_installation(tmp_path)

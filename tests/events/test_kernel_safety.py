@@ -46,6 +46,7 @@ def test_the_guard_page_stops_a_wrong_access(probe: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "factorized"])
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
+@pytest.mark.slow
 def test_fuzzed_text_decodes_as_in_the_plain_decoder(encoding: str, strict: bool) -> None:
     decoder = codec(encoding, strict=strict)
     valid = 0
@@ -59,6 +60,7 @@ def test_fuzzed_text_decodes_as_in_the_plain_decoder(encoding: str, strict: bool
 
 
 @pytest.mark.parametrize("piece", [1, 30, 77])
+@pytest.mark.slow
 def test_splitting_a_text_into_pieces_changes_nothing(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Large texts are split at the beginnings of events; here the pieces are small.
     monkeypatch.setattr(tokens, "_PIECE", piece)

@@ -68,6 +68,7 @@ def whole_tally(protocol: EventProtocol) -> Tally:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_splits_and_order_do_not_change_any_number(name: str) -> None:
     """One piece, any batches, any shards merged in any order: equal tallies, and estimates equal bit for bit."""
     protocol = PROTOCOLS.get(name)
@@ -228,6 +229,7 @@ def estimates_of(predicted: object, truth: object, protocol: EventProtocol, **re
 
 
 @pytest.mark.parametrize("size", [1, 7, 300, 10**6])
+@pytest.mark.slow
 def test_batch_sizes_do_not_matter(protocol: EventProtocol, size: int) -> None:
     truth, predicted = TRUTH[:600], PREDICTED[:600]
     cuts = range(0, 600, size)

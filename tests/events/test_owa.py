@@ -72,6 +72,7 @@ def test_the_plain_reference_equals_the_golden_file_too() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_unit_of_intervals_does_not_change_any_value() -> None:
     reference_figures = golden_figures()
     event = events.evaluate(GOLDEN["predicted"], GOLDEN["truth"], interval="event").flat("owa")

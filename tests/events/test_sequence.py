@@ -350,6 +350,7 @@ def test_the_protocol_and_the_dictionary_agree(encoding: str) -> None:
     assert flattened(nested) == pytest.approx(report.flat("sequence"), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_module_prints_an_example() -> None:
     command = [sys.executable, "-m", "assay.events.protocols.sequence"]
     run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)

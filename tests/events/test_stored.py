@@ -78,6 +78,7 @@ def test_digits_in_different_bases_are_not_compared(stored: tuple[EventReport, R
     assert "owa was not compared" not in notes
 
 
+@pytest.mark.slow
 def test_settings_in_the_older_format_are_read(stored: tuple[EventReport, Run]) -> None:
     report, run = stored
     old = replace(run, settings=first_form(dict(run.settings)))

@@ -130,6 +130,7 @@ def test_padding_adds_missing_events() -> None:
 
 
 @given(st.lists(st.lists(good_events, max_size=5), max_size=5))
+@pytest.mark.slow
 def test_concatenated_streams_have_the_events_of_their_parts(parts: list[list[Event]]) -> None:
     whole = concatenate([EventStream.from_events(part) for part in parts])
     assert whole.to_events() == [event for part in parts for event in part]

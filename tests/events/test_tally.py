@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from assay.events.stream import Episode
 from assay.events.tally import Tally
@@ -70,6 +71,7 @@ def test_tallies_are_equal_if_their_contents_are() -> None:
     assert first != "a tally"
 
 
+@pytest.mark.slow
 def test_counts_of_many_parts_are_kept_as_one() -> None:
     """A training loop adds a part for each row: what has been counted may not be gone through again for each."""
     tally = Tally()

@@ -30,6 +30,7 @@ def vega_lite() -> jsonschema.Draft7Validator:
 
 @pytest.mark.parametrize("models", [("one",), ("one", "two"), ("a", "b", "c", "d", "e", "f", "g")])
 @pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.slow
 def test_every_chart_is_valid_vega_lite(
     name: str, models: tuple[str, ...], arguments: Arguments, vega_lite: jsonschema.Draft7Validator
 ) -> None:

@@ -45,6 +45,7 @@ def kept(store: Store, *arguments: Any, **settings: Any) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("interval", [None, "event", "reference"])
+@pytest.mark.slow
 def test_a_stored_report_is_the_report(
     store: Store, predicted: EventStream, truth: EventStream, interval: str | None
 ) -> None:

@@ -53,6 +53,7 @@ def scores() -> Scores:
     return Scores(tuple(answers), tuple(METRICS.get(name) for name in METRICS.names()))
 
 
+@pytest.mark.slow
 def test_a_played_turn_is_stored_and_shown_without_keys(scores: Scores, tmp_path: Path) -> None:
     with open_store(tmp_path / "runs.db") as store:
         store.save(recorded_run(scores), answers=[answer.to_row() for answer in scores.answers])

@@ -73,6 +73,7 @@ def failed(agent: str, scenario: str, turn: int) -> Answer:
     )
 
 
+@pytest.mark.slow
 def test_what_is_kept_comes_back_with_its_record(address: str) -> None:
     with open_store(address) as store:
         recorder = Recorder(store, a_trial())

@@ -91,6 +91,7 @@ def test_the_samples_cover_every_drawing_method() -> None:
 
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("statistic", ["iqm", "mean", "p25", "median", "p95"])
+@pytest.mark.slow
 def test_event_has_the_distribution_of_resampling(name: str, statistic: str) -> None:
     x, reps = SAMPLES[name], 1500
     rng = np.random.default_rng(11)
@@ -105,6 +106,7 @@ def test_event_has_the_distribution_of_resampling(name: str, statistic: str) -> 
 
 @pytest.mark.parametrize("statistic", PLAIN)
 @pytest.mark.parametrize("sample", [[1.0, 2.0, 4.0, 8.0, 16.0], [0.0, 0.0, 1.0, 5.0], [3.0, 7.0, 7.0]], ids=str)
+@pytest.mark.slow
 def test_event_has_the_exact_distribution_of_small_samples(sample: list[float], statistic: str) -> None:
     """All nⁿ resamples of a small sample against many replicates: this fails if a rank is off by one."""
     every = [PLAIN[statistic](np.array(chosen)) for chosen in itertools.product(sample, repeat=len(sample))]
@@ -406,6 +408,7 @@ def test_nan_is_refused() -> None:
         stats.bootstrap([1.0, float("nan")])
 
 
+@pytest.mark.slow
 def test_intervals_of_correlated_events_cover_the_truth_only_by_episode() -> None:
     """20 recordings of 500 events with an intra-class correlation of 0.08; the interval of the mean.
 

@@ -34,6 +34,7 @@ def assay(*words: object, cwd: Path, **variables: str) -> subprocess.CompletedPr
     return assay_command(*words, cwd=cwd, environment=environment)
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_stored_listed_shown_exported_tagged_and_deleted(data: Path, tmp_path: Path) -> None:
     store = {"ASSAY_STORE": str(tmp_path / "runs.db")}
     made = assay(
@@ -74,6 +75,7 @@ def test_an_evaluation_is_stored_listed_shown_exported_tagged_and_deleted(data: 
     assert "no runs" in assay("runs", "list", cwd=tmp_path, **store).stderr
 
 
+@pytest.mark.slow
 def test_scored_conversations_are_stored_shown_and_exported(tmp_path: Path) -> None:
     from assay.chat import samples
     from assay.chat.transcript import write_jsonl

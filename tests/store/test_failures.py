@@ -100,6 +100,7 @@ def _with(tallies: StoredTallies) -> Run:
     return replace(some_run("big"), tallies=tallies)
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     """What a quota does: the system refuses to let the file grow."""
     path = tmp_path / "runs.db"
@@ -126,6 +127,7 @@ def test_a_limit_on_the_size_of_files_is_reported_and_loses_nothing(tmp_path: Pa
 
 
 @pytest.mark.parametrize("folder_too", [False, True])
+@pytest.mark.slow
 def test_a_read_only_file_is_read_and_not_written(tmp_path: Path, folder_too: bool) -> None:
     path = tmp_path / "there" / "runs.db"
     with open_store(path) as store:

@@ -42,6 +42,7 @@ def answer(agent: str = "bot", scenario: str = "rain", repetition: int = 0, turn
     }
 
 
+@pytest.mark.slow
 def test_a_run_comes_back_as_it_was(store: Store, make_run: MakeRun) -> None:
     run = make_run("mine")
     assert store.save(run) == run.id
@@ -284,6 +285,7 @@ def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str
             assert [len(by_case) for by_case in store.load(entry.run.id).tallies.values()] == [cases, cases]
 
 
+@pytest.mark.slow
 def test_two_that_resume_one_run_do_nothing_twice(address: str) -> None:
     run = some_run("shared", cases=40)
     with open_store(address) as store:

@@ -400,6 +400,7 @@ def test_failed_turn_is_not_added_to_the_history() -> None:
         assert server.asked[1][2]["messages"] == [{"role": "user", "content": "Again"}]
 
 
+@pytest.mark.slow
 def test_sessions_are_separate_and_concurrent() -> None:
     # Nobody is answered before all eight have asked: requests one after the other would break the barrier.
     all_asked = threading.Barrier(8, timeout=30)

@@ -35,6 +35,7 @@ def seen(site: Path, world: World) -> Callable[[str], dict[str, Any]]:
         ("fragile", "none", "basic"),
     ],
 )
+@pytest.mark.slow
 def test_error_handling_and_logging_levels_of_samples(
     seen: Callable[[str], dict[str, Any]], mode: str, errors: str, logging: str
 ) -> None:
@@ -74,11 +75,13 @@ def test_everything_visible_of_a_failure_is_reported(seen: Callable[[str], dict[
 @pytest.mark.parametrize(
     ("mode", "reason"), [("idle", "did not request the weather$"), ("unable", "RuntimeError\\('no licence'\\)")]
 )
+@pytest.mark.slow
 def test_agent_without_a_fault_is_not_measured(site: Path, world: World, mode: str, reason: str) -> None:
     with pytest.raises(ProcessError, match=reason):
         inject_faults(kind(site, mode), world, timeout=60)
 
 
+@pytest.mark.slow
 def test_turn_timeout_is_not_a_failure_of_the_agent(site: Path, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.chat.experience.fault_injection._TURN_TIMEOUT", 0.2)
     with pytest.raises(ProcessError, match=r"more than 0\.2 seconds"):

@@ -20,6 +20,7 @@ def found(site: Path, world: World) -> Experience:
     return measure_experience(kind(site, "careful"), beside=[], world=world)
 
 
+@pytest.mark.slow
 def test_complete_measurement_of_a_sample(found: Experience) -> None:
     assert found.absent == {}
     assert found.characteristics == {
@@ -39,6 +40,7 @@ def test_complete_measurement_of_a_sample(found: Experience) -> None:
     assert Experience.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
+@pytest.mark.slow
 def test_second_measurement_differs_only_in_seconds(site: Path, world: World, found: Experience) -> None:
     again = measure_experience(kind(site, "careful"), beside=[], world=world)
     assert {**found.measured, "import_seconds": 0} == {**again.measured, "import_seconds": 0}
@@ -53,6 +55,7 @@ def test_every_characteristic_and_figure_has_a_method(found: Experience) -> None
     assert set(METHOD) <= set(found.measured) | set(found.characteristics)
 
 
+@pytest.mark.slow
 def test_memory_class_of_another_package_is_manual(site: Path, world: World) -> None:
     foreign = kind(site, "careful", memory="collections.OrderedDict")
     assert measure_experience(foreign, beside=[], world=world).characteristics["memory"] == "manual"
@@ -70,6 +73,7 @@ def test_agent_without_source_or_package_has_no_characteristics() -> None:
         assert entries[metric].measured is False
 
 
+@pytest.mark.slow
 def test_failing_part_does_not_affect_the_others(site: Path, world: World) -> None:
     source = site / "spoiled"
     source.mkdir(exist_ok=True)

@@ -63,6 +63,7 @@ def talk(function: str, *jobs: Job) -> list[list[PlayedTurn] | str]:
     return asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_an_exit_is_told_with_its_code_and_last_words_and_the_next_conversation_is_held() -> None:
     first, second, third = talk("exits", job("hello"), job("hello", "now"), job("hello"))
     assert isinstance(first, list)
@@ -78,6 +79,7 @@ def test_a_crash_is_told_by_its_signal() -> None:
     assert told.startswith("its process ended by SIGSEGV")
 
 
+@pytest.mark.slow
 def test_an_agent_that_holds_up_its_loop_is_stopped() -> None:
     started = time.monotonic()
     told, after = talk("blocks", job("now", timeout=0.5), job("hello"))
@@ -153,6 +155,7 @@ def run(functions: Mapping[str, str], messages: list[str], **pace: int) -> Memor
     return sink
 
 
+@pytest.mark.slow
 def test_a_crash_of_one_agent_never_takes_down_the_others() -> None:
     answers = run({"bad": "crashes", "good": "prints"}, ["hello", "now", "hello again"]).answers
     ended = {(one.agent, one.query): one.record.status for one in answers if one.record}
@@ -164,6 +167,7 @@ def test_a_crash_of_one_agent_never_takes_down_the_others() -> None:
     }
 
 
+@pytest.mark.slow
 def test_one_crash_among_several_conversations_is_one_crash() -> None:
     """All conversations of the process end with it; those that did nothing are held again."""
     answers = run({"bad": "exits_late"}, ["now", *["hello"] * 7], jobs=4, concurrency=4).answers
@@ -171,6 +175,7 @@ def test_one_crash_among_several_conversations_is_one_crash() -> None:
     assert ended == {("now", "failed"): 1, ("hello", "scored"): 7}
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_busy_ends_when_its_runner_is_killed(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\n"
@@ -196,6 +201,7 @@ def test_a_worker_that_is_busy_ends_when_its_runner_is_killed(tmp_path: Path) ->
     assert not Path(f"/proc/{worker}").exists()
 
 
+@pytest.mark.slow
 def test_an_agent_kind_that_is_pointed_at_says_what_it_uses() -> None:
     async def main() -> list[bool]:
         told = []
@@ -209,6 +215,7 @@ def test_an_agent_kind_that_is_pointed_at_says_what_it_uses() -> None:
     assert asyncio.run(main()) == [True, False]
 
 
+@pytest.mark.slow
 def test_an_agent_that_always_crashes_is_not_started_for_ever() -> None:
     answers = run({"bad": "exits"}, [f"now {at}" for at in range(6)]).answers
     reasons = [one.record.reason for one in answers if one.record]

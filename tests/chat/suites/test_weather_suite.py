@@ -139,6 +139,7 @@ def test_who_makes_a_mistake_does_not(error: str, kinds: tuple[str, ...], most: 
     assert sum(passed) <= most * len(passed)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_answers() -> None:
     part = WEATHER.select(limit=13)
     with World(seed=5) as world:

@@ -119,6 +119,7 @@ def test_a_bomb_of_aliases_does_not_go_off() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from(list("ab:- \n\t[]{},'\"#&*!|>%@`?~01.")), max_size=60))
+@pytest.mark.slow
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         found = parse_yaml(text, "f")

@@ -232,6 +232,7 @@ def test_cities_with_the_same_climate_have_different_weather() -> None:
 
 
 @pytest.mark.parametrize("name", [one.name for one in all_cities()[::60]])
+@pytest.mark.slow
 def test_mean_of_a_month_matches_the_table(name: str) -> None:
     for number, expected in zip((1, 4, 7, 10), city(name).temperatures, strict=True):
         assert abs(warmth(name, JANUARY.replace(month=number)) - expected) < 2.0

@@ -32,6 +32,7 @@ def from_client(url: str, city: str, days: int, now: datetime | None) -> tuple[d
     return asyncio.run(ask())
 
 
+@pytest.mark.slow
 def test_truth_equals_what_the_client_returns() -> None:
     with World(seed=7) as world:
         for number, city in enumerate(all_cities()[::45]):
@@ -83,6 +84,7 @@ def test_truth_of_an_unknown_city_is_an_error() -> None:
         World().truth("Helsinky", 1, NOW)
 
 
+@pytest.mark.slow
 def test_both_servers_run_on_loopback_and_stop() -> None:
     before = threading.active_count()
     world = World()

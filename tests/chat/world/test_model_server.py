@@ -369,6 +369,7 @@ _tool = st.fixed_dictionaries(
         },
     )
 )
+@pytest.mark.slow
 def test_any_request_gets_an_answer_or_an_error(server: str, body: dict[str, Any]) -> None:
     response = post(server, body)
     assert response.status_code in (200, 400), response.text

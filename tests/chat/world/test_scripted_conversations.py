@@ -299,6 +299,7 @@ def test_ignored_context_leads_to_a_question_or_another_city(world: World) -> No
         assert "?" in answer or "Oslo" not in answer
 
 
+@pytest.mark.slow
 def test_wrong_temperature_costs_what_the_accuracy_rule_says(world: World) -> None:
     model = ScriptedModel(seed=7, skill=Skill(wrong_figure=1.0))
     draw = random.Random(4)

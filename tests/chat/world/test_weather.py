@@ -142,6 +142,7 @@ def test_minus_zero_is_zero() -> None:
         ("server_error*3", "unavailable", 3),
     ],
 )
+@pytest.mark.slow
 def test_persistent_fault_is_an_error_after_all_retries(world: Served, fault: str, kind: str, requests: int) -> None:
     with situation(fault).attached():
         for ask in (lambda client: client.current("Oslo"), lambda client: client.forecast("Oslo")):
@@ -153,6 +154,7 @@ def test_persistent_fault_is_an_error_after_all_retries(world: Served, fault: st
 
 
 @pytest.mark.parametrize("fault", ["timeout*1", "server_error*1", "server_error*2", "rate_limited*2"])
+@pytest.mark.slow
 def test_retry_hides_a_transient_fault(world: Served, fault: str) -> None:
     with situation().attached():
         expected = play(world.client(), lambda client: client.current("Oslo"))

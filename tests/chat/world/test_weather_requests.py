@@ -41,6 +41,7 @@ def test_pauses_double() -> None:
         assert 0.3 <= time.monotonic() - start < 1.5
 
 
+@pytest.mark.slow
 def test_retry_after_extends_the_pause() -> None:
     good = Response(oslo())
     with served(answering(Response("", 429, {"Retry-After": "1"}), good)) as running:
@@ -213,6 +214,7 @@ def test_many_cities_can_be_requested_concurrently(world: Served) -> None:
 
 
 @pytest.mark.parametrize("fault", [None, "timeout", "server_error", "rate_limited", "malformed"])
+@pytest.mark.slow
 def test_key_is_sent_to_the_service_only(
     world: Served, fault: str | None, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -321,6 +321,7 @@ def test_empty_forecast_fault_does_not_affect_current_weather(world: Served) -> 
 @pytest.mark.parametrize(
     "baggage", ["", "nonsense", "assay.fault=nonsense", "assay.turn=x", "assay.now=never", "x" * 9000, "a=b,,,=", "é"]
 )
+@pytest.mark.slow
 def test_foreign_baggage_is_ignored(world: Served, baggage: str, caplog: pytest.LogCaptureFixture) -> None:
     url = f"{world.url}/data/2.5/weather?appid=k&q=Oslo"
     answer = httpx.get(url, headers=[(b"baggage", baggage.encode())], trust_env=False, verify=TLS)

@@ -147,6 +147,7 @@ def test_holds_match_as_notes_do_in_mir_eval(seed: int) -> None:
         assert (partner >= 0).sum() == len(expected)
 
 
+@pytest.mark.slow
 def test_the_distance_is_that_of_elephant() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

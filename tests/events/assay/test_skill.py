@@ -122,6 +122,7 @@ def test_10_the_copied_input_has_no_skill_if_an_episode_ends_with_a_frame() -> N
     assert found.details["verdict"][0]["kind"] == "copies"
 
 
+@pytest.mark.slow
 def test_10_predictions_permuted_over_episodes_have_no_skill() -> None:
     # Clicks that come at random, each episode predicted by another one: there is nothing to be learned, and
     # rate-matched random is the best baseline there is. The interval of the skill covers 0 in 95 ± 2 % of 500 trials.
@@ -144,6 +145,7 @@ def test_10_predictions_permuted_over_episodes_have_no_skill() -> None:
 # --- 15: teacher-forced ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_15_one_wrong_token_costs_at_most_one_event() -> None:
     frames = [{"kind": "screen", "ts": at * 50 * MS} for at in range(400)]
     truth = codec("hierarchical").quantise(stream([*typed(3, 20), *frames]))

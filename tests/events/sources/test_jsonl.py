@@ -195,6 +195,7 @@ def test_an_endless_last_line_is_refused(whole: ReadWhole, write_rows: WriteRows
     assert stream.notes == {TOO_LONG: 1}
 
 
+@pytest.mark.slow
 def test_a_huge_line_is_skipped_in_bounded_memory(whole: ReadWhole, write_rows: WriteRows) -> None:
     path = write_rows([{"text": KEY}] * 2000)
     with path.open("ab") as file:

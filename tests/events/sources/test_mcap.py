@@ -31,6 +31,7 @@ def mouse(**fields: int) -> dict[str, Any]:
     return {"kind": "mouse", "dx": 0, "dy": 0, "flags": 0, "data": 0, **fields}
 
 
+@pytest.mark.slow
 def test_raw_mouse_messages_are_read_as_they_are(whole: ReadWhole, write_recording: WriteRecording) -> None:
     path = write_recording(
         [

@@ -59,6 +59,7 @@ def write(table: pa.Table, path: Path, chunk: int | None = None) -> Path:
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".arrows", ".feather"])
+@pytest.mark.slow
 def test_texts_in_any_format_are_events(whole: ReadWhole, tmp_path: Path, golden: list[Row], suffix: str) -> None:
     table = pa.table({"text": [row["text"] for row in golden], "other": range(500)})
     path = write(table, tmp_path / f"x{suffix}", chunk=77)

@@ -85,6 +85,7 @@ def titles(page: str) -> list[str]:
     return re.findall(r"<h2>(.*?)</h2>", markup(page))
 
 
+@pytest.mark.slow
 def test_the_page_has_every_section_and_the_notes(page: str) -> None:
     assert titles(page) == [
         "Overall",

@@ -59,6 +59,7 @@ def test_what_is_not_a_name_is_refused(name: str) -> None:
 
 
 @given(st.text(), st.text())
+@pytest.mark.slow
 def test_any_text_comes_back_from_its_element_and_its_attribute(text: str, attribute: str) -> None:
     parsed = Parsed(element("p", text, title=attribute))
     assert [tag for tag, _ in parsed.tags] == ["p"]

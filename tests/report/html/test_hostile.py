@@ -165,11 +165,13 @@ def attacked_comparisons(given: list[Comparison]) -> list[Comparison]:
     return found
 
 
+@pytest.mark.slow
 def test_conversations() -> None:
     given = chat_scores()
     check(chat_page.render(given), chat_page.render(attacked_scores(given)), ANSWER_FIELDS)
 
 
+@pytest.mark.slow
 def test_agents() -> None:
     given = chat_scores()
     known = experience(given.agents)
@@ -231,6 +233,7 @@ def attacked_details(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("names", [("",), ("good", "poor")])
+@pytest.mark.slow
 def test_events(names: tuple[str, ...]) -> None:
     truth = synthetic.recording(episodes=3, seconds=6, seed=4)
     protocols = every_protocol()

@@ -21,6 +21,7 @@ def plausible() -> Scores:
 
 @pytest.mark.parametrize("number", [1, 3, 5, 7])
 @pytest.mark.parametrize("nasty", [False, True])
+@pytest.mark.slow
 def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
     agents = [f"{HOSTILE[at % 6] if nasty else ''}{AGENTS[at % 5]}-{at}" for at in range(number)]
     lines = printed(
@@ -40,6 +41,7 @@ def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
         assert re.search(rf"(?m)\b{at} ", text)
 
 
+@pytest.mark.slow
 def test_the_terminal_shows_which_agent_leads_and_what_would_change_it(plausible: Scores) -> None:
     text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
     assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
