@@ -177,7 +177,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
         named |= bool(polar.states & sets.wanted) if polar.yes else not polar.states & sets.wanted
         if polar.yes and polar.states & sets.against:
             contradicting.append(polar.said)
-    elif _asked_states(context):  # "It isn't raining" answers "Is it raining?"
+    elif _asked_states(context):  # "It isn't" answers "Is it?"
         refuted = {claim.what for claim in claims if not claim.affirmed} & _asked_states(context)
         named |= bool(refuted) and not refuted & sets.wanted
     if contradicting:

@@ -72,7 +72,7 @@ class StreamComparison:
 
     def tokens(self, side: EventStream) -> Ints:
         """Time and data tokens of events of one kind as written, shape (n, width); NO_TOKEN if an event has fewer."""
-        columns = [_digits(side.time_ns // self.codec.unit_ns, self.codec.time_bases)]
+        columns = [digits_of(side.time_ns // self.codec.unit_ns, self.codec.time_bases)]
         if len(side) and side.kind[0] == Kind.KEYBOARD:
             columns += [side.vk[:, None], side.press[:, None]]
         elif len(side) and side.kind[0] == Kind.MOUSE:
@@ -93,11 +93,11 @@ class StreamComparison:
         span = int(np.prod(bases))
         wide = value.astype(np.int64)
         if not self.codec.signed:
-            return _digits(wide % span, bases)
-        return np.concatenate([(wide < 0)[:, None].astype(np.int64), _digits(np.abs(wide), bases)], axis=1)
+            return digits_of(wide % span, bases)
+        return np.concatenate([(wide < 0)[:, None].astype(np.int64), digits_of(np.abs(wide), bases)], axis=1)
 
 
-def _digits(value: Ints, bases: tuple[int, ...]) -> Ints:
+def digits_of(value: Ints, bases: tuple[int, ...]) -> Ints:
     """Digits of numbers of 0 or more, most significant first, shape (n, len(bases)); larger numbers are clamped."""
     digits = np.empty((len(value), len(bases)), np.int64)
     rest = np.minimum(value, int(np.prod(bases)) - 1)
@@ -106,7 +106,7 @@ def _digits(value: Ints, bases: tuple[int, ...]) -> Ints:
     return digits
 
 
-def _levels(predicted: Ints, truth: Ints) -> Levels:
+def agreement(predicted: Ints, truth: Ints) -> Levels:
     """p1, p2, p3: whether all digits up to the third, second and last from the end agree, shape (n, 3).
 
     With custom bases a number may have fewer digits: p1 is then its first digit, and p3 all of them.
@@ -135,13 +135,13 @@ def levels_as_written(comparison: StreamComparison, guess: EventStream, right: E
     codec = comparison.codec
     written = [comparison.tokens(side) for side in (guess, right)]
     begin, stop = 0, len(codec.time_bases)
-    found = {"timestamp": _levels(*(tokens[:, begin:stop] for tokens in written))}
+    found = {"timestamp": agreement(*(tokens[:, begin:stop] for tokens in written))}
     if len(right) and right.kind[0] == Kind.MOUSE:
         for axis in ("dx", "dy"):
             begin, stop = stop, stop + len(codec.delta_bases) + codec.signed
-            found[axis] = _levels(*(tokens[:, begin:stop] for tokens in written))
+            found[axis] = agreement(*(tokens[:, begin:stop] for tokens in written))
         lengths = [np.rint(np.hypot(side.dx, side.dy)).astype(np.int64) for side in (guess, right)]
-        found["euclidean"] = _levels(*(_digits(length, codec.delta_bases) for length in lengths))
+        found["euclidean"] = agreement(*(digits_of(length, codec.delta_bases) for length in lengths))
     return found
 
 

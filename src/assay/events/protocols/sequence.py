@@ -93,17 +93,18 @@ def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: E
 
 def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estimate]:
     """Every figure of the protocol, under the dotted names of that dictionary."""
+    from assay.events.protocols._older_states import renewed
     from assay.events.protocols._token_counts import GROUPS, SIMPLE
 
+    tally = renewed(tally, codec)
     plan = plan if plan.unit == "episode" else replace(plan, unit="event", keep=False)
     by_episode = plan.unit == "episode"
     strata = [episode.stratum for episode in tally.episodes] if by_episode else [""]
     width = len(SIMPLE) + len(GROUPS) * (len(LEVELS) + 1)
     sums = np.array([unpack(part, width) for part in tally.parts("sums", Joint)]).reshape(-1, width).astype(np.int64)
     of_each = dict(zip(SIMPLE, sums.T, strict=False))
-    levels = dict(
-        zip(GROUPS, np.moveaxis(sums[:, len(SIMPLE) :].reshape(len(sums), len(GROUPS), -1), 1, 0), strict=True)
-    )
+    by_group = sums[:, len(SIMPLE) :].reshape(len(sums), len(GROUPS), len(LEVELS) + 1)
+    levels = {group: by_group[:, at] for at, group in enumerate(GROUPS)}
     levels["timestamp"] = np.sum([levels[f"time_{kind.name.lower()}"] for kind in SECTIONS.values()], axis=0)
 
     def ratio(hits: Ints, totals: Ints) -> Estimate:
@@ -116,9 +117,8 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         """The IQMPE of what is derived from the rows of a state, and the agreement of its digits."""
         parts = tally.parts(state, Joint) if by_episode else [tally.total(state, Joint)]
         errors = list(UnitValues.derived(parts, error))
-        whole = Distribution.of(
-            np.concatenate([some.values for some in errors]), np.concatenate([some.counts for some in errors])
-        )
+        values, counts = ([getattr(some, name) for some in errors] for name in ("values", "counts"))
+        whole = Distribution.of(np.concatenate(values), np.concatenate(counts)) if errors else Distribution()
         found = {f"{prefix}iqmpe": value_intervals(errors, ["iqm"], plan, strata=strata, whole=whole)["iqm"]}
         for at, level in enumerate(LEVELS):
             found[f"{prefix}precision_accuracy.{level}"] = ratio(agree[:, at], agree[:, -1])
