@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from assay import events
 from assay.errors import SourceError
-from assay.events.align import Bins, EpisodeCollector, Pair, by_position, unwrapped
-from assay.events.stream import Episode, EventStream, Kind, Problem, concatenate
+from assay.events.align import EpisodeCollector, Pair, by_position
+from assay.events.stream import Episode, EventStream, Problem, concatenate
 
 
 def numbered(name: str, *times: int) -> EventStream:
@@ -65,56 +59,6 @@ def test_sides_without_a_common_episode_are_an_error() -> None:
 def test_no_batches_give_no_pairs() -> None:
     assert list(by_position([], [])) == []
     assert shown(list(by_position([], [numbered("a", 1)]))) == [("a", 0, [None], [1])]
-
-
-# --- bins ------------------------------------------------------------------------------------------------------------
-
-
-def test_times_are_assigned_to_bins() -> None:
-    # 100 … 230 in bins of 50: 100, 150, 200 (short). The end itself is outside.
-    bins = Bins(100, 230, 50)
-    assert bins.count == 3
-    assert bins.of(np.array([99, 100, 149, 150, 229, 230])).tolist() == [-1, 0, 0, 1, 2, -1]
-    assert Bins(100, 100, 50).count == 0
-    assert Bins(200, 100, 50).count == 0
-
-
-@given(st.integers(-1000, 1000), st.integers(0, 1000), st.integers(1, 300), st.integers(-2000, 2000))
-def test_every_time_in_the_range_lies_in_its_bin(start: int, length: int, width: int, time: int) -> None:
-    bins = Bins(start, start + length, width)
-    (at,) = bins.of(np.array([time])).tolist()
-    assert (at >= 0) == (start <= time < start + length)
-    if at >= 0:
-        assert at < bins.count
-        assert start + at * width <= time < start + (at + 1) * width
-
-
-# --- clocks that start anew ------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.integers(0, 7_900), min_size=1, max_size=40), st.integers(0, 100_000))
-def test_a_wrapped_clock_is_unwrapped(steps_ms: list[int], start_ms: int) -> None:
-    """Events less than half a wrap apart come back as they were, up to whole rounds at the start."""
-    unit = 10_000_000
-    times = [ms // 10 * unit for ms in np.cumsum([start_ms, *steps_ms]).tolist()]
-    recorded = EventStream.from_events([{"kind": "screen", "ts": ts} for ts in times])
-    codec = events.codec("hierarchical")
-    found = unwrapped(codec.quantise(recorded)).time_ns
-    assert (found - found[0]).tolist() == [ts - times[0] for ts in times]
-
-
-def test_events_slightly_out_of_order_are_unwrapped() -> None:
-    # 15.99 s, 0 s, 15.98 s, 0.01 s on a clock of 16 s: two devices that disagree by a little.
-    stream = EventStream.allocate(4, quantised=events.codec("hierarchical"))
-    stream.kind.fill(Kind.SCREEN)
-    stream.time_ns[:] = np.array([1599, 0, 1598, 1]) * 10_000_000
-    assert (unwrapped(stream).time_ns // 10_000_000).tolist() == [1599, 1600, 1598, 1601]
-
-
-def test_a_clock_that_does_not_wrap_is_unchanged() -> None:
-    stream = numbered("a", 5, 1, 10**15)
-    assert unwrapped(stream) is stream
-    assert unwrapped(replace(numbered("a", 3), quantised=events.codec("hierarchical"))).time_ns.tolist() == [3]
 
 
 # --- episodes that are complete ---------------------------------------------------------------------------------------

@@ -10,12 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from assay.errors import SourceError, UsageError
 from assay.events.stream import Episode, EventStream, Problem, concatenate
-from assay.types import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,42 +197,6 @@ class Bins:
     def count(self) -> int:
         """How many bins there are; 0 if the range is empty."""
         return max(0, -(-(self.end_ns - self.start_ns) // self.width_ns))
-
-    def of(self, time_ns: NDArray[np.int64]) -> Ints:
-        """The bin of each time, or −1 if it is outside; the very end of the range is outside."""
-        inside = (time_ns >= self.start_ns) & (time_ns < self.end_ns)
-        return np.where(inside, (time_ns - self.start_ns) // self.width_ns, -1)
-
-
-# An episode's times lie closer together than this; one that does not is a slip of whoever wrote it.
-_REACH_NS = 30 * 24 * 3600 * 10**9
-
-
-def within_reach(stream: EventStream) -> EventStream:
-    """The events without those whose time is absurd: more than 30 days from the episode's median.
-
-    One such time would move the beginning, the end or the span of its whole episode.
-    """
-    if not len(stream):
-        return stream
-    # The upper median is a time that occurs, so nothing is rounded; the difference of two times of 63 bits fits.
-    middle = np.partition(stream.time_ns, len(stream) // 2)[len(stream) // 2]
-    near = np.abs(stream.time_ns - middle) <= _REACH_NS
-    return stream if near.all() else stream[near]
-
-
-def unwrapped(stream: EventStream) -> EventStream:
-    """The events with a continuous clock instead of the encoding's clock, which wraps around.
-
-    A step back of more than half a period starts the next period, a step forward of more than half a period returns to
-    the previous one: events of two devices may be slightly out of order.
-    """
-    wrap_ns = getattr(stream.quantised, "wrap_ns", None)
-    if wrap_ns is None or len(stream) < 2:
-        return stream
-    steps = np.diff(stream.time_ns)
-    rounds = np.cumsum((steps < -wrap_ns / 2).astype(np.int64) - (steps > wrap_ns / 2).astype(np.int64))
-    return replace(stream, time_ns=stream.time_ns + np.concatenate([[0], rounds]) * wrap_ns)
 
 
 Clock = Literal["auto", "frames", "shared", "start"]

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import SourceError, UsageError
 from assay.events.align import (
@@ -20,157 +18,89 @@ from assay.events.align import (
     Bins,
     Clock,
     Pair,
-    clock_shifts,
     fell_back,
     fell_back_sentence,
     frame_clocks,
-    unwrapped,
-    within_reach,
 )
 from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
-from assay.events.stream import EventStream, Kind
+from assay.events.protocols._bins import RunningSide, compare_bins
 from assay.events.tally import Tally
 from assay.stats import Resampling, ratio_interval, sum_interval
-from assay.types import Estimate, Floats, Ints, Joint, Ratio, State
+from assay.types import Estimate, Floats, Joint, Ratio, State
 
 # Two sides that begin and end at least this far apart, by the same amount, seem to have different clocks.
 _CLOCK_OFF_MS = 1000
-# Left, right and middle, down and up: the transitions that count as buttons.
-_TRANSITIONS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20)
-_ANY_TRANSITION = 0x3F
 # Episodes that a sentence names.
 _NAMED = 10
-_KEYBOARD, _MOUSE = int(Kind.KEYBOARD), int(Kind.MOUSE)
 
 
 def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     """The states of one episode; all empty if the two sides share no time."""
-    predicted, truth = (
-        within_reach(unwrapped(side if side.valid.all() else side[side.valid])) for side in (pair.predicted, pair.truth)
-    )
-    shifts, bins = _common_range(predicted, truth, bin_ns, clock)
-    covered = Ratio(max(0, bins.end_ns - bins.start_ns), _span(predicted, truth, clock))
-    begins = _edges_ms(predicted, truth, shifts)
-    ours, theirs = (
-        _Binned(side, bins.of(side.time_ns - shift)) for side, shift in zip((predicted, truth), shifts, strict=True)
-    )
-    both = bool(len(predicted) and len(truth))
+    sides = RunningSide.of(pair.predicted), RunningSide.of(pair.truth)
+    predicted, truth = (side.stream if side.n else side.stream[:0] for side in sides)
+    frames = frame_clocks(predicted, truth, clock)
+    shifts, bins = _common_range(sides, frames, bin_ns, clock)
+    both = int(all(side.n for side in sides))
     states: dict[str, State] = {
         "bins": Ratio(bins.count, 1),
-        "coverage": covered,
-        "begins": begins,
-        "apart": Ratio(int(both and bins.end_ns < bins.start_ns), int(both)),
-        "fell_back": Ratio(int(fell_back(predicted, truth, clock)), int(both)),
+        "coverage": Ratio(max(0, bins.end_ns - bins.start_ns), _span(sides[1], frames)),
+        "begins": _edges_ms(sides, shifts),
+        "apart": Ratio(int(both and bins.end_ns < bins.start_ns), both),
+        "fell_back": Ratio(int(fell_back(predicted, truth, clock)), both),
     }
-    # Only bins with movement are kept: one stray time far away would make very many bins, all of them empty.
-    moves = ours.plain_moves, theirs.plain_moves
-    moved = np.unique(np.concatenate([side.at[where] for side, where in zip((ours, theirs), moves, strict=True)]))
-    rows = [np.searchsorted(moved, side.at[where]) for side, where in zip((ours, theirs), moves, strict=True)]
-    for axis in "xy":
-        guess, right = (
-            _summed(side.column(f"d{axis}")[where], row, len(moved))
-            for side, where, row in zip((ours, theirs), moves, rows, strict=True)
-        )
-        states[f"moved_{axis}"] = Joint.of(right, guess)
-        states[f"scale_{axis}"] = Ratio(int(np.abs(right).sum()), int(np.abs(guess).sum()))
-    states["keys"] = _equal_counts(ours.keys, theirs.keys)
-    states["buttons"] = _equal_counts(ours.buttons, theirs.buttons)
-    return states
+    found = compare_bins(*sides, shifts, bins)
+    for at, axis in enumerate("xy"):
+        states[f"moved_{axis}"] = Joint.of(*found.moved[2 * at : 2 * at + 2])
+        states[f"scale_{axis}"] = Ratio(*found.distance[2 * at : 2 * at + 2])
+    return states | {"keys": Ratio(*found.keys), "buttons": Ratio(*found.buttons)}
 
 
-def _common_range(
-    predicted: EventStream, truth: EventStream, bin_ns: int, clock: Clock
-) -> tuple[tuple[int, int], Bins]:
+_Sides = tuple[RunningSide, RunningSide]
+_Frames = Sequence[tuple[int, int]] | None
+
+
+def _common_range(sides: _Sides, frames: _Frames, bin_ns: int, clock: Clock) -> tuple[tuple[int, int], Bins]:
     """What to subtract from the times of each side to align their clocks, and the range that both cover."""
-    if not len(predicted) or not len(truth):
+    ours, theirs = sides
+    if not ours.n or not theirs.n:
         return (0, 0), Bins(0, 0, bin_ns)
-    sides = (predicted, truth)
-    frames, shifts = frame_clocks(predicted, truth, clock), clock_shifts(predicted, truth, clock)
-    firsts = [int(side.time_ns.min()) for side in sides] if frames is None else [frame_ns for frame_ns, _ in frames]
+    shifts, firsts = (0, 0), [ours.low_ns, theirs.low_ns]
+    if frames is not None:
+        shifts = (frames[0][0] - frames[0][1], frames[1][0] - frames[1][1])
+        firsts = [frame_ns for frame_ns, _ in frames]
+    elif clock == "start":
+        shifts = (ours.begin_ns, theirs.begin_ns)
     start = max(first - shift for first, shift in zip(firsts, shifts, strict=True))
     end = min(_end(side) - shift for side, shift in zip(sides, shifts, strict=True))
     return shifts, Bins(start, end, bin_ns)
 
 
-def _edges_ms(predicted: EventStream, truth: EventStream, shifts: tuple[int, int]) -> Joint:
+def _edges_ms(sides: _Sides, shifts: tuple[int, int]) -> Joint:
     """How much later the prediction begins and ends than the truth, and whether only one side has frames."""
-    if not len(predicted) or not len(truth):
+    ours, theirs = sides
+    if not ours.n or not theirs.n:
         return Joint()
-    ours, theirs = (
-        (int(side.time_ns.min()) - shift, int(side.time_ns.max()) - shift)
-        for side, shift in zip((predicted, truth), shifts, strict=True)
-    )
-    frames = [bool((side.kind == Kind.SCREEN).any()) for side in (predicted, truth)]
-    row = [(ours[0] - theirs[0]) // 1_000_000, (ours[1] - theirs[1]) // 1_000_000, int(frames[0] != frames[1])]
-    return Joint.of(*np.array([row]).T)
+    later = shifts[1] - shifts[0]
+    begin, end = ours.low_ns - theirs.low_ns + later, ours.high_ns - theirs.high_ns + later
+    row = [begin // 1_000_000, end // 1_000_000, int(ours.frames != theirs.frames)]
+    return Joint.of_distinct(np.array(row)[:, None], np.ones(1, np.int8))
 
 
-def _span(predicted: EventStream, truth: EventStream, clock: Clock) -> int:
+def _span(truth: RunningSide, frames: _Frames) -> int:
     """The time span of the truth: from its first frame or event to its end."""
-    if not len(truth):
+    if not truth.n:
         return 0
-    frames = frame_clocks(predicted, truth, clock)
-    return max(0, _end(truth) - (int(truth.time_ns.min()) if frames is None else frames[1][0]))
+    return max(0, _end(truth) - (truth.low_ns if frames is None else frames[1][0]))
 
 
-def _end(stream: EventStream) -> int:
+def _end(side: RunningSide) -> int:
     """A recording ends with its last message of any topic; any other source, and wrapped times, with the last event."""
+    stream = side.stream
     end_ns = stream.episodes[int(stream.episode[0])].end_ns
     if end_ns is None or getattr(stream.quantised, "wrap_ns", None) is not None:
-        return int(stream.time_ns.max())
+        return side.high_ns
     return end_ns
-
-
-@dataclass(frozen=True)
-class _Binned:
-    """The events of one side, each with its bin."""
-
-    stream: EventStream
-    at: Ints
-    """The bin of each event; −1 outside the common range."""
-
-    def column(self, name: str) -> NDArray[Any]:
-        return np.asarray(getattr(self.stream, name))
-
-    @cached_property
-    def mouse(self) -> NDArray[np.bool_]:
-        """Mouse events within the range."""
-        return np.asarray((self.stream.kind == _MOUSE) & (self.at >= 0))
-
-    @property
-    def plain_moves(self) -> Ints:
-        """Indices of the mouse_nop events."""
-        return np.flatnonzero(self.mouse & (self.stream.flags == 0))
-
-    @property
-    def keys(self) -> Joint:
-        """Rows (bin, key, press)."""
-        keys = np.flatnonzero((self.stream.kind == _KEYBOARD) & (self.at >= 0))
-        return Joint.of(self.at[keys], self.stream.vk[keys], self.stream.press[keys].astype(np.int64))
-
-    @property
-    def buttons(self) -> Joint:
-        """Rows (bin, transition)."""
-        pressed = np.flatnonzero(self.mouse & (self.stream.flags & _ANY_TRANSITION != 0))
-        flags, at = self.stream.flags[pressed], self.at[pressed]
-        found = [flags & flag != 0 for flag in _TRANSITIONS]
-        return Joint.of(
-            np.concatenate([at[some] for some in found]),
-            np.repeat(_TRANSITIONS, [np.count_nonzero(some) for some in found]),
-        )
-
-
-def _summed(delta: Ints, rows: Ints, n: int) -> Ints:
-    """Sum of the deltas in each of n bins."""
-    # Exact: float64 holds every sum of 32-bit integers below 2**53.
-    return np.bincount(rows, weights=delta, minlength=n).astype(np.int64)
-
-
-def _equal_counts(predicted: Joint, truth: Joint) -> Ratio:
-    """Of the labels that occur in a bin on either side, how many occur equally often on both."""
-    difference = Joint.merge([truth, Joint.of_distinct(predicted.columns, -predicted.counts)])
-    return Ratio(int((difference.occurrences == 0).sum()), len(difference))
 
 
 def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
