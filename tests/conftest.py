@@ -8,9 +8,13 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+_EVENTS = Path(__file__).parent / "events"
+_USES_EVENTS = ("test_cli.py", "test_cli_compare.py", "test_docs.py", "test_public.py")
 
 settings.register_profile(
     "assay",
@@ -39,11 +43,29 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.fixture(scope="session")
+def compiled_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compile what scores events in one worker; the others wait and then read the compiled code from its cache."""
+    from fcntl import LOCK_EX, flock
+
+    from assay.events import evaluate, synthetic
+    from assay.events.protocols import every_protocol
+
+    shared = tmp_path_factory.getbasetemp().parent / "compiling"
+    with shared.open("w") as lock:
+        flock(lock, LOCK_EX)
+        tokens = synthetic.token_text(synthetic.recording(episodes=1, seconds=2, seed=1))
+        evaluate(tokens, tokens, protocols=tuple(every_protocol()), reps=2)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest modules first, so that no worker begins one when the others are about to finish.
 
     How long is known from the marker `slow`, which may say the seconds: `slow(seconds=40)`.
     """
+    for item in items:
+        if item.path.is_relative_to(_EVENTS) or item.path.name in _USES_EVENTS:
+            item.fixturenames.insert(0, "compiled_kernels")  # type: ignore[attr-defined]
     seconds: defaultdict[str, float] = defaultdict(float)
     for item in items:
         if (slow := item.get_closest_marker("slow")) is not None:
