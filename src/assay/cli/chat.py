@@ -33,6 +33,12 @@ def score(
     html_out: Annotated[
         Path | None, typer.Option("--html", metavar="OUT", help="Write a page with each answer and its evidence.")
     ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write JUnit XML: a test for each scenario and agent.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write a summary with the checks that failed.")
+    ] = None,
     judge_url: Annotated[
         str | None, typer.Option(help="Add a model's judgement: address of an OpenAI-compatible endpoint.")
     ] = None,
@@ -66,6 +72,7 @@ def score(
     run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])
     if json_out is not None:
         write_json(scores.to_json(), json_out)
+    chat_run.write_trials(scores, junit=junit, markdown=markdown, suite=file.stem)
     if html_out is not None:
         from assay.report.html import chat as page
 

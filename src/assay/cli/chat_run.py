@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli._output import announce, announce_run, check_folders, conversation_progress, write_file, write_json
+from assay.cli._output import (
+    announce,
+    announce_run,
+    check_folders,
+    conversation_progress,
+    write_file,
+    write_json,
+    write_text,
+)
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import RunInterruptedError, UsageError
 
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiment
     from assay.chat.scoring.scores import Scores
+    from assay.compare.skill import Skill
     from assay.runs.experiments import StoreChoice
     from assay.runs.results import ExperimentResult
 
@@ -25,7 +34,7 @@ _INTERRUPTED = 130
 # Turns that were skipped because an earlier one failed, which is reported itself.
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
-_BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out"})
+_BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out", "junit", "markdown"})
 
 
 def run(
@@ -92,6 +101,14 @@ def run(
         bool,
         typer.Option("--experience/--no-experience", help="Measure developer experience first.", rich_help_panel=_WHAT),
     ] = True,
+    baselines: Annotated[
+        bool,
+        typer.Option(
+            "--baselines/--no-baselines",
+            help="Play a constant text and an echo of the question too; they call no model.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = True,
     resume: Annotated[
         str | None,
         typer.Option(metavar="RUN", help="Resume an unfinished run; @unfinished is the newest.", rich_help_panel=_PACE),
@@ -106,6 +123,14 @@ def run(
         Path | None,
         typer.Option("--html", metavar="OUT", help="A page with the agents side by side.", rich_help_panel=_OUTPUT),
     ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="JUnit XML: a test for each scenario and agent.", rich_help_panel=_OUTPUT),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="A summary with the checks that failed.", rich_help_panel=_OUTPUT),
+    ] = None,
     name: RunName = "",
     tag: Tags = None,
     store: StoreAddress = None,
@@ -118,7 +143,7 @@ def run(
     from assay.chat.running.runner import Pace
     from assay.runs.experiments import plan_experiment
 
-    check_folders(html_out, json_out)
+    check_folders(html_out, json_out, junit, markdown)
     if resume is not None:
         _refuse_beside_resume(context)
         result = _resume_with_progress(resume, store)
@@ -136,10 +161,30 @@ def run(
             scenarios=_names(scenarios),
             limit=limit,
             pace=Pace(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
+            baselines=baselines,
         )
         kept = None if no_store else store or True
         result = start_with_progress(experiment, store=kept, name=name, tags=tag or [], measure_experience=experience)
+    write_trials(result.scores, junit=junit, markdown=markdown, skill=result.skill(), suite=result.suite)
     show_result(result, html_out=html_out, json_out=json_out)
+
+
+def write_trials(
+    scores: Scores,
+    *,
+    junit: Path | None,
+    markdown: Path | None,
+    skill: Skill | None = None,
+    suite: str = "conversations",
+) -> None:
+    """Write trials and failed checks for CI: as JUnit XML, and as a Markdown summary."""
+    from assay.report.export.junit import trials_junit
+    from assay.report.export.markdown import trials_markdown
+
+    if junit is not None:
+        write_text(trials_junit(scores, suite=suite), junit)
+    if markdown is not None:
+        write_text(trials_markdown(scores, skill=skill, suite=suite), markdown)
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:

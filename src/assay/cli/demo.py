@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
     from assay.events.evaluation import EventReport
     from assay.events.stream import EventStream
+    from assay.runs.results import ExperimentResult
 
 _AGENTS = ("google-adk", "agent-framework")
 # A part of the suite with something of every kind, small enough to be watched.
@@ -129,11 +130,25 @@ def _agents(out: Path, console: Console) -> None:
     store, report = out / "assay.db", out / "agents.html"
     result = start_with_progress(experiment, store=store, name="agents", tags=["demo"], measure_experience=True)
     show_result(result, html_out=report)
+    console.print(f"\n{_skill_words(result)}", highlight=False)
     console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]agents[/bold] in {store}.")
     console.print("Look next at:")
     console.print(f"  {report}  for the two side by side, with every answer", highlight=False, soft_wrap=True)
     console.print(f"  assay compare agents --store {store}", highlight=False, soft_wrap=True)
     console.print("  assay chat run --repeat 3 --html all-five.html", highlight=False, soft_wrap=True)
+
+
+def _skill_words(result: ExperimentResult) -> str:
+    """What the baselines of the run say, in a sentence."""
+    found = result.skill()
+    if found is None:
+        return ""
+    names = found.baselines
+    shares = ", ".join(f"[bold]{name}[/bold] passes {100 * (found.passed[name] or 0):.0f} %" for name in names)
+    return (
+        "Two baselines had the same scenarios: a constant text written to please the rules, and an echo of the "
+        f"question. Of their trials {shares}; what the agents have beyond that is skill."
+    )
 
 
 def _conversations(out: Path, console: Console) -> None:

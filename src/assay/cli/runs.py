@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, show, export, delete and tag stored runs.", no_args_is_help=True)
 
 _STORING = "Storing"
-_FORMATS = ("json", "parquet", "html")
+_FORMATS = ("json", "parquet", "html", "junit", "markdown")
+_SUFFIXES = {"xml": "junit", "md": "markdown"}
 
 StoreAddress = Annotated[
     str | None,
@@ -96,11 +97,18 @@ def export(
     out: Annotated[str, typer.Argument(metavar="OUT", help="File to write; '-' for JSON on standard output.")],
     store: StoreAddress = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="json, parquet or html; by default from the file's suffix.")
+        str | None,
+        typer.Option(
+            "--format", help="json, parquet, html, junit (.xml) or markdown (.md); by default from the suffix."
+        ),
     ] = None,
 ) -> None:
-    """Write a run to a file: everything as JSON, a table as Parquet, or a report as one HTML file."""
-    chosen = form or ("json" if out == "-" else Path(out).suffix.lower().lstrip("."))
+    """Write a run to a file: everything as JSON, a table as Parquet, or a report as one HTML file.
+
+    Conversations can also be written as JUnit XML and as a Markdown summary, with the checks that failed.
+    """
+    suffix = Path(out).suffix.lower().lstrip(".")
+    chosen = form or ("json" if out == "-" else _SUFFIXES.get(suffix, suffix))
     if chosen not in _FORMATS:
         raise UsageError(f"there is no format '{chosen}'", hint=f"Give --format with one of: {', '.join(_FORMATS)}")
     if out == "-" and chosen != "json":
@@ -112,7 +120,11 @@ def export(
     with _opened(store) as opened:
         entry = opened.describe(run)
         loaded, answers = opened.load(entry.run.id), opened.answers(entry.run.id)
-    if chosen == "json":
+    if chosen in _SUFFIXES.values() and loaded.half != "chat":
+        raise UsageError(f"a run of events cannot be written as {chosen}", hint="Use json, parquet or html")
+    if chosen in _SUFFIXES.values():
+        write_text(pages.for_ci(rebuilt(loaded, answers), chosen), out)
+    elif chosen == "json":
         write_json(pages.to_json(entry, loaded, answers), out)
     elif chosen == "html":
         write_text(page(rebuilt(loaded, answers)), out)

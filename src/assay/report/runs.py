@@ -6,7 +6,7 @@ Lays out what a run holds and what can be recomputed from it; scores nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -15,10 +15,12 @@ from rich.text import Text
 from assay import __version__
 from assay.errors import missing_extra
 from assay.report.numbers import spelled_out
-from assay.runs.results import rebuilt
+from assay.runs.results import ExperimentResult, rebuilt
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
+    from assay.chat.scoring.scores import Scores
+    from assay.result import Result
     from assay.store.contents import AnswerRow
     from assay.store.store import StoredRun
 
@@ -92,7 +94,18 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[st
     content: dict[str, Any] = {"assay": __version__, "run": header(entry)}
     result = rebuilt(run, answers).to_json()
     # The header has what else a result says of its settings and inputs.
-    shown = ("verdict", "protocols", "estimates", "details", "warnings", "protocol", "summary", "passes", "answers")
+    shown = (
+        "verdict",
+        "protocols",
+        "estimates",
+        "details",
+        "warnings",
+        "protocol",
+        "summary",
+        "passes",
+        "baselines",
+        "answers",
+    )
     content |= {key: result[key] for key in shown if key in result}
     content["tallies"] = {
         group: [
@@ -106,6 +119,19 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[st
         for group, by_case in run.tallies.items()
     }
     return content
+
+
+def for_ci(result: Result, form: str) -> str:
+    """Trials and failed checks of scored conversations or of agents, as 'junit' or 'markdown'."""
+    from assay.report.export.junit import trials_junit
+    from assay.report.export.markdown import trials_markdown
+
+    if not isinstance(result, ExperimentResult):
+        scores = cast("Scores", result)
+        return trials_junit(scores) if form == "junit" else trials_markdown(scores)
+    if form == "junit":
+        return trials_junit(result.scores, suite=result.suite)
+    return trials_markdown(result.scores, skill=result.skill(), suite=result.suite)
 
 
 def _state_json(state: State) -> dict[str, Any]:
@@ -122,13 +148,19 @@ def _state_json(state: State) -> dict[str, Any]:
 
 
 def to_parquet(run: Run, answers: Sequence[AnswerRow], path: str) -> None:
-    """A row for each case and state; for conversations, a row for each answer and metric."""
+    """A row for each case and state; for conversations, a row for each answer and metric, without baselines."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
         raise missing_extra("pyarrow", "events", "write Parquet") from error
-    rows = [_score_row(answer, metric) for answer in answers for metric in answer["metrics"]]
+    baselines = run.settings.get("baselines", ())
+    rows = [
+        _score_row(answer, metric)
+        for answer in answers
+        if answer["agent"] not in baselines
+        for metric in answer["metrics"]
+    ]
     if not rows:
         rows = [
             {"group": group, "case": case.name, "stratum": case.stratum, "state": name} | _state_row(state)

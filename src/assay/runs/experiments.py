@@ -54,6 +54,7 @@ def run(
     limit: int | None = None,
     experience: bool = False,
     pace: Pace | None = None,
+    baselines: bool = True,
     store: StoreChoice = None,
     name: str = "",
     tags: Iterable[str] = (),
@@ -84,6 +85,8 @@ def run(
         limit: Play at most this many scenarios, spread over all kinds.
         experience: Whether to measure developer experience first, which takes some seconds for each agent.
         pace: Concurrency, timeouts and retries: `Pace(jobs=4, turn_timeout=30)`.
+        baselines: Whether to play and score the baselines too: a constant text and an echo of the question. They call
+            no model, and `result.skill()` tells how far each agent is above them.
         store: Where to store the run: an address, an open `Store`, True for the default store, or None for nowhere.
             Every finished turn is stored at once.
         name: Name of the stored run.
@@ -125,6 +128,7 @@ def run(
         scenarios=scenarios,
         limit=limit,
         pace=pace,
+        baselines=baselines,
     )
     return _now_or_awaited(
         start_run(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)
@@ -146,6 +150,7 @@ def plan_experiment(
     scenarios: Sequence[str] | None = None,
     limit: int | None = None,
     pace: Pace | None = None,
+    baselines: bool = True,
 ) -> Experiment:
     """The experiment that `run` would play; the arguments are the same.
 
@@ -170,6 +175,7 @@ def plan_experiment(
         selection=selection,
         pace=pace or Pace(),
         metrics=None if metrics is None else tuple(metrics),
+        baselines=baselines,
     )
 
 
@@ -321,10 +327,11 @@ async def _play_stored(
 def _result(
     experiment: Experiment, answers: Iterable[Answer], run: Run | None, measured: Experiences
 ) -> ExperimentResult:
-    ordered = tuple(experiment.in_order(answers))
-    scores = Scores(ordered, experiment.evaluator().metrics, experiment.seed)
+    ordered, of_baselines = experiment.in_order(answers)
+    metrics = experiment.evaluator().metrics
     return ExperimentResult(
-        scores=scores,
+        scores=Scores(tuple(ordered), metrics, experiment.seed),
+        baselines=Scores(tuple(of_baselines), metrics, experiment.seed) if of_baselines else None,
         tallies=tallies_of(ordered),
         suite=f"{experiment.suite.name}@{experiment.suite.version}",
         notes=tuple(experiment.notes),

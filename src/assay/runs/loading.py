@@ -46,8 +46,10 @@ def load(reference: str = "@last", *, store: AnyStore = None) -> Result:
         return rebuilt(run, opened.answers(run.id))
 
 
-def load_answers(reference: str = "@last", *, store: AnyStore = None) -> list[Answer]:
+def load_answers(reference: str = "@last", *, store: AnyStore = None, baselines: bool = False) -> list[Answer]:
     """The scored answers of a stored run, finished or not, in the order in which they were stored.
+
+    Those of baselines, which a run of agents has too, only if asked for.
 
     Example:
         >>> from assay import chat
@@ -61,7 +63,9 @@ def load_answers(reference: str = "@last", *, store: AnyStore = None) -> list[An
     from assay.chat.scoring.answers import Answer
 
     with ExitStack() as stack:
-        return [Answer.from_json(row) for row in _opened(store, stack).answers(reference)]
+        opened = _opened(store, stack)
+        left_out = () if baselines else opened.describe(reference).run.settings.get("baselines", ())
+        return [Answer.from_json(row) for row in opened.answers(reference) if row["agent"] not in left_out]
 
 
 def record(

@@ -22,6 +22,7 @@ class Recorder:
     def __init__(self, store: Store, run: Run) -> None:
         """Start the run in the store, or continue it if it is open already."""
         self._store = store
+        self._baselines = frozenset(run.settings.get("baselines", ()))
         self.id = store.begin(run)
         # Agents in the order in which they were named: the first is what the others are compared with.
         store.add_cases(self.id, {spec["name"]: {} for spec in run.settings["agents"]})
@@ -41,11 +42,14 @@ class Recorder:
         return whole
 
     def finish(self) -> list[Answer]:
-        """Complete the run: from here on it can be loaded and compared. Gives its answers."""
+        """Complete the run: from here on it can be loaded and compared. Gives its answers, those of baselines too.
+
+        Baselines have no tallies: they are no agents to be compared.
+        """
         answers = self._answers()
-        self._store.add_cases(self.id, tallies_of(answers))
+        self._store.add_cases(self.id, tallies_of(one for one in answers if one.agent not in self._baselines))
         self._store.finish(self.id)
         return answers
 
     def _answers(self) -> list[Answer]:
-        return load_answers(self.id, store=self._store)
+        return load_answers(self.id, store=self._store, baselines=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring.answers import Answer
     from assay.chat.scoring.scores import Scores
     from assay.compare import Comparison
+    from assay.compare.skill import Skill
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,8 @@ class ExperimentResult(Result):
     """What a reader has to know before the numbers."""
     experience: Mapping[str, Experience] = field(default_factory=dict, repr=False)
     """Developer experience by agent, if it was measured."""
+    baselines: Scores | None = field(default=None, repr=False)
+    """Answers of the baselines with their scores; None if they were not played."""
     run: Run | None = field(default=None, repr=False)
     """The stored run; None if the run was not stored."""
 
@@ -62,6 +65,16 @@ class ExperimentResult(Result):
         """Every other agent compared with the one that was named first."""
         return self._comparisons
 
+    @cached_property
+    def _skill(self) -> Skill | None:
+        from assay.compare.skill import skill_over
+
+        return None if self.baselines is None else skill_over(self.scores, self.baselines)
+
+    def skill(self) -> Skill | None:
+        """How far each agent is above the baselines; None if they were not played."""
+        return self._skill
+
     def rows(self) -> list[dict[str, Any]]:
         return self.scores.rows()
 
@@ -69,12 +82,15 @@ class ExperimentResult(Result):
         """Everything, ready for JSON."""
         from assay.compare.overall import overall
 
+        found = self.skill()
+        of_baselines = [answer.to_json() for answer in self.baselines.answers] if self.baselines is not None else []
         return self.scores.to_json() | {
             "run": None if self.run is None else self.run.id,
             "notes": list(self.notes),
             "suite": self.suite if self.run is None else self.run.settings["suite"],
             "experience": {agent: one.to_json() for agent, one in self.experience.items()},
             "overall": overall(self.scores).to_json(),
+            "baselines": None if found is None else found.to_json() | {"answers": of_baselines},
         }
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -105,11 +121,15 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
     from assay.runs.experiments import experience_of
 
     suite = run.settings["suite"]
-    ordered = ordered_answers(
-        known, scenarios=suite["scenarios"], agents=[spec["name"] for spec in run.settings["agents"]]
+    ordered, of_baselines = ordered_answers(
+        known,
+        scenarios=suite["scenarios"],
+        agents=[spec["name"] for spec in run.settings["agents"]],
+        baselines=run.settings.get("baselines", ()),
     )
     return ExperimentResult(
         scores=rebuilt_scores(run, ordered),
+        baselines=rebuilt_scores(run, of_baselines) if of_baselines else None,
         tallies=run.tallies,
         suite=f"{suite['name']}@{suite['version']}",
         notes=run.settings["notes"],

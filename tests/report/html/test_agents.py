@@ -12,9 +12,10 @@ from tests.report.agent_scores import answer, experience, scored, scores, withou
 from tests.report.terminal.printing import printed
 
 from assay.chat.experience import Experience
-from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.answers import Answer, FailedCheck
 from assay.chat.scoring.scores import Scores
 from assay.compare import compare, side_of
+from assay.compare.skill import skill_over
 from assay.compare.standing import Standing, WeightRange
 from assay.compare.weights import Weights
 from assay.errors import UsageError
@@ -90,6 +91,7 @@ def test_the_page_has_every_section_and_the_notes(page: str) -> None:
     assert titles(page) == [
         "Overall",
         "Scenario by scenario",
+        "Checks that failed",
         "Metrics",
         "Where the time goes",
         "Faults survived",
@@ -267,3 +269,26 @@ def test_a_page_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot write the report"):
         write(scored(answer("adk", "one")), tmp_path / "none" / "page.html")
     assert write(scored(answer("adk", "one")), tmp_path / "page.html").read_bytes().startswith(b"<!doctype html>")
+
+
+def test_the_page_shows_the_skill_over_baselines_and_marks_metrics() -> None:
+    agents = scored(answer("adk", "one", score=0.5), answer("adk", "two", passed=False, score=0.5))
+    baselines = scored(answer("stock", "one", passed=False), answer("stock", "two", passed=False))
+    shown = markup(render(agents, skill=skill_over(agents, baselines)))
+    part = shown.split('id="baselines"')[1].split("<h2>")[1]
+    assert "50 %" in part
+    assert "0.50" in part
+    assert "<small>baseline</small>" in part
+    assert "These metrics do not tell agents from baselines here" in part
+    assert ">≈</abbr>" in shown
+    assert "Baselines" not in titles(render(agents))
+
+
+def test_the_page_names_failed_checks_and_escapes_their_words() -> None:
+    failure = FailedCheck('says "<i>"', "<b>why</b>", "<script>alert(1)</script>")
+    page = render(scored(replace(answer("adk", "one", passed=False), failures=(failure,)), answer("adk", "two")))
+    part = page.split("<h2>Checks that failed</h2>")[1].split("<h2>")[0]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in part
+    assert "&lt;b&gt;why&lt;/b&gt;" in part
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2  # in the table, and with the answer
+    assert "<b>why</b>" not in page

@@ -10,6 +10,7 @@ from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
 from tests.report.terminal.printing import printed
 
 from assay.chat.scoring.scores import Scores
+from assay.compare.skill import skill_over
 
 NOTES = ("The model is a scripted stand-in.",)
 
@@ -45,11 +46,11 @@ def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
 def test_the_terminal_shows_which_agent_leads_and_what_would_change_it(plausible: Scores) -> None:
     text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
     assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
-    assert "agent-framework is 0.011 ahead of openai-agents, [+0.003, +0.019]: more than the choice of" in text
-    assert "agent-framework 7 failed 0.853" in text
+    assert "agent-framework is 0.037 ahead of openai-agents, [+0.016, +0.058]: more than the choice of" in text
+    assert "agent-framework 7 failed 0.831" in text
     assert "Overall · trials passed weigh 5" in text
-    assert "The lead comes from groundedness +0.00" in text
-    assert "developer experience is below 0.10 (google-adk)" in text
+    assert "The lead comes from trials passed +0.029" in text
+    assert "developer experience is below 0.30 (google-adk)" in text
     assert "The model is a scripted stand-in." in text
 
 
@@ -61,3 +62,21 @@ def test_a_wider_terminal_shows_longer_names() -> None:
     )
     assert name not in narrow
     assert name in wide
+
+
+def test_failed_checks_are_listed_with_scenario_and_words(plausible: Scores) -> None:
+    text = " ".join(" ".join(printed(plausible)).split())
+    listed = text.split("Checks that failed · in ")[1].split("Metrics · means")[0]
+    assert listed.startswith("114 of the scenarios and agents, the first 10")
+    assert listed.count(" · nothing is wrong: a figure is wrong: off by ") + listed.count("ends without an error") >= 8
+    assert "°C”)" in listed
+
+
+def test_metrics_that_do_not_tell_agents_from_baselines_are_marked() -> None:
+    agents = scores(["one"], scenarios=8, repetitions=1)
+    found = skill_over(agents, scores(["stock"], scenarios=8, repetitions=1))
+    lines = printed(agents, skill=found)
+    assert any(line.startswith("Skill over baselines") for line in lines)
+    assert all(len(line) <= 80 for line in lines)
+    assert any(line.startswith("  accuracy ≈ ") for line in lines)  # stock answers just as the agent does
+    assert not any("≈" in line for line in printed(agents))

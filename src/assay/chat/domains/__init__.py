@@ -18,6 +18,13 @@ from assay.chat.reading.lexicon import read_toml
 from assay.errors import UsageError
 from assay.registry import Registry
 
+# For domains that have none of their own.
+_STOCK_TEXT = (
+    "Thank you for your question! I checked everything for you: it is available today, it costs between 1 and 100, and "
+    "it takes 1 to 30 days. I recommend to plan ahead, because it is better to be prepared. If something is missing, I "
+    "am sorry, please try again later. Which one did you mean?"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -74,6 +81,11 @@ class Domain:
     @cached_property
     def settings(self) -> Mapping[str, Any]:
         return read_toml(self.folder / "domain.toml", f"the domain '{self.name}'")
+
+    def stock_text(self, language: str) -> str:
+        """The constant text of the baseline `stock`: something of everything that metrics reward, for no question."""
+        words = read_toml(self.folder / f"{language}.toml", f"the words of the domain '{self.name}'")
+        return str(words.get("stock_text", _STOCK_TEXT))
 
     @property
     def uses_places(self) -> bool:

@@ -11,13 +11,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agents import AGENTS
+from assay.chat.agents import AGENTS, AgentKind, Setup
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.spec import AgentSpec, parse_agents
+from assay.chat.baselines import baseline_kinds
+from assay.chat.domains import DOMAINS
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.environment import Environment
 from assay.chat.running.host import Host, LocalHost, ProcessHost
-from assay.chat.running.runner import Pace, Progress, Runner, Sink
+from assay.chat.running.runner import LookUpTruth, Pace, Progress, Runner, Sink
 from assay.chat.scoring.answers import Answer, AnswerKey, ordered_answers
 from assay.chat.scoring.metric import Metric
 from assay.chat.suites import Suite, load_suite
@@ -63,6 +65,8 @@ class Experiment:
     pace: Pace = field(default_factory=Pace)
     metrics: tuple[str | Metric, ...] | None = None
     """Metrics to score with; None for all."""
+    baselines: bool = True
+    """Whether the baselines are played too, each scenario once, after the agents."""
 
     def __post_init__(self) -> None:
         if not self.agents:
@@ -85,6 +89,14 @@ class Experiment:
     @property
     def agent_names(self) -> list[str]:
         return [agent.name for agent in self.agents]
+
+    @property
+    def baseline_names(self) -> list[str]:
+        """Names of the baselines in results; empty if they are not played."""
+        return list(self._baseline_kinds()) if self.baselines else []
+
+    def _baseline_kinds(self) -> Mapping[str, AgentKind]:
+        return baseline_kinds(DOMAINS.get(self.suite.domain), self.suite.language, self.agent_names)
 
     @property
     def notes(self) -> list[str]:
@@ -126,6 +138,7 @@ class Experiment:
             "environment": self.environment.to_json(),
             "repeat": self.repeat,
             "pace": asdict(self.pace),
+            "baselines": self.baseline_names,
         }
 
     @classmethod
@@ -148,6 +161,7 @@ class Experiment:
             selection=selection,
             pace=Pace(**settings["pace"]),
             metrics=None if metrics is None else tuple(metrics),
+            baselines=bool(settings.get("baselines")),
         )
 
     async def play(
@@ -180,12 +194,33 @@ class Experiment:
                 skip=self.environment.unplayable,
                 is_made_up=self.environment.is_made_up,
             )
-            return await runner.run(sink, done=done, progress=progress)
+            ended = await runner.run(sink, done=done, progress=progress)
+            if self.baselines:
+                await self._play_baselines(setup, look_up_truth, sink, done)
+            return ended
 
-    def in_order(self, answers: Iterable[Answer]) -> list[Answer]:
-        """Answers in the order of the suite and of the agents, whatever order they were played in."""
+    async def _play_baselines(
+        self, setup: Setup, look_up_truth: LookUpTruth, sink: Sink, done: Container[AnswerKey]
+    ) -> None:
+        """Play the baselines, once: they answer alike each time, and take no time from the agents."""
+        hosts = {name: LocalHost(kind, setup) for name, kind in self._baseline_kinds().items()}
+        runner = Runner(
+            self.suite,
+            hosts,
+            look_up_truth,
+            evaluator=self.evaluator(),
+            seed=self.seed,
+            pace=Pace(turn_timeout=self.pace.turn_timeout, retries=0, warm_up=False),
+            skip=self.environment.unplayable,
+        )
+        await runner.run(sink, done=done)
+        for host in hosts.values():
+            await host.close()
+
+    def in_order(self, answers: Iterable[Answer]) -> tuple[list[Answer], list[Answer]]:
+        """Answers of agents and of baselines, in the order of the suite, whatever order they were played in."""
         scenarios = [scenario.id for scenario in self.suite.scenarios]
-        return ordered_answers(answers, scenarios=scenarios, agents=self.agent_names)
+        return ordered_answers(answers, scenarios=scenarios, agents=self.agent_names, baselines=self.baseline_names)
 
 
 def agents_of(agents: AgentChoice) -> tuple[AgentSpec | FunctionAgent, ...]:

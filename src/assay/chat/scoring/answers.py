@@ -162,14 +162,23 @@ class Answer:
         )
 
 
-def ordered_answers(answers: Iterable[Answer], *, scenarios: Sequence[str], agents: Sequence[str]) -> list[Answer]:
-    """Answers in the order in which the suite lists scenarios and the experiment its agents.
+def ordered_answers(
+    answers: Iterable[Answer], *, scenarios: Sequence[str], agents: Sequence[str], baselines: Sequence[str] = ()
+) -> tuple[list[Answer], list[Answer]]:
+    """Answers of agents and of baselines, in the order in which the suite lists scenarios and the experiment agents.
 
     They are played in random order, so this is the one order in which they are shown.
     """
     at_scenario = {name: at for at, name in enumerate(scenarios)}
-    at_agent = {name: at for at, name in enumerate(agents)}
-    return sorted(answers, key=lambda one: (at_scenario[one.scenario], one.repetition, at_agent[one.agent], one.turn))
+    at_agent = {name: at for at, name in enumerate((*agents, *baselines))}
+    ordered = sorted(
+        answers, key=lambda one: (at_scenario[one.scenario], one.repetition, at_agent[one.agent], one.turn)
+    )
+    of_baselines = set(baselines)
+    return (
+        [answer for answer in ordered if answer.agent not in of_baselines],
+        [answer for answer in ordered if answer.agent in of_baselines],
+    )
 
 
 def _entry(stored: Mapping[str, Any]) -> Entry:

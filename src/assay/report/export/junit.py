@@ -1,11 +1,13 @@
-"""The outcomes of gates as JUnit XML, which CI systems show as tests: one suite for each comparison."""
+"""JUnit XML, which CI systems show as tests: the outcomes of gates, or the trials of agents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
+from assay.chat.scoring.scores import Scores
 from assay.compare import Outcome
+from assay.report.failures import failure_words, failures_of
 from assay.report.verdicts import headline
 
 # XML 1.0 has no way to write these, not even escaped.
@@ -27,7 +29,43 @@ def junit(outcomes: Sequence[Outcome]) -> str:
             failure.text = _clean(outcome.failure)
         elif outcome.line and outcome.line.verdict.call in ("unmeasured", "descriptive"):
             Xml.SubElement(case, "skipped", message=_clean(outcome.line.verdict.reason))
-    for suite in suites.values():
+    return _document(root)
+
+
+def trials_junit(scores: Scores, *, suite: str = "conversations") -> str:
+    """The document about scored conversations: a suite for each agent, a test for each scenario.
+
+    A scenario passes if all its trials do. A failed test names every check that failed, with its words; a scenario
+    that was skipped is a skipped test.
+    """
+    root = Xml.Element("testsuites", name="assay")
+    failures = failures_of(scores)
+    for agent in scores.agents:
+        of_agent = Xml.SubElement(root, "testsuite", name=_clean(f"{agent}: {suite}"))
+        answers = [answer for answer in scores.answers if answer.agent == agent]
+        trials = scores.trials(agent)
+        for scenario in dict.fromkeys(answer.scenario for answer in answers):
+            classname = _clean(f"assay.{suite}.{agent}")
+            case = Xml.SubElement(of_agent, "testcase", classname=classname, name=_clean(scenario))
+            passed = trials.get(scenario, {})
+            if not passed:
+                reasons = [one.record.reason for one in answers if one.scenario == scenario and one.record is not None]
+                Xml.SubElement(case, "skipped", message=_clean(next(filter(None, reasons), "")))
+            elif not all(passed.values()):
+                lines = [
+                    failure_words(one, agent=False)
+                    for one in failures
+                    if (one.agent, one.scenario) == (agent, scenario)
+                ]
+                count = f"{sum(passed.values())} of {len(passed)} trials pass"
+                message = f"{count}; {lines[0]}" if lines else count
+                failure = Xml.SubElement(case, "failure", message=_clean(message))
+                failure.text = _clean("\n".join(lines))
+    return _document(root)
+
+
+def _document(root: Xml.Element) -> str:
+    for suite in root:
         for name, found in (("tests", "testcase"), ("failures", "*/failure"), ("skipped", "*/skipped")):
             suite.set(name, str(len(suite.findall(found))))
     Xml.indent(root)

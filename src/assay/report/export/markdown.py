@@ -1,12 +1,18 @@
-"""A comparison as a Markdown summary for a pull request."""
+"""Markdown summaries for a pull request: of a comparison, or of agents in a suite."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
+from assay.compare.skill import Skill
+from assay.report.failures import failure_words, failures_of
+from assay.report.numbers import counted
+from assay.report.text import shorten
 from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
 
+_MOST_FAILURES = 25
 _MARKS = {"better": "✅ better", "worse": "❌ worse", "same": "same", "inconclusive": "❔ inconclusive"}
 
 
@@ -30,6 +36,41 @@ def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()
             f"### {_escaped(headline(comparison))}\n\n{_escaped(matching(comparison))}{notes}\n\n" + "\n".join(rows)
         )
     return "\n\n".join(parts) + "\n"
+
+
+def trials_markdown(scores: Scores, *, skill: Skill | None = None, suite: str = "conversations") -> str:
+    """Agents in a suite: which share of their trials passes, their skill over baselines, and which checks failed."""
+    scenarios = len({answer.scenario for answer in scores.answers})
+    rows = ["| agent | trials passed | skill over baselines |", "|---|--:|--:|"]
+    for agent in scores.agents:
+        trials = [passed for of_scenario in scores.trials(agent).values() for passed in of_scenario.values()]
+        share = f"{sum(trials)} of {len(trials)}" if trials else "–"
+        rows.append(f"| {_escaped(agent)} | {share} | {_skill(skill, agent)} |")
+    if skill is not None:
+        rows += [f"| {_escaped(name)} (baseline) | {_percent(skill.passed[name])} | |" for name in skill.baselines]
+    parts = [f"### {_escaped(suite)}: {counted(scenarios, 'scenario')}\n\n" + "\n".join(rows)]
+    if skill is not None and skill.useless:
+        names = ", ".join(one.metric for one in skill.useless)
+        parts.append(f"Not above a baseline, so they do not tell agents apart here: {_escaped(names)}.")
+    failures = failures_of(scores)
+    if failures:
+        lines = [f"- {_escaped(shorten(failure_words(one), 300))}" for one in failures[:_MOST_FAILURES]]
+        more = len(failures) - _MOST_FAILURES
+        lines += [f"- and {more:,} more"] if more > 0 else []
+        parts.append("**Checks that failed**\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _skill(skill: Skill | None, agent: str) -> str:
+    one = None if skill is None else skill.skill.get(agent)
+    if one is None or one.value is None:
+        return "–"
+    ends = "" if one.low is None or one.high is None else f" [{one.low:.2f}, {one.high:.2f}]"
+    return f"{one.value:.2f}{ends}"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
 
 
 def _escaped(text: str) -> str:

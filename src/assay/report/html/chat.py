@@ -6,10 +6,12 @@ from pathlib import Path
 
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Scores
+from assay.report.html.agents.failures import failures_section
 from assay.report.html.conversation import (
     MOST_ANSWERS,
     STYLE,
     evidence,
+    failed,
     metric_table,
     outcome,
     passes_table,
@@ -48,12 +50,18 @@ def render(scores: Scores) -> str:
         element("h2", "Repetitions"),
         element("p", passes),
         passes_table(scores),
+        *_failures(scores),
         element("h2", "Answers"),
         element("p", highlighted),
         note if more else EMPTY,
         *(_answer(answer) for answer in shown),
     ]
     return document(title="Conversations", lead=element("p", lead), body=join(body, "\n"))
+
+
+def _failures(scores: Scores) -> tuple[Markup, ...]:
+    shown = failures_section(scores)
+    return (element("h2", "Checks that failed"), shown) if shown else ()
 
 
 def _answer(answer: Answer) -> Markup:
@@ -63,6 +71,7 @@ def _answer(answer: Answer) -> Markup:
     return element(
         "details",
         element("summary", isolated(title), " ", outcome(answer)),
+        failed(answer),
         question(answer),
         response(answer),
         tool_calls(answer.record),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import Entry, Evidence, signed_points
@@ -22,6 +23,8 @@ MOST_CHARACTERS = 20_000
 # Beyond this, the calls of a turn are shown in part.
 _MOST_CALLS = 20
 
+_NO_MARKS: Mapping[str, str] = MappingProxyType({})
+
 STYLE = Markup("""<style>
 .answer { border: 1px solid var(--line); border-radius: 8px; margin: 1rem 0; padding: .2rem 1rem;
   background: var(--panel); }
@@ -36,22 +39,32 @@ STYLE = Markup("""<style>
 .asked { color: var(--muted); white-space: pre-wrap; }
 .calls { padding-left: 1.2rem; font-size: .875rem; max-width: none; }
 .calls code { overflow-wrap: anywhere; }
+.failures { padding-left: 1.2rem; font-size: .875rem; max-width: none; color: var(--bad); }
+.failures code { overflow-wrap: anywhere; }
 </style>
 """)
 """How answers look; a page that shows answers has it once."""
 
 
-def metric_table(scores: Scores) -> Markup:
-    """Each agent's mean of each metric. Intervals and counts stand below their value: so the table fits on a phone."""
+def metric_table(scores: Scores, *, marks: Mapping[str, str] = _NO_MARKS) -> Markup:
+    """Each agent's mean of each metric. Intervals and counts stand below their value: so the table fits on a phone.
+
+    `marks` are shown beside the names of metrics.
+    """
     lines = {(line.agent, line.metric): line.estimate for line in scores.lines()}
     rows: list[list[str]] = [
         [
-            element("code", metric.name) + element("small", metric.asks),
+            element("code", metric.name) + _mark(marks.get(metric.name)) + element("small", metric.asks),
             *(_estimate(lines[agent, metric.name]) for agent in scores.agents),
         ]
         for metric in scores.metrics
     ]
     return table(["metric", *map(isolated, scores.agents)], rows, label="Means of the metrics")
+
+
+def _mark(mark: str | None) -> Markup:
+    hint = "a baseline does as well as the best agent"
+    return " " + element("abbr", mark, title=hint, aria_label=hint) if mark else EMPTY
 
 
 def _estimate(estimate: Estimate) -> Markup:
@@ -79,6 +92,23 @@ def outcome(answer: Answer) -> Markup:
     if status != "scored":
         return element("span", status, class_="bad" if status == "failed" else "warn")
     return element("span", "passes", class_="good") if answer.passed else element("span", "fails", class_="bad")
+
+
+def failed(answer: Answer) -> Markup:
+    """The checks that an answer failed, each with the reason and the words; empty if it failed none."""
+    if not answer.failures:
+        return EMPTY
+    items = (
+        element(
+            "li",
+            element("code", shorten(one.check)),
+            ": ",
+            isolated(shorten(one.says)),
+            " " + element("q", isolated(shorten(one.words))) if one.words else EMPTY,
+        )
+        for one in answer.failures
+    )
+    return element("ul", *items, class_="failures", aria_label="checks that failed")
 
 
 def question(answer: Answer) -> Markup:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -18,6 +18,7 @@ from rich.text import Text
 
 from assay.chat.scoring.scores import KS, Scores
 from assay.compare.overall import Overall, overall
+from assay.compare.skill import Skill
 from assay.compare.standing import WeightRange
 from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED
 from assay.report.experience import MeasuredExperience, value_words
@@ -34,7 +35,8 @@ from assay.report.facts import (
 )
 from assay.report.numbers import counted
 from assay.report.overall import lead_words
-from assay.report.terminal import plain_table
+from assay.report.terminal import plain, plain_table
+from assay.report.terminal.outcomes import MARK, failed_checks, skill_tables
 from assay.report.text import shorten
 from assay.runs.results import ExperimentResult
 from assay.types import Estimate
@@ -47,10 +49,15 @@ _STYLES = {"all": "green", "some": "yellow", "none": "red", "failed": "bold red"
 
 
 def side_by_side(
-    scores: Scores, *, experience: Mapping[str, MeasuredExperience] = _NONE, notes: Sequence[str] = (), suite: str = ""
+    scores: Scores,
+    *,
+    experience: Mapping[str, MeasuredExperience] = _NONE,
+    notes: Sequence[str] = (),
+    suite: str = "",
+    skill: Skill | None = None,
 ) -> RenderableType:
-    """Everything that fits: counts, overall, scenarios that differ, metrics, times, faults, repetitions."""
-    return _SideBySide(scores, experience, notes, suite)
+    """Everything that fits: counts, overall, skill, scenarios that differ, failed checks, metrics, times, faults, …"""
+    return _SideBySide(scores, experience, notes, suite, skill)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +68,17 @@ class _SideBySide:
     experience: Mapping[str, MeasuredExperience]
     notes: Sequence[str]
     suite: str
+    skill: Skill | None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         scores, width = self.scores, options.max_width
         parts = [
             _lead(scores, self.notes, self.suite),
             _overall(overall(scores), failed_trials(scores), width),
+            *skill_tables(self.skill, width),
             *_matrix(scenario_matrix(scores), scores.agents, width),
-            *_metrics(scores, width),
+            *failed_checks(scores),
+            *_metrics(scores, width, {one.metric for one in self.skill.useless} if self.skill else set()),
             *_times(scores, width),
             *_faults(scores, width),
             _passes(scores, width),
@@ -78,11 +88,6 @@ class _SideBySide:
         for part in parts[1:]:
             yield ""
             yield part
-
-
-def plain(text: str) -> str:
-    """Untrusted text without characters that move the cursor, change colours or reverse the line."""
-    return "".join(one if one.isprintable() else " " if one.isspace() else "\ufffd" for one in text)
 
 
 def _short(name: str | None) -> str:
@@ -205,7 +210,7 @@ def _cell(cell: MatrixCell) -> Text:
 # --- metrics ---------------------------------------------------------------------------------------------------------
 
 
-def _metrics(scores: Scores, width: int) -> Iterator[RenderableType]:
+def _metrics(scores: Scores, width: int, useless: Collection[str]) -> Iterator[RenderableType]:
     lines = {(line.agent, line.metric): line.estimate for line in scores.lines()}
     wide = len(scores.agents) <= _BESIDE_WIDE
     level = next((estimate.level for estimate in lines.values()), 0.95)
@@ -215,7 +220,8 @@ def _metrics(scores: Scores, width: int) -> Iterator[RenderableType]:
             shown.add_row(Text(group, style="bold"))
             for metric in (metric for metric in scores.metrics if metric.group == group):
                 found = [lines[scores.agents[at], metric.name] for at in some]
-                shown.add_row(_text(f"  {metric.name}"), *(_estimate(estimate, wide) for estimate in found))
+                mark = f" {MARK}" if metric.name in useless else ""
+                shown.add_row(_text(f"  {metric.name}{mark}"), *(_estimate(estimate, wide) for estimate in found))
         yield Group(_title(f"Metrics · means, {100 * level:g}% intervals resampled by scenario"), shown)
 
 
@@ -367,4 +373,6 @@ def _named(shown: Table, title: str, room: int) -> None:
 
 def tables(result: ExperimentResult, *, full: bool = False) -> RenderableType:
     """The tables of an experiment; they are always shown in full."""
-    return side_by_side(result.scores, experience=result.experience, notes=result.notes, suite=result.suite)
+    return side_by_side(
+        result.scores, experience=result.experience, notes=result.notes, suite=result.suite, skill=result.skill()
+    )

@@ -10,6 +10,7 @@ from rich.text import Text
 from assay.chat.scoring.metric import band
 from assay.chat.scoring.scores import KS, Scores
 from assay.report.terminal import plain_table
+from assay.report.terminal.outcomes import failed_checks
 from assay.types import Estimate
 
 _PASS_TITLE = "pass^k: all of k repetitions pass · pass@k: at least one does"
@@ -18,10 +19,15 @@ _STYLES = {"poor": "red", "acceptable": "yellow", "good": "green", "excellent": 
 
 
 def conversations(scores: Scores) -> RenderableType:
-    """One table for each agent: metrics by group, each with mean, interval, measured and unmeasured counts."""
+    """One table for each agent: metrics by group, each with mean, interval, measured and unmeasured counts.
+
+    Then the checks that failed, and the repetitions that pass.
+    """
     parts: list[RenderableType] = []
     for agent in scores.agents:
         parts += [_agent(scores, agent), ""]
+    for failed in failed_checks(scores):
+        parts += [failed, ""]
     return Group(*parts, Text(_PASS_TITLE, style="bold"), _passes(scores), Text(_PASS_CAPTION, style="dim"))
 
 

@@ -17,11 +17,14 @@ from assay import __version__
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, ComparisonLine
 from assay.compare.overall import overall
+from assay.compare.skill import Skill
 from assay.compare.weights import DEFAULT_WEIGHTS, Weights
 from assay.report.experience import MeasuredExperience
 from assay.report.facts import scenario_matrix, trial_counts
 from assay.report.html.agents.answers import answers_section
+from assay.report.html.agents.baselines import MARK, baselines_section
 from assay.report.html.agents.experience import experience_section
+from assay.report.html.agents.failures import failures_section
 from assay.report.html.agents.matrix import matrix_section
 from assay.report.html.agents.repetitions import faults_section, repetitions_section
 from assay.report.html.agents.standing import overall_section, script_data
@@ -49,9 +52,18 @@ def write(
     suite: str = "",
     comparisons: Sequence[Comparison] = (),
     weights: Weights = DEFAULT_WEIGHTS,
+    skill: Skill | None = None,
 ) -> Path:
     """Write the page to a file."""
-    page = render(scores, experience=experience, notes=notes, suite=suite, comparisons=comparisons, weights=weights)
+    page = render(
+        scores,
+        experience=experience,
+        notes=notes,
+        suite=suite,
+        comparisons=comparisons,
+        weights=weights,
+        skill=skill,
+    )
     return save(page, path)
 
 
@@ -63,16 +75,22 @@ def render(
     suite: str = "",
     comparisons: Sequence[Comparison] = (),
     weights: Weights = DEFAULT_WEIGHTS,
+    skill: Skill | None = None,
 ) -> str:
-    """The page as text; it opens with these weights, and its reader may move them."""
+    """The page as text; it opens with these weights, and its reader may move them.
+
+    `skill` is that of the agents over the baselines, if those were played.
+    """
     figures = Figures()
     found = overall(scores, weights)
     rows = scenario_matrix(scores)
     shown, linked = answers_section(scores, rows)
     sections = {
         "Overall": overall_section(found, scores),
+        "Baselines": baselines_section(skill),
         "Scenario by scenario": matrix_section(rows, scores.agents, linked),
-        "Metrics": _metrics(scores),
+        "Checks that failed": failures_section(scores),
+        "Metrics": _metrics(scores, skill),
         "Where the time goes": timing_section(scores, figures),
         "Faults survived": faults_section(scores),
         "Repetitions": repetitions_section(scores, figures),
@@ -138,12 +156,15 @@ def _names(agents: Sequence[str]) -> Markup:
     return join(shown[:-1], ", ") + " and " + shown[-1]
 
 
-def _metrics(scores: Scores) -> Markup:
+def _metrics(scores: Scores, skill: Skill | None) -> Markup:
     explained = (
         "The mean over what was measured, its interval, and how many answers it rests on. Agents may have been "
         "measured on different answers if turns failed or were skipped."
     )
-    return element("p", explained) + metric_table(scores)
+    marks = {one.metric: MARK for one in skill.useless} if skill is not None else {}
+    if marks:
+        explained += f" {MARK} marks a metric on which a baseline does as well as the best agent."
+    return element("p", explained) + metric_table(scores, marks=marks)
 
 
 def _verdicts(comparisons: Sequence[Comparison]) -> Markup:
@@ -191,4 +212,5 @@ def page(result: ExperimentResult) -> str:
         notes=result.notes,
         suite=result.suite,
         comparisons=result.comparisons(),
+        skill=result.skill(),
     )

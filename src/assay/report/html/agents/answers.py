@@ -9,7 +9,7 @@ from assay.chat.scoring.scores import Scores
 from assay.report.facts import MatrixRow
 from assay.report.html.agents.matrix import anchor_of, state_mark, state_words
 from assay.report.html.agents.timing import ms
-from assay.report.html.conversation import MOST_ANSWERS, evidence, outcome, question, response, tool_calls
+from assay.report.html.conversation import MOST_ANSWERS, evidence, failed, outcome, question, response, tool_calls
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 
 TrialAnswers = tuple[Answer, ...]
@@ -99,6 +99,7 @@ def _answer(answer: Answer) -> Markup:
                 _measured(answer.record),
                 class_="place",
             ),
+            failed(answer),
             question(answer),
             response(answer),
             tool_calls(answer.record),

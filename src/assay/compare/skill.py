@@ -1,0 +1,166 @@
+"""Skill of agents over the baselines: 0 is no better than a constant text or an echo, 1 is perfect.
+
+Skill is (agent − baseline) ÷ (1 − baseline), with the better of the baselines, on the scenarios that both had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.chat.scoring.metric import Metric
+from assay.chat.scoring.scores import Scores
+from assay.stats.paired import mean_replicates
+from assay.types import Estimate
+
+REPS, LEVEL = 1000, 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSkill:
+    """One metric: the best baseline, the best agent, and the skill of each agent."""
+
+    metric: str
+    baseline: str
+    """The better baseline."""
+    value: float
+    """Its mean, as 1 − mean if lower is better."""
+    best_agent: str
+    best: float
+    """The mean of the best agent, in the same way."""
+    skill: Mapping[str, float | None]
+    """By agent; None if the agent was not measured, or if the baseline is perfect."""
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether the best agent is above the baseline, in the two decimals that are shown."""
+        return round(self.best, 2) > round(self.value, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """How far agents are above the baselines."""
+
+    agents: tuple[str, ...]
+    baselines: tuple[str, ...]
+    passed: Mapping[str, float | None]
+    """Share of trials that pass, of each agent and each baseline, over its own scenarios."""
+    over: Mapping[str, str]
+    """For each agent, the baseline that is better on the agent's scenarios."""
+    skill: Mapping[str, Estimate]
+    """By agent, on the share of trials that pass; its value is None if the baseline passes everything."""
+    metrics: tuple[MetricSkill, ...]
+    """Those that were measured for an agent and for a baseline."""
+
+    @property
+    def useless(self) -> tuple[MetricSkill, ...]:
+        """Metrics that do not tell agents from baselines here."""
+        return tuple(one for one in self.metrics if not one.tells_apart)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return {
+            "names": list(self.baselines),
+            "passed": dict(self.passed),
+            "skill": {
+                agent: {"value": one.value, "low": one.low, "high": one.high, "over": self.over.get(agent)}
+                for agent, one in self.skill.items()
+            },
+            "metrics": {
+                one.metric: {
+                    "baseline": one.baseline,
+                    "value": one.value,
+                    "best_agent": one.best_agent,
+                    "best": one.best,
+                    "tells_apart": one.tells_apart,
+                    "skill": dict(one.skill),
+                }
+                for one in self.metrics
+            },
+        }
+
+
+def skill_over(agents: Scores, baselines: Scores) -> Skill:
+    """The skill of each agent over the baselines that had the same scenarios."""
+    shares = {name: _shares(scores, name) for scores in (agents, baselines) for name in scores.agents}
+    over: dict[str, str] = {}
+    skill: dict[str, Estimate] = {}
+    for agent in agents.agents:
+        best = _best(shares[agent], {name: shares[name] for name in baselines.agents})
+        if best is not None:
+            over[agent] = best
+        skill[agent] = _estimate(shares[agent], shares[best], agents.seed) if best is not None else Estimate(None)
+    return Skill(
+        tuple(agents.agents),
+        tuple(baselines.agents),
+        {name: _mean(list(of_name.values())) for name, of_name in shares.items()},
+        over,
+        skill,
+        tuple(found for metric in agents.metrics if (found := _metric(metric, agents, baselines)) is not None),
+    )
+
+
+def _shares(scores: Scores, agent: str) -> dict[str, float]:
+    """The share of trials that pass, by scenario."""
+    return {scenario: sum(trials.values()) / len(trials) for scenario, trials in scores.trials(agent).items()}
+
+
+def _best(of_agent: Mapping[str, float], baselines: Mapping[str, Mapping[str, float]]) -> str | None:
+    """The baseline that passes most on the agent's scenarios; the first of equals, None if they share none."""
+    means = {
+        name: _mean([share for scenario, share in shares.items() if scenario in of_agent])
+        for name, shares in baselines.items()
+    }
+    known = {name: mean for name, mean in means.items() if mean is not None}
+    return max(known, key=lambda name: known[name]) if known else None
+
+
+def _estimate(of_agent: Mapping[str, float], of_baseline: Mapping[str, float], seed: int) -> Estimate:
+    """Skill on common scenarios; the interval resamples them, the same for both."""
+    common = [scenario for scenario in of_agent if scenario in of_baseline]
+    pairs = np.array([(of_agent[scenario], of_baseline[scenario]) for scenario in common])
+    agent, baseline = pairs.mean(axis=0).tolist()
+    value = _skill(agent, baseline)
+    low = high = None
+    if value is not None and len(common) > 1:
+        means = mean_replicates(pairs, np.ones_like(pairs), [""] * len(common), reps=REPS, seed=seed)
+        room = 1 - means[:, 1]
+        defined = room > 0
+        if defined.any():
+            replicates = (means[defined, 0] - means[defined, 1]) / room[defined]
+            tail = 50 * (1 - LEVEL)
+            low, high = np.percentile(replicates, [tail, 100 - tail]).tolist()
+        if low == high:  # a width of zero would pretend to know
+            low = high = None
+    method = f"percentile bootstrap, {REPS} resamples, seed {seed}"
+    return Estimate(value, low, high, LEVEL, method, "scenario", len(common), len(common))
+
+
+def _metric(metric: Metric, agents: Scores, baselines: Scores) -> MetricSkill | None:
+    means = {name: _metric_mean(scores, name, metric) for scores in (agents, baselines) for name in scores.agents}
+    of_baselines = {name: mean for name in baselines.agents if (mean := means[name]) is not None}
+    of_agents = {name: mean for name in agents.agents if (mean := means[name]) is not None}
+    if not of_baselines or not of_agents:
+        return None
+    baseline, best = (max(some, key=lambda name: some[name]) for some in (of_baselines, of_agents))
+    value = of_baselines[baseline]
+    skills = {name: None if means[name] is None else _skill(of_agents[name], value) for name in agents.agents}
+    return MetricSkill(metric.name, baseline, value, best, of_agents[best], skills)
+
+
+def _metric_mean(scores: Scores, agent: str, metric: Metric) -> float | None:
+    entries = (answer.entries.get(metric.name) for answer in scores.answers if answer.agent == agent)
+    mean = _mean([entry.score for entry in entries if entry is not None and entry.measured])
+    return mean if mean is None or metric.direction == "higher" else 1 - mean
+
+
+def _skill(value: float, baseline: float) -> float | None:
+    """None if the baseline is perfect: nothing can be above it."""
+    return None if baseline >= 1 else (value - baseline) / (1 - baseline)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

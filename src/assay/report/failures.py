@@ -1,0 +1,47 @@
+"""The checks that answers failed, as every medium lists them: each once, with how many repetitions failed it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.chat.scoring.answers import Answer, FailedCheck
+from assay.chat.scoring.scores import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A check that an agent failed in a turn of a scenario."""
+
+    agent: str
+    scenario: str
+    turn: int
+    """Counted from 0."""
+    failed: FailedCheck
+    times: int
+    """In how many repetitions it failed in the same way."""
+
+
+def failures_of(scores: Scores) -> list[Failure]:
+    """Every failed check, in the order of the answers. A turn that ended with an error fails with its reason."""
+    found = Counter(
+        (answer.agent, answer.scenario, answer.turn, failed)
+        for answer in scores.answers
+        for failed in failures_in(answer)
+    )
+    return [Failure(*key, times) for key, times in found.items()]
+
+
+def failures_in(answer: Answer) -> Sequence[FailedCheck]:
+    """The checks that an answer failed; those of a turn that ended with an error are one, its error."""
+    if answer.record is not None and answer.record.status == "failed":
+        return (FailedCheck("the turn ends without an error", answer.record.reason),)
+    return answer.failures
+
+
+def failure_words(failure: Failure, *, agent: bool = True) -> str:
+    """A failure as one line: where, which check, why, and with which words."""
+    where = f"{failure.scenario}, turn {failure.turn + 1}" if failure.turn else failure.scenario
+    times = f" ({failure.times} times)" if failure.times > 1 else ""
+    return f"{f'{failure.agent} · ' if agent else ''}{where} · {failure.failed}{times}"

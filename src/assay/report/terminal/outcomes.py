@@ -1,0 +1,70 @@
+"""Skill over baselines and failed checks for the terminal. Lays out what `compare.skill` and `report.failures` have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.chat.scoring.scores import Scores
+from assay.compare.skill import Skill
+from assay.report.failures import Failure, failure_words, failures_of
+from assay.report.terminal import plain, plain_table
+from assay.report.text import shorten
+
+MARK = "≈"
+"""Stands beside a metric that does not tell agents from baselines."""
+_MOST_FAILURES = 10
+_LONGEST_LINE = 240
+
+
+def skill_tables(found: Skill | None, width: int) -> Iterator[RenderableType]:
+    """How far each agent is above the baselines; nothing if none was played."""
+    if found is None:
+        return
+    shown = plain_table("")
+    shown.add_column("agent", overflow="ellipsis", no_wrap=True, max_width=max(width - 44, 8))
+    for column in ("trials passed", "skill", "interval"):
+        shown.add_column(column, justify="right", no_wrap=True)
+    for agent in found.agents:
+        one = found.skill[agent]
+        ends = "" if one.low is None or one.high is None else f"[{one.low:.2f}, {one.high:.2f}]"
+        value = "–" if one.value is None else f"{one.value:.2f}"
+        shown.add_row(Text(plain(agent)), _share(found.passed[agent]), value, Text(ends))
+    for name in found.baselines:
+        shown.add_row(Text(plain(name), "dim"), Text(_share(found.passed[name]), "dim"), Text("baseline", "dim"))
+    title = Text("Skill over baselines · 0: a constant text or an echo does as well, 1: all pass", style="bold")
+    yield Group(title, shown, *_useless(found))
+
+
+def _useless(found: Skill) -> Iterator[Text]:
+    if found.useless:
+        names = ", ".join(f"{one.metric} ({one.baseline} {one.value:.2f})" for one in found.useless)
+        yield Text(
+            plain(f"{MARK} Not above a baseline, so they do not tell agents apart here: {names}"), style="yellow"
+        )
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+def failed_checks(scores: Scores) -> Iterator[RenderableType]:
+    """The first scenarios with a failed check, each with its first check and the words; nothing if all passed."""
+    by_trial: dict[tuple[str, str], list[Failure]] = {}
+    for failure in failures_of(scores):
+        by_trial.setdefault((failure.agent, failure.scenario), []).append(failure)
+    if not by_trial:
+        return
+    several = len(scores.agents) > 1
+    lines = [_line(found, several) for found in list(by_trial.values())[:_MOST_FAILURES]]
+    title = f"Checks that failed · in {len(by_trial):,} of the scenarios{' and agents' if several else ''}"
+    if len(by_trial) > _MOST_FAILURES:
+        title += f", the first {_MOST_FAILURES}"
+    yield Group(Text(title, style="bold"), *lines)
+
+
+def _line(found: list[Failure], several: bool) -> Text:
+    more = f" · and {len(found) - 1} more" if len(found) > 1 else ""
+    return Text(plain(shorten(failure_words(found[0], agent=several), _LONGEST_LINE) + more), overflow="fold")
