@@ -25,7 +25,7 @@ from assay.errors import RunInterruptedError, UsageError
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiment
     from assay.chat.scoring.scores import Scores
-    from assay.compare.skill import Skill
+    from assay.compare.skill import SkillOverBaselines
     from assay.runs.experiments import StoreChoice
     from assay.runs.results import ExperimentResult
 
@@ -174,7 +174,7 @@ def write_trials(
     *,
     junit: Path | None,
     markdown: Path | None,
-    skill: Skill | None = None,
+    skill: SkillOverBaselines | None = None,
     suite: str = "conversations",
 ) -> None:
     """Write trials and failed checks for CI: as JUnit XML, and as a Markdown summary."""

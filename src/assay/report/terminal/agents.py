@@ -18,7 +18,7 @@ from rich.text import Text
 
 from assay.chat.scoring.scores import KS, Scores
 from assay.compare.overall import Overall, overall
-from assay.compare.skill import Skill
+from assay.compare.skill import SkillOverBaselines
 from assay.compare.standing import WeightRange
 from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED
 from assay.report.experience import MeasuredExperience, value_words
@@ -36,7 +36,7 @@ from assay.report.facts import (
 from assay.report.numbers import counted
 from assay.report.overall import lead_words
 from assay.report.terminal import plain, plain_table
-from assay.report.terminal.outcomes import MARK, failed_checks, skill_tables
+from assay.report.terminal.outcomes import MARK, failure_lines, skill_tables
 from assay.report.text import shorten
 from assay.runs.results import ExperimentResult
 from assay.types import Estimate
@@ -54,7 +54,7 @@ def side_by_side(
     experience: Mapping[str, MeasuredExperience] = _NONE,
     notes: Sequence[str] = (),
     suite: str = "",
-    skill: Skill | None = None,
+    skill: SkillOverBaselines | None = None,
 ) -> RenderableType:
     """Everything that fits: counts, overall, skill, scenarios that differ, failed checks, metrics, times, faults, …"""
     return _SideBySide(scores, experience, notes, suite, skill)
@@ -68,7 +68,7 @@ class _SideBySide:
     experience: Mapping[str, MeasuredExperience]
     notes: Sequence[str]
     suite: str
-    skill: Skill | None
+    skill: SkillOverBaselines | None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         scores, width = self.scores, options.max_width
@@ -77,7 +77,7 @@ class _SideBySide:
             _overall(overall(scores), failed_trials(scores), width),
             *skill_tables(self.skill, width),
             *_matrix(scenario_matrix(scores), scores.agents, width),
-            *failed_checks(scores),
+            *failure_lines(scores),
             *_metrics(scores, width, {one.metric for one in self.skill.useless} if self.skill else set()),
             *_times(scores, width),
             *_faults(scores, width),

@@ -10,7 +10,7 @@ from rich.text import Text
 from assay.chat.scoring.metric import band
 from assay.chat.scoring.scores import KS, Scores
 from assay.report.terminal import plain_table
-from assay.report.terminal.outcomes import failed_checks
+from assay.report.terminal.outcomes import failure_lines
 from assay.types import Estimate
 
 _PASS_TITLE = "pass^k: all of k repetitions pass · pass@k: at least one does"
@@ -26,7 +26,7 @@ def conversations(scores: Scores) -> RenderableType:
     parts: list[RenderableType] = []
     for agent in scores.agents:
         parts += [_agent(scores, agent), ""]
-    for failed in failed_checks(scores):
+    for failed in failure_lines(scores):
         parts += [failed, ""]
     return Group(*parts, Text(_PASS_TITLE, style="bold"), _passes(scores), Text(_PASS_CAPTION, style="dim"))
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.chat.scoring.scores import Scores
-from assay.compare.skill import Skill
+from assay.compare.skill import SkillOverBaselines
 from assay.report.failures import Failure, failure_words, failures_of
 from assay.report.terminal import plain, plain_table
 from assay.report.text import shorten
@@ -19,7 +19,7 @@ _MOST_FAILURES = 10
 _LONGEST_LINE = 240
 
 
-def skill_tables(found: Skill | None, width: int) -> Iterator[RenderableType]:
+def skill_tables(found: SkillOverBaselines | None, width: int) -> Iterator[RenderableType]:
     """How far each agent is above the baselines; nothing if none was played."""
     if found is None:
         return
@@ -38,7 +38,7 @@ def skill_tables(found: Skill | None, width: int) -> Iterator[RenderableType]:
     yield Group(title, shown, *_useless(found))
 
 
-def _useless(found: Skill) -> Iterator[Text]:
+def _useless(found: SkillOverBaselines) -> Iterator[Text]:
     if found.useless:
         names = ", ".join(f"{one.metric} ({one.baseline} {one.value:.2f})" for one in found.useless)
         yield Text(
@@ -50,7 +50,7 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
-def failed_checks(scores: Scores) -> Iterator[RenderableType]:
+def failure_lines(scores: Scores) -> Iterator[RenderableType]:
     """The first scenarios with a failed check, each with its first check and the words; nothing if all passed."""
     by_trial: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures_of(scores):

@@ -17,7 +17,7 @@ from assay import __version__
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, ComparisonLine
 from assay.compare.overall import overall
-from assay.compare.skill import Skill
+from assay.compare.skill import SkillOverBaselines
 from assay.compare.weights import DEFAULT_WEIGHTS, Weights
 from assay.report.experience import MeasuredExperience
 from assay.report.facts import scenario_matrix, trial_counts
@@ -52,7 +52,7 @@ def write(
     suite: str = "",
     comparisons: Sequence[Comparison] = (),
     weights: Weights = DEFAULT_WEIGHTS,
-    skill: Skill | None = None,
+    skill: SkillOverBaselines | None = None,
 ) -> Path:
     """Write the page to a file."""
     page = render(
@@ -75,7 +75,7 @@ def render(
     suite: str = "",
     comparisons: Sequence[Comparison] = (),
     weights: Weights = DEFAULT_WEIGHTS,
-    skill: Skill | None = None,
+    skill: SkillOverBaselines | None = None,
 ) -> str:
     """The page as text; it opens with these weights, and its reader may move them.
 
@@ -156,7 +156,7 @@ def _names(agents: Sequence[str]) -> Markup:
     return join(shown[:-1], ", ") + " and " + shown[-1]
 
 
-def _metrics(scores: Scores, skill: Skill | None) -> Markup:
+def _metrics(scores: Scores, skill: SkillOverBaselines | None) -> Markup:
     explained = (
         "The mean over what was measured, its interval, and how many answers it rests on. Agents may have been "
         "measured on different answers if turns failed or were skipped."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.compare.skill import MetricSkill, Skill
+from assay.compare.skill import MetricSkill, SkillOverBaselines
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import table
 from assay.types import Estimate
@@ -11,7 +11,7 @@ MARK = "≈"
 """Stands beside a metric that does not tell agents from baselines."""
 
 
-def baselines_section(found: Skill | None) -> Markup:
+def baselines_section(found: SkillOverBaselines | None) -> Markup:
     """The section; empty if no baseline was played."""
     if found is None:
         return EMPTY
@@ -44,7 +44,7 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
-def _useless(found: Skill) -> Markup:
+def _useless(found: SkillOverBaselines) -> Markup:
     if not found.useless:
         return element("p", "On every metric that was measured for both, the best agent is above the baselines.")
     items = (element("li", _metric(one)) for one in found.useless)
