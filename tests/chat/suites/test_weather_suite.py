@@ -7,6 +7,7 @@ import functools
 from collections import Counter
 
 import pytest
+from tests.chat.gaming import BOTS, played_by
 from tests.chat.reference_assistant import play
 
 from assay.chat.evaluator import METRIC_NAMES, ChatbotEvaluator
@@ -137,6 +138,24 @@ def test_who_makes_a_mistake_does_not(error: str, kinds: tuple[str, ...], most: 
     """Each error that the scripted model can make is seen where it matters."""
     passed = [answer.passed for answer in played(1, *kinds, **{error: 1.0}).answers]
     assert sum(passed) <= most * len(passed)
+
+
+# --- bots without skill ----------------------------------------------------------------------------------------------
+
+MOST_PASSED = 0.1
+"""The share of scenarios that a bot may pass which does not look at what it is asked."""
+
+
+@functools.cache
+def gamed(name: str) -> Scores:
+    with World(seed=1) as world:
+        return score(played_by(name, WEATHER, world))
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_no_bot_without_skill_passes(name: str) -> None:
+    passed = [scenario for scenario, trials in gamed(name).trials(name).items() if all(trials.values())]
+    assert len(passed) <= MOST_PASSED * len(WEATHER.scenarios), passed
 
 
 @pytest.mark.slow
