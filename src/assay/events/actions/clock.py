@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.events.compiled import njit
 from assay.events.stream import EventStream, Kind
@@ -18,7 +19,9 @@ from assay.types import Ints
 SILENCE_NS = 1_000_000_000
 # No system waits longer before a held key repeats, or between repeats. By default they repeat 25 to 33 times a second.
 REPEAT_NS = 1_000_000_000
-QUICK_NS = 60_000_000
+QUICK_NS = 50_000_000
+# A press that is auto-repeat in a recording and perhaps none in a prediction.
+_DOUBTFUL = 2
 # Neighbours further apart than this split a stream for the search for stray times.
 _FAR_NS = 600 * 1_000_000_000
 
@@ -39,22 +42,34 @@ class ClockSide:
     """Repeated presses of keys that were already held, left out of `events`."""
     silences: int = 0
     """Silences in a token stream that could hide a whole turn of its clock."""
+    repeats: EventStream | None = None
+    """The auto-repeats that were left out; None if there are none."""
 
 
-def clock_side(stream: EventStream, shift_ns: int) -> ClockSide:
+def clock_side(
+    stream: EventStream, shift_ns: int, *, truth: ClockSide | None = None, tolerance_ns: int = 0
+) -> ClockSide:
     """The valid events of `stream`, auto-repeat left out, with `shift_ns` taken from their times.
 
     A press is auto-repeat where the key is held, its last press is at most a second back, and it comes in a rhythm:
-    soon after the last one or soon before what follows, or with about the same pause as its neighbour. Otherwise a
+    soon after the last press or soon before the next, or with about the same pause as its neighbour. Otherwise a
     release was lost, and it is a press of its own. The order of the events decides what is held, so that one wrong time
     makes no press a repeat.
+
+    If no other press is close, it may also be a press whose key should have been released before. In a recording it is
+    a repeat nevertheless: a keyboard repeats slowly, or the hold ended just after the delay. In a prediction, for which
+    `truth` is given, it is one only if the truth has a repeat of that key within the tolerance.
     """
     valid = stream.valid
     events = stream if valid.all() else stream[valid]
     times, silences = _running(events)
-    repeats = _repeats(events.kind, times, events.vk, events.press)
-    auto_repeats = int(repeats.sum())
+    found = _repeats(events.kind, times, events.vk, events.press)
     events = replace(events, time_ns=times - shift_ns if shift_ns else times)
+    if truth is not None and len(doubtful := np.flatnonzero(found == _DOUBTFUL)):
+        found[doubtful] = _repeated_there(events[doubtful], truth.repeats, tolerance_ns)
+    repeats = found != 0
+    auto_repeats = int(np.count_nonzero(repeats))
+    left_out = events[repeats] if auto_repeats else None
     if auto_repeats:
         events = events[~repeats]
     times = events.time_ns
@@ -63,9 +78,28 @@ def clock_side(stream: EventStream, shift_ns: int) -> ClockSide:
     action = events.time_ns[(events.kind == Kind.KEYBOARD) | (events.kind == Kind.MOUSE)]
     first, last = _core(action)
     if first == last == len(action):
-        return ClockSide(events, None, None, 0, auto_repeats, silences)
+        return ClockSide(events, None, None, 0, auto_repeats, silences, left_out)
     stray = len(action) - (last - first)
-    return ClockSide(events, int(action[first]), int(action[last - 1]), stray, auto_repeats, silences)
+    return ClockSide(events, int(action[first]), int(action[last - 1]), stray, auto_repeats, silences, left_out)
+
+
+def _repeated_there(presses: EventStream, repeats: EventStream | None, tolerance_ns: int) -> NDArray[np.bool_]:
+    """Whether the truth's `repeats` have one of the same key close to each of these presses, shape (n,)."""
+    found = np.zeros(len(presses), np.bool_)
+    if repeats is None:
+        return found
+    turn = (
+        getattr(presses.quantised, "wrap_ns", None) or 2**62
+    )  # which turn of a wrapping clock it is, is not known yet
+    for key in np.unique(presses.vk):
+        own = presses.vk == key
+        there = np.sort(repeats.time_ns[repeats.vk == key] % turn)
+        if len(there):
+            at = presses.time_ns[own] % turn
+            following = np.searchsorted(there, at) % len(there)
+            apart = np.minimum(np.abs(there[following] - at), np.abs(there[following - 1] - at))
+            found[own] = np.minimum(apart, turn - apart) <= tolerance_ns
+    return found
 
 
 def _core(times: Ints) -> tuple[int, int]:
@@ -84,9 +118,9 @@ def _core(times: Ints) -> tuple[int, int]:
 
 @njit(nogil=True, cache=True)
 def _repeats(kind, time, vk, press):  # type: ignore[no-untyped-def]
-    """True where a press is auto-repeat, shape (n,): see `side_of`."""
+    """Whether a press is auto-repeat, shape (n,): 0, 1, or _DOUBTFUL; see `clock_side`."""
     n = len(kind)
-    out = np.zeros(n, np.bool_)
+    out = np.zeros(n, np.int8)
     later = np.full(n, -1, np.int64)  # the next event of the same key
     upcoming = np.full(256, -1, np.int64)
     for i in range(n - 1, -1, -1):
@@ -105,12 +139,11 @@ def _repeats(kind, time, vk, press):  # type: ignore[no-untyped-def]
             if held[key] and pause <= REPEAT_NS:
                 j = later[i]
                 following = abs(time[j] - time[i]) if j >= 0 else REPEAT_NS
-                out[i] = (
-                    pause <= QUICK_NS
-                    or following <= QUICK_NS
-                    or _alike(pause, rhythm[key])
-                    or (j >= 0 and press[j] and _alike(pause, following))
-                )
+                again = j >= 0 and press[j]
+                if pause <= QUICK_NS or (again and following <= QUICK_NS):
+                    out[i] = 1
+                elif following <= QUICK_NS or _alike(pause, rhythm[key]) or (again and _alike(pause, following)):
+                    out[i] = _DOUBTFUL
             rhythm[key] = pause if out[i] else 0
             last[key] = time[i]
         held[key] = press[i]

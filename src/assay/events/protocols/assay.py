@@ -42,9 +42,8 @@ def score(
     if unknown:
         return {states.FACTS: _packed(unknown=not missing)}
     shifts = clock_shifts(pair.predicted, pair.truth, clock)
-    predicted, truth = (
-        clock_side(side, shift) for side, shift in zip((pair.predicted, pair.truth), shifts, strict=True)
-    )
+    truth = clock_side(pair.truth, shifts[1])
+    predicted = clock_side(pair.predicted, shifts[0], truth=truth, tolerance_ns=tolerance_ns)
     right, guess = Actions.of(truth.events), Actions.of(predicted.events)
     turn_ns, by_shift = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), unit_ns, tolerance_ns)
     if turn_ns:
