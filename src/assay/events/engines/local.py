@@ -1,6 +1,6 @@
 """Scoring with threads of this process. Compiled loops and NumPy release the interpreter's lock, so threads suffice.
 
-Each side is read in its own thread, a few batches ahead, and slices are scored in a thread pool.
+Each side is read in its own thread, a few batches ahead, and large slices are scored in a thread pool.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ Item = TypeVar("Item")
 
 # Pairs are scored in slices of at most this many events: temporary arrays stay in cache, and all threads have work.
 _SLICE = 250_000
+# Smaller ones are scored at once: threads that make many short calls mostly wait for the interpreter's lock.
+_WORTH_A_THREAD = 50_000
 _AHEAD = 2
 # Events kept of episodes that may go on. If there are more, episodes that others followed on both sides are scored.
 _KEPT = 500_000
@@ -62,7 +64,12 @@ def score_streams(
 
         def submit(pair: Pair, chosen: Sequence[EventProtocol]) -> None:
             counter.given += len(pair.truth)
-            running.append((pool.submit(states, pair, chosen), chosen))
+            if len(pair.truth) >= _WORTH_A_THREAD:
+                running.append((pool.submit(states, pair, chosen), chosen))
+            else:
+                scored: Future[tuple[Pair, list[Mapping[str, State]]]] = Future()
+                scored.set_result(states(pair, chosen))
+                running.append((scored, chosen))
             # In order, and never far ahead: results that wait to be counted take memory.
             while len(running) > 2 * workers:
                 finish()
