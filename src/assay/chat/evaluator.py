@@ -14,9 +14,9 @@ from typing import Any
 
 from assay.chat.domains import DOMAINS, Domain, Truth
 from assay.chat.metrics._characteristics import check
-from assay.chat.reading.lexicon import compile_lexicon
 from assay.chat.reading.places import words_of
-from assay.chat.reading.text import Reader
+from assay.chat.reading.recognition import Readers
+from assay.chat.reading.text import Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
 from assay.chat.scoring.metric import METRICS, Entry, Metric
 from assay.chat.scoring.preferences import read_preferences
@@ -50,7 +50,7 @@ _ASSISTANT_SIDES = ("assistant", "response", "assistant_response", "bot_response
 
 
 class ChatbotEvaluator:
-    """Scores answers about one domain in one language."""
+    """Scores answers about one domain, each text in its own language."""
 
     def __init__(
         self,
@@ -62,8 +62,9 @@ class ChatbotEvaluator:
     ) -> None:
         """`metrics` restricts or extends the metrics (all that are installed by default).
 
-        `language` is one that comes with assay, or the path of a file like `languages/en.toml`; the domain needs a file
-        of the same name. `names` are cities or products that the gazetteer does not have.
+        `language` is that of texts too short to show theirs: one that comes with assay, or the path of a file like
+        `languages/en.toml`; the domain needs a file of the same name. `names` are cities or products that the gazetteer
+        does not have.
         """
         self.domain = DOMAINS.get(domain) if isinstance(domain, str) else domain
         self.language = language
@@ -75,8 +76,8 @@ class ChatbotEvaluator:
             if words:
                 self.names.setdefault(words[0], []).append(words)
         own_words = {key: words for metric in self.metrics for key, words in metric.own_words().items()}
-        lexicon = compile_lexicon(language, self.domain.folder, own_words)
-        self.reader = Reader(lexicon, use_places=self.domain.uses_places)
+        self.readers = Readers(language, self.domain.folder, own_words, use_places=self.domain.uses_places)
+        self.reader = self.readers.primary
 
     def evaluate_response(
         self,
@@ -133,14 +134,22 @@ class ChatbotEvaluator:
         characteristics: Mapping[str, Any] | None = None,
     ) -> ScoringContext:
         """What metrics see of an answer: its texts read, its data checked."""
+        usual = self.readers.language(_text(response, "response")) or self.readers.language(
+            _text(user_query, "user_query")
+        )
+        asked = self.readers.read(user_query, usual=usual)
+        answered = self.readers.read(response, usual=usual)
         return ScoringContext(
-            query=self.reader.read(_text(user_query, "user_query")),
-            response=self.reader.read(_text(response, "response")),
+            query=asked.reading,
+            query_reader=asked.reader,
+            response=answered.reading,
+            unknown_language=answered.unknown,
             framework=_text(framework_name, "framework_name"),
             domain=self.domain,
-            reader=self.reader,
+            reader=answered.reader,
+            truth_reader=self.readers.primary,
             truth=Truth() if truth is None else self.domain.read_truth(truth),
-            history=self._history(history),
+            history=self._history(history, usual),
             preferences=self._preferences(preferences),
             response_time=_seconds(response_time),
             tool_call_count=_count(tool_call_count),
@@ -150,7 +159,7 @@ class ChatbotEvaluator:
             names=self.names,
         )
 
-    def _history(self, turns: Sequence[Mapping[str, Any]] | None) -> tuple[Exchange, ...]:
+    def _history(self, turns: Sequence[Mapping[str, Any]] | None, usual: str | None) -> tuple[Exchange, ...]:
         """Earlier turns, as pairs ({'user': …, 'assistant': …}) or as messages ({'role': …, 'content': …})."""
         if turns is None:
             return ()
@@ -162,7 +171,7 @@ class ChatbotEvaluator:
                     f"{where} is {_name(turn)}, not a turn", hint="Give a dictionary with user and assistant"
                 )
             if "role" in turn:
-                role, said = turn["role"], self._side(turn, ("content", "parts", "text"), where)
+                role, said = turn["role"], self._side(turn, ("content", "parts", "text"), where, usual)
                 if role in _USER_ROLES:
                     exchanges.append(Exchange(said, None))
                 elif role in _ASSISTANT_ROLES and said is not None:
@@ -170,15 +179,14 @@ class ChatbotEvaluator:
                     user = exchanges.pop().user if open_turn else None
                     exchanges.append(Exchange(user, said))
             else:
-                exchanges.append(
-                    Exchange(self._side(turn, _USER_SIDES, where), self._side(turn, _ASSISTANT_SIDES, where))
-                )
+                user, assistant = (self._side(turn, sides, where, usual) for sides in (_USER_SIDES, _ASSISTANT_SIDES))
+                exchanges.append(Exchange(user, assistant))
         return tuple(exchanges)
 
-    def _side(self, turn: Mapping[str, Any], names: Sequence[str], where: str) -> Any:
+    def _side(self, turn: Mapping[str, Any], names: Sequence[str], where: str, usual: str | None) -> Reading | None:
         for name in names:
             if turn.get(name) is not None:
-                return self.reader.read(_content(turn[name], f"{where}.{name}"))
+                return self.readers.read(_content(turn[name], f"{where}.{name}"), usual=usual).reading
         return None
 
     def _preferences(self, data: Mapping[str, Any] | None) -> frozenset[str]:

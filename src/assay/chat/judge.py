@@ -87,6 +87,7 @@ class Judge:
             base=0.0,
             asks=f"How does {self.model} judge it?",
             version=self.version,
+            by_words=False,
             unmeasured=self._unusable,
             rules=(Rule("sample", +1.0, "a judgement", when=self._findings),),
             remark=self._disagreement,

@@ -153,14 +153,14 @@ def _is_due(context: ScoringContext, kind: str) -> bool:
         return bool(facts)
     if not any(fact.role == "actual" and fact.day is None for fact in facts) or context.asks_later:
         return False
-    whole = [m for m in query.all("asks_figure.due") if not context.reader.is_polar_question(query, m.first)]
+    whole = [m for m in query.all("asks_figure.due") if not context.query_reader.is_polar_question(query, m.first)]
     return bool(whole) and all(day in PRESENT for day in context.query_days)
 
 
 def _state_missing(context: ScoringContext) -> Finding | None:
     """Fires if the response names no true state, or names one that contradicts it."""
     true = true_states(context)
-    if not true or own_words(context, true):
+    if not true or context.unknown_language is not None or own_words(context, true):
         return None
     claims = asked_claims(context)
     named = False
@@ -188,7 +188,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
 def _asked_states(context: ScoringContext) -> set[str]:
     """The states that a question for yes or no asks about."""
     query = context.query
-    asked = [mention for mention in query.all("states") if context.reader.is_polar_question(query, mention.first)]
+    asked = [mention for mention in query.all("states") if context.query_reader.is_polar_question(query, mention.first)]
     return {mention.keys[-2].removeprefix("states.") for mention in asked if len(mention.keys) > 1}
 
 
@@ -215,7 +215,7 @@ def _wrong_date(context: ScoringContext) -> Finding | None:
 
 
 def _later_missing(context: ScoringContext) -> Finding | None:
-    if not context.asks_later:
+    if not context.asks_later or context.unknown_language is not None:
         return None
     named = context.calendar.days_in(context.response)
     days = [mention for name, mention in named.items() if name not in ("now", "today", "yesterday")]
@@ -226,6 +226,7 @@ def _later_missing(context: ScoringContext) -> Finding | None:
 METRIC = Metric(
     name="accuracy",
     group="functional",
+    by_words=False,
     base=1.0,
     asks="Does it agree with the ground truth?",
     unmeasured=_nothing_to_check,

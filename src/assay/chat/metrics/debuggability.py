@@ -21,6 +21,7 @@ def _descriptive_error(context: ScoringContext) -> Finding | None:
 METRIC = Metric(
     name="debuggability",
     group="developer experience",
+    by_words=False,
     base=0.5,
     asks="When something fails, how clear is it what and where?",
     unmeasured=unknown("errors", "logging", "documentation"),

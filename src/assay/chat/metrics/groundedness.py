@@ -30,6 +30,7 @@ def _unsupported(context: ScoringContext) -> list[Finding]:
 METRIC = Metric(
     name="groundedness",
     group="behavioural",
+    by_words=False,
     base=1.0,
     asks="Is every figure supported by a source?",
     unmeasured=_nothing_to_support,

@@ -28,6 +28,7 @@ def is_level(name: str, level: str) -> Callable[[ScoringContext], Finding | None
 METRIC = Metric(
     name="implementation_effort",
     group="developer experience",
+    by_words=False,
     base=0.5,
     asks="How easy was it to build?",
     unmeasured=unknown("files", "setup", "complexity"),

@@ -17,6 +17,7 @@ def _tool_files(number: int) -> Callable[[ScoringContext], Finding | None]:
 METRIC = Metric(
     name="integration_simplicity",
     group="developer experience",
+    by_words=False,
     base=0.5,
     asks="How easily are tools and memory connected?",
     unmeasured=unknown("tool_files", "memory"),

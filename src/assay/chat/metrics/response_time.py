@@ -30,6 +30,7 @@ def _slow(context: ScoringContext) -> Finding | None:
 METRIC = Metric(
     name="response_time",
     group="functional",
+    by_words=False,
     base=1.0,
     asks="How long did the user wait?",
     unmeasured=_unknown,

@@ -23,6 +23,7 @@ def _calls(least: int, most: int | None) -> Callable[[ScoringContext], Finding |
 METRIC = Metric(
     name="tool_call_count",
     group="functional",
+    by_words=False,
     base=1.0,
     asks="How many tools were called?",
     unmeasured=_unknown,

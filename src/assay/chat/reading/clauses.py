@@ -45,6 +45,7 @@ class Clauses:
         self._after_negation = frozenset(negation["after"])
         self._final = frozenset(negation.get("final", ()))
         self._free = frozenset(negation.get("compounds", ()))
+        self._closing = frozenset(negation.get("closing", ()))
         self._be = frozenset(negation.get("be", ()))
         self._auxiliaries = frozenset(negation.get("auxiliaries", ()))
         self._adverbs = frozenset(language.get("adverbs", ()))
@@ -169,10 +170,23 @@ class Clauses:
         negated = at in negations[bisect_left(negations, at) : bisect_right(negations, at)]
         if negated and self._denies_what_precedes(tokens, at, is_subject=is_subject):
             return True
+        if self._closing and self._is_closed_by_negation(tokens, last):
+            return True
         next_zero = bisect_left(zeros, last + 1)
         if next_zero < len(zeros) and zeros[next_zero] <= last + 4:
             between = reading.tokens[last + 1 : zeros[next_zero]]
             return not any(token.text in STOPS or token.text in (",", ";") for token in between)
+        return False
+
+    def _is_closed_by_negation(self, tokens: Sequence[Token], last: int) -> bool:
+        """Whether a negation ends the clause of what ends at token `last`: 'es regnet in Berlin nicht'."""
+        for at in range(last + 1, min(last + _REACH, len(tokens))):
+            text = tokens[at].text
+            if text in STOPS or text in _CLAUSE_MARKS or text in self._clause_words or text in self._negation_stops:
+                return False
+            if text in self._closing:
+                following = tokens[at + 1].text if at + 1 < len(tokens) else "."
+                return following in STOPS or following in _CLAUSE_MARKS or following in self._after_negation
         return False
 
     def _denies_what_precedes(self, tokens: Sequence[Token], at: int, *, is_subject: bool) -> bool:

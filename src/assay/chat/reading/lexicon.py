@@ -26,7 +26,9 @@ TOKEN = re.compile(
     r"|(?P<format></?[A-Za-z][^<>\n]{0,200}>|&nbsp;|[*_~`]+)"
     r"|(?P<mark>[^\w\s])"
 )
+APOSTROPHES = frozenset("'’ʼ‘`´")
 _APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´", "'"))
+_LONGEST_ELISION = 8
 
 # Longer words are not natural language; they are kept unchanged and never stemmed.
 _LONGEST_WORD = 40
@@ -143,8 +145,10 @@ class Lexicon:
     by_form: dict[str, list[Phrase]] = field(default_factory=dict)
     groups: dict[str, list[str]] = field(default_factory=dict)
     """Words that entries refer to as {name}, each standing for any of them."""
+    elisions: frozenset[str] = frozenset()
+    """Words that end with an apostrophe before the next one."""
     openings: set[str] = field(default_factory=set)
-    """The first two letters of every stem in any entry; words that start differently are not stemmed."""
+    """The first two letters of every word in any entry; words that start differently are not stemmed."""
     units: dict[str, list[Unit]] = field(default_factory=dict)
     """By first token, the longest first."""
     kinds: dict[str, QuantityKind] = field(default_factory=dict)
@@ -164,7 +168,6 @@ class Lexicon:
             first, exact = parts[0]
             table = self.by_form if exact else self.by_stem
             table.setdefault(first.lower() if exact else first, []).append(phrase)
-            self.openings.update(form[:2] for form, is_form in parts if not is_form)
 
     def _expanded(self, key: str, entries: Iterable[str]) -> Iterator[str]:
         """The entries with each {name} replaced by every word of the group."""
@@ -191,16 +194,27 @@ class Lexicon:
 
     def _parts(self, entry: str) -> Iterator[tuple[str, bool]]:
         for piece in entry.split():
+            if normal(piece) in self.elisions:
+                yield normal(piece), True
+                continue
             exact = piece.startswith("=") and len(piece) > 1
             for match in TOKEN.finditer(piece[1:] if exact else piece):
-                token = match.group()
-                if token == ANY_NUMBER:
-                    yield ANY_NUMBER, True
-                    continue
-                if match.lastgroup == "word" and not exact:
-                    yield self.stemmer.stem(normal(token)), False
-                else:
-                    yield token.translate(_APOSTROPHES), True
+                for token in self.split_elision(match.group()):
+                    if match.lastgroup == "word" and not exact:
+                        # A stem may begin differently: that of "übermorgen" has no umlaut.
+                        self.openings.add(normal(token)[:2])
+                        yield self.stemmer.stem(normal(token)), False
+                    else:
+                        yield token.translate(_APOSTROPHES), True
+
+    def split_elision(self, word: str) -> tuple[str, ...]:
+        """A word, or its two parts if it begins with an elided one: l'averse."""
+        if self.elisions:
+            for at, char in enumerate(word[:_LONGEST_ELISION]):
+                if char in APOSTROPHES:
+                    first = word[: at + 1]
+                    return (first, word[at + 1 :]) if normal(first) in self.elisions and word[at + 1 :] else (word,)
+        return (word,)
 
     def add_units(self, words: Mapping[str, Mapping[str, list[str]]]) -> None:
         """Add the written forms of units, by kind and unit, without those that the domain does not have."""
@@ -265,6 +279,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     special = read_toml(domain / f"{name}.toml", f"the domain's words in '{name}'")
     settings = read_toml(domain / "domain.toml", "the domain")
     lexicon = Lexicon(general, Stemmer(general["stemmer"], general.get("derived_endings", ())))
+    lexicon.elisions = frozenset(general.get("elisions", ()))
     for name, values in settings.get("quantities", {}).items():
         lexicon.kinds[name] = QuantityKind(name, **{**values, "keys": frozenset(values.get("keys", ()))})
     for source in (general, special):

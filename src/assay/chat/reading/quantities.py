@@ -6,6 +6,7 @@ Knows how numbers are written; units come from the lexicon, and roles are in `ro
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from assay.chat.reading.text import Reading
 
 _DASHES = frozenset("-–—−‑")
+_GROUP = re.compile(r"\d{3}(?:,\d+)?")
 _MINUS = frozenset("-−–‑")
 # A longer run of digits is not read as a number.
 _LONGEST_NUMBER = 18
@@ -86,6 +88,8 @@ class _Parser:
         self.to = frozenset(language["range_words"])
         self.between = frozenset(language["between_words"])
         self.and_ = frozenset(language["and_words"])
+        self.decimal_comma = bool(language.get("decimal_comma", False))
+        self.space_groups = bool(language.get("space_groups", False))
         self.times: dict[str, float] = language.get("multipliers", {})
         self.decades: dict[str, int] = language.get("decades", {})
         self.decade_marks = frozenset(language.get("decade_marks", ()))
@@ -219,7 +223,8 @@ class _Parser:
         token = self.tokens[at]
         first = last = at
         if token.kind == "number":
-            parsed = parse_number(token.raw)
+            digits, last = self.digits(at)
+            parsed = parse_number(digits, decimal_comma=self.decimal_comma)
             if parsed is None:
                 return None
             value, decimals = parsed
@@ -233,6 +238,22 @@ class _Parser:
         if at and self.is_sign(at - 1):
             return _Number(-value, decimals, at - 1, last)
         return _Number(value, decimals, first, last)
+
+    def digits(self, at: int) -> tuple[str, int]:
+        """The digits from token `at` and their last token; groups of three may be separated by spaces: 1 299,00."""
+        digits, last = self.tokens[at].raw, at
+        while (
+            self.space_groups
+            and last + 1 < len(self.tokens)
+            and len(digits) < _LONGEST_NUMBER
+            and self.tokens[last].raw.isdecimal()
+            and len(self.tokens[last].raw) <= 3
+            and _GROUP.fullmatch(self.tokens[last + 1].raw)
+            and self.reading.starts[last + 1] == self.reading.ends[last] + 1
+        ):
+            last += 1
+            digits += self.tokens[last].raw
+        return digits, last
 
     def multiplied(self, value: float, decimals: int, last: int) -> tuple[float, int, int]:
         """The number with the multiplier that follows it: 1.2k, 3 million."""
@@ -331,8 +352,11 @@ class _Parser:
         return starts_line and at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
 
 
-def parse_number(digits: str) -> tuple[float, int] | None:
-    """Value and decimals of a number in digits: 15.3, 15,3, 1,013 and 1.013,5; None if it is not a number."""
+def parse_number(digits: str, *, decimal_comma: bool = False) -> tuple[float, int] | None:
+    """Value and decimals of a number in digits: 15.3, 15,3, 1,013 and 1.013,5; None if it is not a number.
+
+    With `decimal_comma`, 1.013 is a thousand and thirteen, and 1,013 a little more than one.
+    """
     if len(digits) > _LONGEST_NUMBER:
         return None
     comma, dot = digits.rfind(","), digits.rfind(".")
@@ -344,7 +368,8 @@ def parse_number(digits: str) -> tuple[float, int] | None:
         return float(f"{whole}.{digits[decimal + 1 :]}"), len(digits) - decimal - 1
     mark = "," if comma >= 0 else "."
     groups = digits.split(mark)
-    if len(groups) > 2 or (mark == "," and len(groups[1]) == 3 and groups[0] != "0"):
+    grouping = "." if decimal_comma else ","
+    if len(groups) > 2 or (mark == grouping and len(groups[1]) == 3 and groups[0] != "0"):
         if not all(len(group) == 3 for group in groups[1:]) or len(groups[0]) > 3:
             return None
         return float("".join(groups)), 0

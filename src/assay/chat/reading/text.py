@@ -146,12 +146,21 @@ class Reader:
         """The reading of `text`; that of a short text is cached."""
         return self._cached(text) if len(text) <= _LONGEST_CACHED else self._read(text)
 
+    def read_figures_only(self, text: str) -> Reading:
+        """The figures and names of a text in another language: no word of it is in a list."""
+        cut = self._tokeniser.cut(text)
+        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, {})
+        read_figures(reading, self.lexicon)
+        if self._places is not None:
+            reading.places = self._places.read(reading)
+        return reading
+
     def is_polar_question(self, reading: Reading, index: int) -> bool:
         """Whether the sentence that contains token `index` is a question that is answered by yes or no."""
         first, last = reading.sentence(index)
         tokens = reading.tokens
         starts = [first, *(at + 1 for at in range(first, min(last, first + _OPENING)) if tokens[at].text in ",:!–—")]
-        return any(tokens[at].text in self.polar.questions for at in starts if at < index)
+        return any(tokens[at].text in self.polar.questions for at in starts if at <= index)
 
     def ends_clause(self, token: Token) -> bool:
         """Whether a token separates clauses: a comma, a colon, 'but'."""

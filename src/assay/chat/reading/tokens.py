@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.chat.reading.lexicon import ANY_NUMBER, TOKEN, Lexicon, Phrase, Unit, normal
+from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.reading.places import CityNames, fold, gazetteer
 
 STOPS = frozenset(".!?…\n")
@@ -73,8 +73,22 @@ class Tokeniser:
         ends: list[int] = []
         stops: list[int] = []
         known = self._known
+        elisions = self._lexicon.elisions
         for match in TOKEN.finditer(text):
             raw = match.group()
+            if elisions and match.lastgroup == "word" and not APOSTROPHES.isdisjoint(raw):
+                parts = self._lexicon.split_elision(raw)
+                at = match.start()
+                for part in parts[:-1]:
+                    tokens.append(known.get(part) or self._token(part, "word"))
+                    starts.append(at)
+                    at += len(part)
+                    ends.append(at)
+                raw = parts[-1]
+                tokens.append(known.get(raw) or self._token(raw, "word"))
+                starts.append(at)
+                ends.append(match.end())
+                continue
             token = known.get(raw)
             if token is None:
                 kind = match.lastgroup

@@ -60,7 +60,7 @@ def _kinds_asked(context: ScoringContext) -> set[str]:
     "Is it in stock?" is answered by yes or no, although stock is counted in pieces.
     """
     query = context.query
-    if any(context.reader.is_polar_question(query, at) for at in [*query.stops, len(query.tokens) - 1]):
+    if any(context.query_reader.is_polar_question(query, at) for at in [*query.stops, len(query.tokens) - 1]):
         return set()
     words = {token.text for token in query.tokens}
     known = {fact.kind for fact in context.truth.facts}

@@ -99,7 +99,7 @@ def yes_or_no(context: ScoringContext) -> YesOrNo | None:
         mention
         for key in ("states", "tells")
         for mention in context.query.all(key)
-        if context.reader.is_polar_question(context.query, mention.first)
+        if context.query_reader.is_polar_question(context.query, mention.first)
     ]
     if not asked:
         return None

@@ -42,7 +42,13 @@ class ScoringContext:
     framework: str
     domain: Domain
     reader: Reader
+    """The reader of the response's language."""
+    query_reader: Reader
+    truth_reader: Reader
+    """The reader of the words of the truth, if the response's does not know them."""
     truth: Truth
+    unknown_language: str | None = None
+    """The code of the response's language if no word list covers it; only its figures are read then."""
     history: Sequence[Exchange] = ()
     preferences: frozenset[str] = frozenset()
     """Names of the domain's preferences that the user has."""
@@ -191,7 +197,8 @@ class ScoringContext:
 
     def states_in(self, words: str) -> frozenset[str]:
         """The domain's states that words of the truth stand for."""
-        return frozenset(self.reader.read(words).sublists("states"))
+        found = self.truth_reader.read(words).sublists("states") or self.reader.read(words).sublists("states")
+        return frozenset(found)
 
     @cached_property
     def told(self) -> list[Mention | Quantity]:

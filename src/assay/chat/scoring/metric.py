@@ -79,6 +79,8 @@ class Metric:
     neutral: float = 0.5
     """The score if nothing was measured."""
     direction: Literal["higher", "lower"] = "higher"
+    by_words: bool = True
+    """Whether it reads the words of the answer; then it cannot measure one in a language that no word list covers."""
     version: str = CHAT_PROTOCOL
     remark: Callable[[ScoringContext], str] | None = None
     """A remark added to the details, whatever the score."""
@@ -122,6 +124,8 @@ class Metric:
     def score(self, context: ScoringContext) -> Entry:
         """The result for one answer."""
         reason = self.unmeasured(context)
+        if reason is None and self.by_words and context.unknown_language is not None:
+            reason = f"the answer is in a language without word lists ({context.unknown_language})"
         if reason is not None:
             return Entry.make(self, self.neutral, measured=False, details=f"Not measured: {reason}.", evidence=[])
         evidence: list[Evidence] = []

@@ -1,0 +1,174 @@
+"""Which language a text is in: one that has word lists, or one that has none.
+
+Function words decide between the languages that have lists; a detector from PyPI is asked only if they do not decide.
+Knows readers and texts; knows nothing of metrics.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from assay.chat.reading.lexicon import TOKEN, compile_lexicon, normal, read_toml
+from assay.chat.reading.text import Reader, Reading
+from assay.errors import missing_extra
+
+# The usual language is recognised by this share of function words that no other language with lists has, and this many.
+_SHARE = 0.25
+_FEWEST = 4
+# The beginning of a long text says which language it is in.
+_ENOUGH = 2_000
+# A text with fewer letters is too short for a detector. The detector is believed at this probability, or at the lower
+# one if the text has a few words and less than this share of them are known.
+_LETTERS = 12
+_SURE = 0.5
+_PROBABLE = 0.3
+_CERTAIN = 0.9
+_SHORT = 5
+_KNOWN = 0.34
+# What the detector says of a text without words.
+_NO_LANGUAGE = "zxx"
+_LAST_LATIN = "\u024f"
+# Readings in a language without lists that are remembered.
+_CACHED = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A text's reading, with the reader of its language."""
+
+    reading: Reading
+    reader: Reader
+    unknown: str | None = None
+    """The code of its language if that has no word lists; only figures and names are read then."""
+
+
+class Readers:
+    """Readers of all languages that have lists for a domain; each is created when a text first needs it."""
+
+    def __init__(
+        self, primary: str | Path, folder: Traversable, own_words: Mapping[str, Iterable[str]], *, use_places: bool
+    ) -> None:
+        """`primary` is the language of texts that do not show theirs: the name of one, or the path of its file."""
+        self._folder: Any = folder
+        self._own_words = tuple((key, tuple(words)) for key, words in sorted(own_words.items()))
+        self._use_places = use_places
+        self._paths: dict[str, str | Path] = {name: name for name in _shipped() if (folder / f"{name}.toml").is_file()}
+        self.name = primary.stem if isinstance(primary, Path) else primary
+        self._paths[self.name] = primary
+        self._made: dict[str, Reader] = {}
+        self._function_words = {name: _function_words(path) for name, path in self._paths.items()}
+        counted: dict[str, int] = {}
+        for words in self._function_words.values():
+            for word in words:
+                counted[word] = counted.get(word, 0) + 1
+        self._own = {
+            name: frozenset(word for word in words if counted[word] == 1)
+            for name, words in self._function_words.items()
+        }
+        self.primary = self.reader(self.name)
+        self._unknown = functools.lru_cache(maxsize=_CACHED)(self._read_unknown)
+        self._recognise = functools.lru_cache(maxsize=4 * _CACHED)(self._recognised)
+
+    def reader(self, name: str) -> Reader:
+        """The reader of a language."""
+        if name not in self._made:
+            self._made[name] = shared_reader(self._paths[name], self._folder, self._own_words, self._use_places)
+        return self._made[name]
+
+    def read(self, text: str, *, usual: str | None = None) -> Read:
+        """The reading of a text in its own language; in `usual`, the conversation's, if the text does not show it."""
+        name = self.language(text)
+        if name is None:
+            name = usual or self.name
+        if name not in self._paths:
+            return Read(self._unknown(text), self.primary, name)
+        reader = self.reader(name)
+        return Read(reader.read(text), reader)
+
+    def language(self, text: str) -> str | None:
+        """The code of the language that a text is in; None if it does not show."""
+        return self._recognise(text[:_ENOUGH])
+
+    def _recognised(self, text: str) -> str | None:
+        words = [normal(match.group()) for match in TOKEN.finditer(text) if match.lastgroup == "word"]
+        if not words:
+            return None
+        votes = {name: sum(word in listed for word in words) for name, listed in self._own.items()}
+        own = votes[self.name]
+        if own >= max(_FEWEST, _SHARE * len(words)) and own == max(votes.values()):
+            return self.name
+        evidence = {name: votes[name] + self._listed(name, text) for name in self._paths}
+        most = max(evidence, key=lambda name: (evidence[name], name == self.name))
+        shown = most if votes[most] or evidence[most] > 1 or (evidence[most] and most == self.name) else None
+        rest = self._without_places(text)
+        other_script = _is_other_script(rest)
+        if sum(map(len, words)) < _LETTERS and not other_script:
+            return shown
+        detected, probability = _detector()(rest)
+        if detected in self._paths:
+            return detected if probability >= _SURE or evidence[detected] == evidence[most] else shown
+        # Related languages share function words: a detector that is certain is believed against all but the usual one.
+        is_known = evidence[most] >= _KNOWN * len(words) and (most == self.name or probability < _CERTAIN)
+        if detected == _NO_LANGUAGE or is_known:
+            return shown
+        return detected if probability >= (_PROBABLE if len(words) >= _SHORT or other_script else _SURE) else shown
+
+    def _without_places(self, text: str) -> str:
+        """A text without the names of cities, which look like the language of their country."""
+        kept, at = [], 0
+        for place in self.primary.read(text).places:
+            kept.append(text[at : place.start])
+            at = place.end
+        return "".join([*kept, text[at:]])
+
+    def _listed(self, name: str, text: str) -> int:
+        """How many words of a text are in the lists of a language."""
+        reading = self.reader(name).read(text)
+        return len({mention.first for mentions in reading.lists.values() for mention in mentions})
+
+    def _read_unknown(self, text: str) -> Reading:
+        """Figures and names in a text whose words are unknown; nothing in it is denied, asked or supposed."""
+        return self.primary.read_figures_only(text)
+
+
+@functools.lru_cache(maxsize=64)
+def shared_reader(
+    language: str | Path, folder: Any, own_words: tuple[tuple[str, tuple[str, ...]], ...], use_places: bool
+) -> Reader:
+    """One reader for all evaluators with the same words."""
+    return Reader(compile_lexicon(language, folder, dict(own_words)), use_places=use_places)
+
+
+def _shipped() -> list[str]:
+    folder = files("assay.chat.reading") / "languages"
+    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+@functools.cache
+def _function_words(language: str | Path) -> frozenset[str]:
+    file = language if isinstance(language, Path) else files("assay.chat.reading") / "languages" / f"{language}.toml"
+    return frozenset(read_toml(file, f"the language '{language}'")["function_words"])
+
+
+def _is_other_script(text: str) -> bool:
+    """Whether most letters of a text are not Latin."""
+    letters = [char for char in text if char.isalpha()]
+    return sum(char > _LAST_LATIN for char in letters) * 2 > len(letters)
+
+
+@functools.cache
+def _detector() -> Callable[[str], tuple[str, float]]:
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError as error:
+        raise missing_extra("py3langid", "chat", "recognise languages without word lists") from error
+    classify: Callable[[str], tuple[str, float]] = LanguageIdentifier.from_model_file(
+        MODEL_FILE, norm_probs=True
+    ).classify
+    return classify
