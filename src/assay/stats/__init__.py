@@ -18,12 +18,14 @@ from assay.stats.multiplicity import holm
 from assay.stats.paired import Difference, difference
 from assay.stats.passk import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 from assay.stats.quantiles import iqm, iqmpe, percentile
+from assay.stats.sorted_values import SortedValues
 
 __all__ = [
     "UNITS",
     "Difference",
     "Profile",
     "Resampling",
+    "SortedValues",
     "UnitValues",
     "bootstrap",
     "curve_intervals",

@@ -25,6 +25,7 @@ from assay.errors import UsageError
 from assay.stats import by_episode, by_event
 from assay.stats.by_episode import UnitValues
 from assay.stats.quantiles import percent_of, statistic_of
+from assay.stats.sorted_values import SortedValues
 from assay.types import Distribution, Estimate, Floats, Ratio
 
 UNITS = ("reference", "event", "episode")
@@ -111,7 +112,7 @@ def bootstrap(
 
 
 def value_intervals(
-    parts: Iterable[Distribution] | Iterable[UnitValues],
+    parts: Iterable[Distribution] | Iterable[UnitValues] | SortedValues,
     statistics: Sequence[str],
     plan: Resampling,
     *,
@@ -123,7 +124,7 @@ def value_intervals(
 
     `in_order` holds the single values and is needed by the `reference` unit only. If the caller gives the sum of the
     parts as `whole`, and the stratum of each part, the parts are read once and need not all be in memory together;
-    they may then also come several at a time, as `UnitValues`.
+    they may then also come several at a time, as `UnitValues`. Or all of them come sorted, with the strata.
 
     Example:
         >>> parts = [Distribution.of([1, 2, 3]), Distribution.of([2, 3, 4])]
@@ -131,11 +132,14 @@ def value_intervals(
         2.5
 
     """
-    if whole is None or strata is None:
+    if isinstance(parts, SortedValues):
+        whole = parts.whole
+    elif whole is None or strata is None:
         known = [part for part in parts if isinstance(part, Distribution)]
         strata = [""] * len(known) if strata is None else strata
         whole = Distribution.merge(known) if whole is None else whole
         parts = known
+    assert strata is not None, "sorted values need the strata of their units"
     plan.count(len(statistics))
     total = whole
     points = {name: statistic_of(total, name) for name in statistics}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.stats.by_event import CELLS_AT_ONCE, equal_mass_edges
 from assay.stats.quantiles import interpolate, percent_of, statistic_of_rows
+from assay.stats.sorted_values import SortedValues
 from assay.types import Distribution, Floats, Ints, Joint
 
 # Blocks of neighbouring values that an episode's counts are first summed in: at most this many, and at most this many
@@ -91,7 +92,7 @@ def _kept_weights(n_units: int, strata: tuple[str, ...] | None, reps: int, seed:
 
 
 def replicates(
-    parts: Iterable[Distribution | UnitValues],
+    parts: Iterable[Distribution | UnitValues] | SortedValues,
     total: Distribution,
     statistics: Sequence[str],
     strata: Sequence[str],
@@ -145,20 +146,12 @@ class _Cells:
         return slice(int(self.cell_edges[block]), int(self.cell_edges[block + 1]))
 
     @classmethod
-    def of(cls, parts: Iterable[Distribution | UnitValues], n_units: int, total: Distribution) -> _Cells:
+    def of(cls, parts: Iterable[Distribution | UnitValues] | SortedValues, n_units: int, total: Distribution) -> _Cells:
         # 32 bits suffice for everything here, and with thousands of episodes these arrays take most of the memory.
-        values, counts, sizes = [], [], []
-        for part in _together(parts):
-            values.append(part.values)
-            counts.append(part.counts.astype(np.int32))
-            sizes.append(part.sizes)
-        every = np.concatenate(values)
-        del values
-        order = np.argsort(every)
-        every = every[order]
-        unit = np.repeat(np.arange(n_units, dtype=np.int32), np.concatenate(sizes))[order]
-        count = np.concatenate(counts)[order]
-        del counts, order
+        if isinstance(parts, SortedValues):
+            every, unit, count = parts.values, parts.units, parts.counts
+        else:
+            every, unit, count = _sorted(_together(parts), n_units)
         index = np.zeros(len(every), np.int32)
         np.cumsum(every[1:] != every[:-1], out=index[1:])
         del every
@@ -292,6 +285,19 @@ def _together(parts: Iterable[Distribution | UnitValues]) -> Iterator[UnitValues
             waiting, size = [], 0
     if waiting:
         yield UnitValues.of_each(waiting)
+
+
+def _sorted(parts: Iterable[UnitValues], n_units: int) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32]]:
+    """The values of all units, ascending, with the unit and the count of each."""
+    values, counts, sizes = [], [], []
+    for part in parts:
+        values.append(part.values)
+        counts.append(part.counts.astype(np.int32))
+        sizes.append(part.sizes)
+    every = np.concatenate(values)
+    order = np.argsort(every)
+    unit = np.repeat(np.arange(n_units, dtype=np.int32), np.concatenate(sizes))
+    return every[order], unit[order], np.concatenate(counts)[order]
 
 
 def _by_value(

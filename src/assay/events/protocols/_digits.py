@@ -145,13 +145,12 @@ def levels_as_written(comparison: StreamComparison, guess: EventStream, right: E
     return found
 
 
-def time_errors(times: Joint, kind: Kind | None, wrap: int) -> Floats:
-    """Percent errors of rows (kind, true time, predicted time) of one kind, or of all; NaN for others.
+def time_errors(times: Joint, wrap: int) -> Floats:
+    """Percent errors of rows (kind, true time, predicted time).
 
     Times are in units of the encoding, and the clock wraps around after `wrap` of them.
     """
-    found = time_error(times.column(2), times.column(1), wrap)
-    return found if kind is None else np.where(times.column(0) == kind, found, np.nan)
+    return time_error(times.column(2), times.column(1), wrap)
 
 
 def move_errors(moves: Joint, name: str) -> Floats:

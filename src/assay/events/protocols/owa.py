@@ -19,8 +19,7 @@ from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import CATEGORIES, Kind, Problem
 from assay.events.tally import Tally
-from assay.stats import Resampling, UnitValues, ratio_interval, value_intervals
-from assay.stats.quantiles import statistic_of
+from assay.stats import Resampling, SortedValues, ratio_interval, value_intervals
 from assay.types import Distribution, Estimate, Floats, InOrder, Ints, Joint, Moments, Ratio, State
 
 PRECISIONS = (1000, 100, 10, 1)
@@ -139,6 +138,8 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
 # Resampling says nothing about the extremes.
 _EXTREMES = ("p0", "p100")
 _JOINTS = ("kinds", "times", "moves")
+# Rows of episodes that are looked at together: temporary arrays stay in cache.
+_ROWS_AT_ONCE = 30_000
 
 
 @dataclass(frozen=True)
@@ -153,12 +154,7 @@ class _Figures:
         """Each state by its name: one for each episode, or one in all."""
         if self.plan.unit == "episode":
             return {name: self.tally.parts(name, Joint) for name in _JOINTS}
-        return {name: [total] for name, total in self.totals.items()}
-
-    @cached_property
-    def totals(self) -> Mapping[str, Joint]:
-        """Each state over all episodes."""
-        return {name: self.tally.total(name, Joint) for name in _JOINTS}
+        return {name: [self.tally.total(name, Joint)] for name in _JOINTS}
 
     @property
     def strata(self) -> list[str]:
@@ -168,14 +164,9 @@ class _Figures:
         return ratio_interval(parts, self.plan, strata=self.strata)
 
     def values(
-        self,
-        name: str,
-        derive: Callable[[Joint], Floats],
-        statistics: Sequence[str],
-        *,
-        in_order: str | None = None,
+        self, values: SortedValues, statistics: Sequence[str], *, in_order: str | None = None
     ) -> dict[str, Estimate]:
-        """Each statistic of what is derived from the rows of a state, with its interval; NaN is left out.
+        """Each statistic of these values with its interval.
 
         Only values that were kept in order can have a `reference` interval.
         """
@@ -185,40 +176,64 @@ class _Figures:
                 plan = replace(plan, unit="event")
             else:
                 kept = self.tally.total(f"in_order/{in_order}", InOrder).values
-        whole = derived(self.totals[name], derive)
-        parts = UnitValues.derived(self.joints[name], derive)
         resampled = [name for name in statistics if name not in _EXTREMES or plan.keep]
-        found = value_intervals(parts, resampled, plan, strata=self.strata, in_order=kept, whole=whole)
+        found = value_intervals(values, resampled, plan, strata=self.strata, in_order=kept)
         blank = replace(next(iter(found.values())), low=None, high=None)
+        ends = dict(
+            zip(_EXTREMES, values.values[[0, -1]].tolist() if len(values.values) else (None, None), strict=True)
+        )
         found |= {
-            extreme: replace(found.get(extreme, blank), value=statistic_of(whole, extreme), low=None, high=None)
-            for extreme in _EXTREMES
+            extreme: replace(found.get(extreme, blank), value=end, low=None, high=None) for extreme, end in ends.items()
         }
         return {statistic: found[statistic] for statistic in statistics}
 
     def comparability(self) -> dict[str, Estimate]:
-        parts = self.joints["kinds"]
-        n = sum(part.n for part in parts)
-        out = {"events": Estimate(float(n), n=n), "comparable": self.ratio([_comparable(part) for part in parts])}
+        kinds = self._kinds()
+        of_category = kinds.sum(axis=2)
+        same = (kinds * (_KIND_OF_CATEGORY[: len(CATEGORIES), None] == _KIND_OF_CATEGORY)).sum(axis=2)
+        events, n = of_category.sum(axis=1), int(kinds.sum())
+
+        def ratio(hits: Ints, totals: Ints) -> Estimate:
+            return self.ratio([Ratio(*pair) for pair in zip(hits.tolist(), totals.tolist(), strict=True)])
+
+        out = {"events": Estimate(float(n), n=n), "comparable": ratio(same.sum(axis=1), events)}
         for code, name in enumerate(CATEGORIES):
-            of_category = [part.where(part.column(0) == code) for part in parts]
-            out[f"{name}_comparable"] = self.ratio([_comparable(part) for part in of_category])
-            shares = [Ratio(inner.n, part.n) for inner, part in zip(of_category, parts, strict=True)]
-            out[f"{name}_ratio"] = self.ratio(shares)
+            out[f"{name}_comparable"] = ratio(same[:, code], of_category[:, code])
+            out[f"{name}_ratio"] = ratio(of_category[:, code], events)
+        return out
+
+    def _kinds(self) -> Ints:
+        """How often each true category was answered with each predicted one, shape (units, categories, answers)."""
+        parts = self.joints["kinds"]
+        shape = (len(parts), len(CATEGORIES), len(PREDICTED))
+        out = np.zeros(shape, np.int64)
+        first = 0
+        for rows, sizes in Joint.chain(parts, _ROWS_AT_ONCE):
+            unit = np.repeat(np.arange(first, first + len(sizes)), sizes)
+            out[unit, rows.column(0), rows.column(1)] = rows.counts
+            first += len(sizes)
         return out
 
     def timing(self) -> dict[str, Estimate]:
+        absolute, signed = (
+            SortedValues.derived(self.joints["times"], error, label=0) for error in (_absolute_ms, _signed_ms)
+        )
         out: dict[str, Estimate] = {}
         for prefix, code in [("", None), *((f"{name}_", code) for code, name in enumerate(CATEGORIES))]:
-            for name, estimate in self.values("times", partial(_absolute_ms, code), PERCENTILES).items():
+            sizes, errors = (values if code is None else values.where(code) for values in (absolute, signed))
+            for name, estimate in self.values(sizes, PERCENTILES).items():
                 out[f"{prefix}timestamp_abs_error_{name}_ms"] = estimate
-            signed = self.values("times", partial(_signed_ms, code), ["iqm"], in_order=f"{prefix}timestamp")
-            out[f"{prefix}timestamp_signed_error_iqm_ms"] = signed["iqm"]
+            found = self.values(errors, ["iqm"], in_order=f"{prefix}timestamp")
+            out[f"{prefix}timestamp_signed_error_iqm_ms"] = found["iqm"]
             out[f"{prefix}timestamp_r2"] = self._timestamp_r2(prefix, code)
         return out
 
+    @cached_property
+    def _times(self) -> Joint:
+        return self.tally.total("times", Joint)
+
     def _timestamp_r2(self, prefix: str, category: int | None) -> Estimate:
-        errors, truths = self.totals["times"], self.tally.total(f"{prefix}truth_times", Moments)
+        errors, truths = self._times, self.tally.total(f"{prefix}truth_times", Moments)
         if category is not None:
             errors = errors.where(errors.column(0) == category)
         # Over distinct errors: a sum of floats depends on its order, and rows differ in their positions too.
@@ -227,17 +242,20 @@ class _Figures:
         return _r2(residual, truths.sum_of_squared_deviations, truths.n)
 
     def movement(self) -> dict[str, Estimate]:
+        parts = self.joints["moves"]
         out = {}
-        for name, estimate in self.values("moves", partial(_of_moves, euclidean_pe), PERCENTILES).items():
+        lengths = SortedValues.derived(parts, partial(_of_moves, euclidean_pe))
+        for name, estimate in self.values(lengths, PERCENTILES).items():
             out[f"mouse_move_pe_euclidean_{name}"] = estimate
-        for name, estimate in self.values("moves", partial(_of_moves, direction_error), ["p50", "p95"]).items():
+        angles = SortedValues.derived(parts, partial(_of_moves, direction_error))
+        for name, estimate in self.values(angles, ["p50", "p95"]).items():
             out[f"mouse_move_direction_error_{name}"] = estimate
         for axis, error in (("x", _signed_pe_x), ("y", _signed_pe_y)):
-            signed = self.values("moves", partial(_of_moves, error), ["iqm"], in_order=axis)
-            out[f"mouse_move_signed_pe_{axis}_iqm"] = signed["iqm"]
+            errors = SortedValues.derived(parts, partial(_of_moves, error))
+            out[f"mouse_move_signed_pe_{axis}_iqm"] = self.values(errors, ["iqm"], in_order=axis)["iqm"]
         for size in PRECISIONS:
             out[f"mouse_move_accuracy_{size}"] = self.ratio(self.tally.parts(f"moves_{size}", Ratio))
-        return out | {"mouse_move_r2": _move_r2(self.totals["moves"])}
+        return out | {"mouse_move_r2": _move_r2(parts)}
 
     def accuracy(self) -> dict[str, Estimate]:
         names = {
@@ -249,26 +267,12 @@ class _Figures:
         return {key: self.ratio(self.tally.parts(name, Ratio)) for name, key in names.items()}
 
 
-def _comparable(kinds: Joint) -> Ratio:
-    same = _KIND_OF_CATEGORY[kinds.column(0)] == _KIND_OF_CATEGORY[kinds.column(1)]
-    return Ratio(int(kinds.counts[same].sum()), kinds.n)
+def _signed_ms(times: Joint) -> Floats:
+    return times.column(2) / 1e6
 
 
-def _signed_ms(category: int | None, times: Joint) -> Floats:
-    """Time errors of one category, NaN for the others."""
-    late = times.column(2) / 1e6
-    return late if category is None else np.where(times.column(0) == category, late, np.nan)
-
-
-def _absolute_ms(category: int | None, times: Joint) -> Floats:
-    return np.abs(_signed_ms(category, times))
-
-
-def derived(rows: Joint, derive: Callable[[Joint], Floats]) -> Distribution:
-    """The distribution of what is derived from each row; what is not defined, NaN, is left out."""
-    values = derive(rows)
-    defined = ~np.isnan(values)
-    return Distribution.of(values[defined], rows.counts[defined])
+def _absolute_ms(times: Joint) -> Floats:
+    return np.abs(_signed_ms(times))
 
 
 def _of_moves(error: Callable[[Ints, Ints, Ints, Ints], Floats], moves: Joint) -> Floats:
@@ -309,18 +313,26 @@ def _signed_pe_y(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
     return _signed_pe(dy, py)
 
 
-def _move_r2(moves: Joint) -> Estimate:
-    """1 − SS_res ÷ SS_tot summed over both axes, each around its own mean."""
-    if not moves.n:
-        return _r2(0.0, 0.0, 0)
-    counts = moves.counts
-    residual = total = 0.0
-    for true_at, predicted_at in ((0, 2), (1, 3)):
-        truth, predicted = moves.column(true_at).astype(np.float64), moves.column(predicted_at)
-        mean = (truth * counts).sum() / counts.sum()
-        residual += float(((predicted - truth) ** 2 * counts).sum())
-        total += float(((truth - mean) ** 2 * counts).sum())
-    return _r2(residual, total, moves.n)
+def _move_r2(parts: Sequence[Joint]) -> Estimate:
+    """1 − SS_res ÷ SS_tot summed over both axes, each around its own mean; from exact sums, in any order the same."""
+    n = 0
+    sums, squares, residual = [0, 0], [0, 0], 0
+    for rows, _ in Joint.chain(parts, _ROWS_AT_ONCE):
+        counts = rows.counts
+        n += int(counts.sum())
+        for axis in (0, 1):
+            truth, predicted = rows.column(axis), rows.column(axis + 2)
+            sums[axis] += int(truth @ counts)
+            squares[axis] += _sum_of_squares(truth, counts)
+            residual += _sum_of_squares(predicted - truth, counts)
+    total = sum(n * square - whole**2 for square, whole in zip(squares, sums, strict=True))
+    return _r2(float(residual), total / n if n else 0.0, n)
+
+
+def _sum_of_squares(values: Ints, counts: Ints) -> int:
+    """Σ count · value², exactly, of differences of 32-bit integers: in two halves, whose products fit into 64 bits."""
+    high, low = np.divmod(np.abs(values), 1 << 17)
+    return (int((high * high) @ counts) << 34) + (int((high * low) @ counts) << 18) + int((low * low) @ counts)
 
 
 def _r2(residual: float, total: float, n: int) -> Estimate:

@@ -7,7 +7,7 @@ number of episodes. Both use the same comparison, which is in `_digits.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,8 +34,8 @@ from assay.events.protocols._digits import (
 )
 from assay.events.stream import NO_TOKEN, Episode, EventStream, Kind, Problem
 from assay.events.tally import Tally
-from assay.stats import Resampling, UnitValues, ratio_interval, value_intervals
-from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio, State
+from assay.stats import Resampling, SortedValues, ratio_interval, value_intervals
+from assay.types import Estimate, Ints, Joint, Ratio, State
 
 if TYPE_CHECKING:
     from assay.events.codecs.tokens import TokenCodec
@@ -113,13 +113,12 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         parts = [Ratio(*pair) for pair in zip(hits.tolist(), totals.tolist(), strict=True)]
         return ratio_interval(parts, plan, strata=strata if by_episode else None)
 
-    def measured(prefix: str, state: str, error: Callable[[Joint], Floats], agree: Ints) -> dict[str, Estimate]:
-        """The IQMPE of what is derived from the rows of a state, and the agreement of its digits."""
-        parts = tally.parts(state, Joint) if by_episode else [tally.total(state, Joint)]
-        errors = list(UnitValues.derived(parts, error))
-        values, counts = ([getattr(some, name) for some in errors] for name in ("values", "counts"))
-        whole = Distribution.of(np.concatenate(values), np.concatenate(counts)) if errors else Distribution()
-        found = {f"{prefix}iqmpe": value_intervals(errors, ["iqm"], plan, strata=strata, whole=whole)["iqm"]}
+    def parts(state: str) -> list[Joint]:
+        return tally.parts(state, Joint) if by_episode else [tally.total(state, Joint)]
+
+    def measured(prefix: str, errors: SortedValues, agree: Ints) -> dict[str, Estimate]:
+        """The IQMPE of these percent errors, and the agreement of their digits."""
+        found = {f"{prefix}iqmpe": value_intervals(errors, ["iqm"], plan, strata=strata)["iqm"]}
         for at, level in enumerate(LEVELS):
             found[f"{prefix}precision_accuracy.{level}"] = ratio(agree[:, at], agree[:, -1])
         return found
@@ -132,20 +131,20 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         "comparable_rate": ratio(of_each["comparable"], of_each["total"]),
         "type_accuracy": ratio(of_each["same_type"], of_each["total"]),
     }
-    wrap = math.prod(codec.time_bases)
-    errors_of_all = partial(time_errors, kind=None, wrap=wrap)
-    out |= measured("timestamp_metrics.", "times", errors_of_all, levels["timestamp"])
+    time = SortedValues.derived(parts("times"), partial(time_errors, wrap=math.prod(codec.time_bases)), label=0)
+    out |= measured("timestamp_metrics.", time, levels["timestamp"])
     out["timestamp_metrics.count"] = _count(int(of_each["comparable"].sum()))
     wrong_tokens = tally.total("wrong_tokens", Joint)
     for section, kind in SECTIONS.items():
         agree = levels[f"time_{kind.name.lower()}"]
-        errors_of_kind = partial(time_errors, kind=kind, wrap=wrap)
-        out |= measured(f"{section}_metrics.timestamp_", "times", errors_of_kind, agree)
+        out |= measured(f"{section}_metrics.timestamp_", time.where(kind), agree)
         out[f"{section}_metrics.loss"] = _loss(wrong_tokens, kind)
         out[f"{section}_metrics.comparable_count"] = _count(int(agree[:, -1].sum()))
         out[f"{section}_metrics.total_count"] = _count(int(of_each[f"true_{kind.name.lower()}"].sum()))
+    del time
     for value in ("dx", "dy", "euclidean"):
-        out |= measured(f"mouse_metrics.{value}_", "moves", partial(move_errors, name=value), levels[value])
+        moves = SortedValues.derived(parts("moves"), partial(move_errors, name=value))
+        out |= measured(f"mouse_metrics.{value}_", moves, levels[value])
     for key in ("vk", "action", "combined"):
         out[f"keyboard_metrics.{key}_accuracy"] = ratio(of_each[key], levels["time_keyboard"][:, -1])
     return out
