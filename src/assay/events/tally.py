@@ -69,6 +69,10 @@ class Tally:
         merged = whole.states()
         return {Case(episode.name, episode.stratum): merged[episode] for episode in whole.arrived}
 
+    def has(self, name: str) -> bool:
+        """Whether any episode has a state called `name`."""
+        return any(name in piles for piles in self._piles.values())
+
     @property
     def episodes(self) -> list[Episode]:
         """The episodes in a fixed order, independent of their order of arrival."""

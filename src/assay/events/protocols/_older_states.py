@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
 def renewed(tally: Tally, codec: TokenCodec) -> Tally:
     """The tally itself, or if it is of the first version, one with the same figures."""
-    by_episode = tally.states()
-    if not any("comparable" in states for states in by_episode.values()):
+    if not tally.has("comparable"):
         return tally
-    whole = Tally()
+    by_episode, whole = tally.states(), Tally()
     for episode in tally.arrived:
         whole.add(episode, _renewed(by_episode[episode], codec))
     return whole
