@@ -69,7 +69,8 @@ def test_the_first_version_opens_and_gives_the_numbers_it_gave(first: str) -> No
         for label, figures in json.loads((HERE / "version_1.json").read_text()).items():
             # Figures that this version did not have yet cannot be computed from what it stored.
             rebuilt = found.pop(label)
-            assert {key: rebuilt.pop(key) for key in figures} == figures
+            # Some sums of floats have become sums of integers, which are exact.
+            assert {key: rebuilt.pop(key) for key in figures} == pytest.approx(figures, rel=1e-12)
             assert set(rebuilt.values()) <= {None}
         assert found == {}
         assert store.answers("first")[0]["metrics"]["accuracy"]["score"] == 0.8
