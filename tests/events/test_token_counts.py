@@ -8,10 +8,17 @@ import pytest
 from assay.events.align import Pair
 from assay.events.codecs import codec
 from assay.events.protocols import _token_counts as counts
-from assay.events.protocols._digits import SECTIONS, VALID, StreamComparison, levels_as_written
+from assay.events.protocols._digits import (
+    SECTIONS,
+    VALID,
+    StreamComparison,
+    levels_as_written,
+    time_error,
+    time_errors,
+)
 from assay.events.protocols.sequence import _wrong_tokens, score
 from assay.events.stream import Episode, EventStream, Kind, Problem
-from assay.types import Joint
+from assay.types import Distribution, Joint
 
 ENCODINGS = [
     codec("hierarchical"),
@@ -78,8 +85,13 @@ def test_the_compiled_counts_are_those_of_the_plain_comparison(encoding: object,
         assert [found.get(first + 4 * group + at, 0) for at in range(4)] == levels[row], row
     assert states["wrong_tokens"] == Joint.merge(wrong)
     right, guess = truth[comparable], predicted[comparable]
-    unit = encoding.unit_ns  # type: ignore[attr-defined]
-    assert states["times"] == Joint.of(right.kind, right.time_ns // unit, guess.time_ns // unit)
+    times = states["times"]
+    assert isinstance(times, Joint)
+    errors = time_error(guess.time_ns, right.time_ns, encoding.wrap_ns)  # type: ignore[attr-defined]
+    known = ~np.isnan(errors)
+    assert Distribution.of(time_errors(times), times.counts) == Distribution.of(errors[known])
+    assert times.n == known.sum()
+    assert np.array_equal(np.gcd(times.column(1), times.column(2)), np.ones(len(times)))
     mice = right.kind == Kind.MOUSE
     assert states["moves"] == Joint.of(right.dx[mice], right.dy[mice], guess.dx[mice], guess.dy[mice])
 

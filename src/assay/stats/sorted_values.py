@@ -35,27 +35,26 @@ class SortedValues:
 
         `label` is the column of the rows whose small numbers become the labels.
         """
-        values, counts, units, labels = [], [], [], []
-        first = 0
+        size = sum(map(len, parts))
+        values, counts = np.empty(size), np.empty(size, np.int32)
+        units, labels = np.empty(size, np.int32), np.zeros(size, np.int8)
+        first = stop = 0
         for rows, sizes in Joint.chain(parts, _AT_ONCE):
             derived = derive(rows)
             known = np.flatnonzero(~np.isnan(derived))
-            unit = np.repeat(np.arange(first, first + len(sizes), dtype=np.int32), sizes)
-            values.append(derived[known])
-            counts.append(rows.occurrences[known].astype(np.int32))
-            units.append(unit[known])
-            labels.append(rows.columns[label][known] if label is not None and len(rows) else np.zeros(len(known)))
+            start, stop = stop, stop + len(known)
+            values[start:stop] = derived[known]
+            counts[start:stop] = rows.occurrences[known]
+            units[start:stop] = np.repeat(np.arange(first, first + len(sizes)), sizes)[known]
+            if label is not None and len(known):
+                labels[start:stop] = rows.columns[label][known]
             first += len(sizes)
-        if not values:
-            return cls(np.empty(0), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8))
-        every = np.concatenate(values)
-        order = np.argsort(every)
-        return cls(
-            every[order] + 0.0,  # + 0.0 turns -0.0 into 0.0
-            np.concatenate(counts)[order],
-            np.concatenate(units)[order],
-            np.concatenate(labels)[order].astype(np.int8) if label is not None else np.zeros(len(order), np.int8),
-        )
+        order = np.argsort(values[:stop])
+        values = values[order]  # one after the other, so that few of these large arrays exist at a time
+        values += 0.0  # turns -0.0 into 0.0
+        counts = counts[order]
+        units = units[order]
+        return cls(values, counts, units, labels[order])
 
     def where(self, label: int) -> SortedValues:
         """The values with this label."""

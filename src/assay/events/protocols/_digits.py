@@ -145,12 +145,9 @@ def levels_as_written(comparison: StreamComparison, guess: EventStream, right: E
     return found
 
 
-def time_errors(times: Joint, wrap: int) -> Floats:
-    """Percent errors of rows (kind, true time, predicted time).
-
-    Times are in units of the encoding, and the clock wraps around after `wrap` of them.
-    """
-    return time_error(times.column(2), times.column(1), wrap)
+def time_errors(times: Joint) -> Floats:
+    """Percent errors of rows (kind, error, true time), which are in lowest terms."""
+    return times.column(1) / times.column(2) * 100
 
 
 def move_errors(moves: Joint, name: str) -> Floats:

@@ -71,8 +71,16 @@ def _renewed(states: Mapping[str, State], codec: TokenCodec) -> dict[str, State]
     return {
         "sums": pack([*sums.values(), *(int(value) for group in GROUPS for value in levels[group])]),
         "wrong_tokens": rows("wrong_tokens"),
-        "times": Joint.of(
-            times.column(0), times.column(1) // codec.unit_ns, times.column(2) // codec.unit_ns, counts=times.counts
-        ),
+        "times": _ratios(times, codec.wrap_ns),
         "moves": moves,
     }
+
+
+def _ratios(times: Joint, wrap_ns: int) -> Joint:
+    """Rows (kind, error, true time) in lowest terms, from rows (kind, true time, predicted time)."""
+    known = times.where(times.column(1) != 0)
+    right = known.column(1)
+    apart = np.abs(known.column(2) - right) % wrap_ns
+    apart = np.minimum(apart, wrap_ns - apart)
+    common = np.gcd(apart, right)
+    return Joint.of(known.column(0), apart // common, right // common, counts=known.counts)

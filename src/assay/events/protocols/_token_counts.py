@@ -57,6 +57,13 @@ def _agreement(a, b, bases, signed):
 
 
 @njit(nogil=True, cache=True)
+def _greatest_common_divisor(a, b):
+    while b:
+        a, b = b, a % b
+    return a
+
+
+@njit(nogil=True, cache=True)
 def _add_levels(levels, group, leading, digits):
     """Count an event in the levels that its leading digits reach, and in the last column."""
     beyond = max(0, digits - N_LEVELS)
@@ -75,8 +82,9 @@ def count_tokens(
     """Sums by SIMPLE; levels by GROUPS, shape (groups, levels + 1); wrong tokens, shape (kinds, 2, tokens); rows.
 
     `unusual` says which positions have an event that is spelled in an unusual way, or is empty if none has. The second
-    index of the wrong tokens is 1 for a truth with a scroll. The rows are kind, true and predicted time in units of all
-    comparable positions, and dx, dy and predicted dx, dy of those of the mouse.
+    index of the wrong tokens is 1 for a truth with a scroll. The rows are kind, error and true time of all comparable
+    positions whose truth is not 0, in lowest terms because only their ratio counts, and dx, dy and predicted dx, dy of
+    those of the mouse.
     """
     n = len(t_kind)
     simple = np.zeros(len(SIMPLE), np.int64)
@@ -109,8 +117,12 @@ def count_tokens(
         simple[1] += 1
         usual = len(unusual) == 0 or not unusual[i]
         right, guess = t_time[i] // unit_ns, p_time[i] // unit_ns
-        times[0, rows], times[1, rows], times[2, rows] = kind, right, guess
-        rows += 1
+        if right != 0:
+            apart = abs(guess - right) % time_span  # the clock wraps around: the shorter way counts
+            apart = min(apart, time_span - apart)
+            common = _greatest_common_divisor(apart, right)
+            times[0, rows], times[1, rows], times[2, rows] = kind, apart // common, right // common
+            rows += 1
         leading, mistakes = _agreement(
             min(right, time_span - 1), min(guess, time_span - 1), time_bases, False
         )  # fmt: skip

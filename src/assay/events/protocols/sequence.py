@@ -6,7 +6,6 @@ number of episodes. Both use the same comparison, which is in `_digits.py`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -131,7 +130,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         "comparable_rate": ratio(of_each["comparable"], of_each["total"]),
         "type_accuracy": ratio(of_each["same_type"], of_each["total"]),
     }
-    time = SortedValues.derived(parts("times"), partial(time_errors, wrap=math.prod(codec.time_bases)), label=0)
+    time = SortedValues.derived(parts("times"), time_errors, label=0)
     out |= measured("timestamp_metrics.", time, levels["timestamp"])
     out["timestamp_metrics.count"] = _count(int(of_each["comparable"].sum()))
     wrong_tokens = tally.total("wrong_tokens", Joint)
