@@ -46,7 +46,24 @@ async def dripping(_: Request) -> Response:
     return StreamingResponse(drops())
 
 
-APP = Starlette(routes=[Route("/", hello), Route("/sleepy", sleepy), Route("/dripping", dripping)])
+async def promising(_: Request) -> Response:
+    """Declares a length that it does not reach before it is stopped."""
+
+    async def part() -> AsyncIterator[str]:
+        yield "a part"
+        await asyncio.sleep(60)
+
+    return StreamingResponse(part(), headers={"content-length": "1000"})
+
+
+APP = Starlette(
+    routes=[
+        Route("/", hello),
+        Route("/sleepy", sleepy),
+        Route("/dripping", dripping),
+        Route("/promising", promising),
+    ]
+)
 
 
 def test_server_runs_on_loopback_until_the_block_ends() -> None:
@@ -88,8 +105,10 @@ def test_ipv6_loopback_is_accepted() -> None:
         assert httpx.get(running.url, trust_env=False, verify=TLS).text == "hello"
 
 
-@pytest.mark.parametrize("path", ["/sleepy", "/dripping"])
-def test_stop_does_not_wait_for_open_requests(path: str, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("path", ["/sleepy", "/dripping", "/promising"])
+def test_stop_does_not_wait_for_open_requests_and_says_nothing(
+    path: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     started = threading.Event()
     seen: list[object] = []
 
@@ -105,7 +124,7 @@ def test_stop_does_not_wait_for_open_requests(path: str, capfd: pytest.CaptureFi
     with LoopbackServer(APP) as running:
         asker = threading.Thread(target=ask, args=(running.url + path,))
         asker.start()
-        if path == "/dripping":
+        if path != "/sleepy":
             assert started.wait(5)
         else:
             time.sleep(0.2)
@@ -115,6 +134,7 @@ def test_stop_does_not_wait_for_open_requests(path: str, capfd: pytest.CaptureFi
     assert not asker.is_alive()
     assert seen[0] in (503, 200)
     assert capfd.readouterr() == ("", "")
+    assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
 
 
 def test_stop_does_not_wait_for_timeout_faults_or_idle_connections() -> None:

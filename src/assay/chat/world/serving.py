@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import socket
 import threading
 import time
@@ -22,6 +23,8 @@ except ImportError as error:
     raise missing_extra("uvicorn", "agents", "serve the embedded world") from error
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _START_SECONDS = 10.0
@@ -95,12 +98,29 @@ class LoopbackServer:
 
     def _stop(self) -> None:
         if self._server is not None and self._thread is not None and self._stoppable_app is not None:
-            self._stoppable_app.stop()
-            self._server.should_exit = True
-            self._thread.join(_STOP_SECONDS)
+            # A response that is cut off in the middle breaks its declared length, which uvicorn would report.
+            with _silent(self._thread):
+                self._stoppable_app.stop()
+                self._server.should_exit = True
+                self._thread.join(_STOP_SECONDS)
         if self._socket is not None:
             self._socket.close()
         self._socket = self._server = self._thread = self._stoppable_app = None
+
+
+@contextlib.contextmanager
+def _silent(thread: threading.Thread) -> Iterator[None]:
+    """Drop what uvicorn reports in a thread."""
+    logger = logging.getLogger("uvicorn.error")
+
+    def is_of_another(record: logging.LogRecord) -> bool:
+        return record.thread != thread.ident
+
+    logger.addFilter(is_of_another)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_of_another)
 
 
 def _is_loopback(host: str) -> bool:
