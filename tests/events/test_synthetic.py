@@ -6,6 +6,7 @@ import numpy as np
 
 from assay.events import evaluate, synthetic
 from assay.events.stream import Kind
+from assay.report.html import events as page
 
 TRUTH = synthetic.recording(episodes=6, seconds=20, seed=5, long_holds=True)
 
@@ -29,6 +30,32 @@ def test_an_echo_repeats_the_last_key_event_and_never_clicks() -> None:
     keys = np.flatnonzero(first & (TRUTH.kind == Kind.KEYBOARD))
     assert said.vk[keys[1:]].tolist() == TRUTH.vk[keys[:-1]].tolist()
     assert said.press[keys[1:]].tolist() == TRUTH.press[keys[:-1]].tolist()
+
+
+def test_a_key_is_pressed_only_if_it_is_released() -> None:
+    for long_holds in (False, True):
+        truth = synthetic.recording(episodes=6, seconds=20, seed=5, long_holds=long_holds)
+        assert not np.any(truth.problem)
+        for number in range(6):
+            keys = truth[(truth.episode == number) & (truth.kind == Kind.KEYBOARD)]
+            pressed: dict[int, int] = {}
+            for vk, press, time_ns in zip(keys.vk.tolist(), keys.press.tolist(), keys.time_ns.tolist(), strict=True):
+                if not press:
+                    assert vk in pressed
+                    del pressed[vk]
+                else:  # again only as auto-repeat
+                    assert vk not in pressed or (time_ns - pressed[vk]) in (500_000_000, 33_000_000)
+                    pressed[vk] = time_ns
+
+
+def test_an_echo_has_no_lag() -> None:
+    # It matches best at the end of the search, half a second late, where the repeats of the keyboard begin.
+    found = evaluate(synthetic.echo(TRUTH, seed=1), TRUTH, protocols=("assay",), reps=50)
+    flat = found.flat("assay")
+    assert flat["lag_ms"] is None
+    assert flat["f1_without_lag"] == flat["f1"]
+    assert "lag" not in {finding["kind"] for finding in found.verdict}
+    assert "ms of lag" not in page.render({"echo": found})
 
 
 def test_an_echo_looks_fine_by_position_and_has_no_skill() -> None:

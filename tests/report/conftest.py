@@ -53,6 +53,7 @@ def settings(*models: str) -> Arguments:
             "rows": f1_by_shift(models),
             "lags": [{"model": model, "lag_ms": 80.0, "low_ms": 70.0, "high_ms": 90.0, "f1": 0.9} for model in models],
         },
+        "reliability": {"rows": reliability(models)},
         "action_outcomes": {"rows": action_outcomes(models)},
         "shares_right": {"rows": shares_right(models)},
         "movement_agreement": {"rows": movement_agreement(models)},
@@ -90,6 +91,19 @@ def f1_by_shift(models: tuple[str, ...]) -> Rows:
         for at, model in _spread(models)
         for ms in range(-500, 501, 50)
         for f1 in [0.9 if abs(ms - 80 + 80 * at) < 50 else 0.05]
+    ]
+
+
+def reliability(models: tuple[str, ...]) -> Rows:
+    return [
+        {
+            "model": model,
+            "confidence": tenth / 10 + 0.05,
+            "right": tenth / 10 * (1 - at / 4),
+            "n": 40.0,
+        }
+        for at, model in _spread(models)
+        for tenth in range(10)
     ]
 
 

@@ -22,6 +22,8 @@ class StreamDigest:
 
     def __init__(self) -> None:
         self._columns = {name: hashlib.sha256() for name in _COLUMNS}
+        self._logprobs = hashlib.sha256()
+        self._knows_logprobs = False
         self._episodes = hashlib.sha256()
         self._name: tuple[str, str] | None = None
         self._length = 0
@@ -29,6 +31,9 @@ class StreamDigest:
     def update(self, batch: EventStream) -> None:
         for name, digest in self._columns.items():
             digest.update(np.ascontiguousarray(getattr(batch, name)).data)
+        if batch.logprob is not None:
+            self._knows_logprobs = True
+            self._logprobs.update(np.ascontiguousarray(batch.logprob, np.float64).data)
         if not len(batch):
             return
         starts = np.flatnonzero(np.diff(batch.episode, prepend=batch.episode[0] - 1))
@@ -48,6 +53,8 @@ class StreamDigest:
         whole.update(self._closing_line())
         for name, digest in self._columns.items():
             whole.update(f"{name} {digest.hexdigest()}\n".encode())
+        if self._knows_logprobs:
+            whole.update(f"logprob {self._logprobs.hexdigest()}\n".encode())
         return whole.hexdigest()
 
     def _extend(self, name: tuple[str, str], length: int) -> None:

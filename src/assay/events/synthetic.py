@@ -75,9 +75,11 @@ def _keys(game: str, length_ns: int, rng: np.random.Generator, long_holds: bool)
     if long_holds:
         holds = np.minimum(holds, np.diff(starts, append=length_ns) - 150 * _MILLISECOND)
     times, codes, presses = [], [], []
+    free_ns: dict[int, int] = {}  # from when on each key can be pressed again
     for start, hold, key in zip(starts.tolist(), holds.tolist(), keys.tolist(), strict=True):
-        if hold <= 0:
-            continue  # the next key comes too soon
+        if hold <= 0 or start < free_ns.get(key, 0):
+            continue  # the next key comes too soon, or this one is still held
+        free_ns[key] = start + hold + 30 * _MILLISECOND
         repeats = list(range(start + _REPEAT_DELAY_NS, start + hold, _REPEAT_EVERY_NS))
         times += [start, *repeats, start + hold]
         codes += [key] * (len(repeats) + 2)

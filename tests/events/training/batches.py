@@ -18,8 +18,11 @@ MASKED = -100
 
 
 def vocabulary(codec: TokenCodec) -> dict[int, str]:
-    """Ids to tokens, with some that belong to no event; ids are neither dense nor in order."""
-    tokens = ["<pad>", "<s>", "hello", " ", "<unk>", *codec.vocabulary()]
+    """Ids to tokens, with some that belong to no event; ids are neither dense nor in order.
+
+    None is blank: a text is read without blanks around it, while a token stands where it stands.
+    """
+    tokens = ["<pad>", "<s>", "hello", "␣", "<unk>", *codec.vocabulary()]
     order = np.random.default_rng(3).permutation(len(tokens) + 50)[: len(tokens)]
     return {int(number): token for number, token in zip(order, tokens, strict=True)}
 

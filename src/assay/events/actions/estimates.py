@@ -20,6 +20,9 @@ from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
 TOLERANCES_MS = (10, 20, 50, 100, 200, 500)
 """Where F1 is taken for its curve."""
 
+_LIKELIHOODS = 10 + 2 * len(states.LIKELIHOOD_KINDS)
+# F1 from which on most actions match.
+_MOST = 0.5
 # Half the logarithmic distance to both neighbours, as a share of the whole: the trapezoid rule.
 _LOG = np.log(TOLERANCES_MS)
 _AREA = np.convolve(np.diff(_LOG, prepend=_LOG[0], append=_LOG[-1]), [0.5, 0.5], "valid") / (_LOG[-1] - _LOG[0])
@@ -246,6 +249,9 @@ class ActionFigures:
         else:
             at = int(np.argmin(np.abs(tried - lag_ms.value)))
             after = self.share(2 * matches[:, 1, at], totals)
+            if at in (0, len(tried) - 1) and (after.value or 0.0) < _MOST:
+                # The best of all shifts is the furthest, and most actions do not match there either: no lag was found.
+                lag_ms, after = Estimate(None, level=self.plan.level, n=lag_ms.n), self.f1(self.headline)
         return {
             "time_error_p50_ms": self.values(states.TIME_ERRORS, 1, lambda ns: ns / 1e6, "p50"),
             "time_error_spread_ms": self.sums(moments, _spread, n),
@@ -302,20 +308,44 @@ class ActionFigures:
         return (*BASELINES, COPIED)[int(np.argmax(f1[:used]))]
 
     def calibration(self) -> dict[str, Estimate]:
-        parts = self.tally.parts(states.CONFIDENCE, Joint)
-        table = np.array([states.unpack(part, 30) for part in parts]).reshape(-1, 30) if parts else np.empty((0, 30))
-        n = int(table[:, :10].sum()) if len(table) else 0
-        return {"nll": self.sums(table, _nll, n), "calibration_error": self.sums(table, _calibration_error, n)}
+        table, losses = self._packed(states.CONFIDENCE, 30), self._packed(states.LIKELIHOOD, _LIKELIHOODS)
+        if not losses.any():  # stored before losses were kept by kind
+            losses = np.zeros((len(table), _LIKELIHOODS))
+            losses[:, 10], losses[:, 11] = table[:, :10].sum(axis=1), table[:, 20:].sum(axis=1)
+            losses *= table[:, 20:].any()
+        confident, likely = int(table[:, :10].sum()), int(losses[:, 10::2].sum())
+        return {
+            "nll": self.sums(losses, _nll, likely),
+            "calibration_error": self.sums(table, _calibration_error, confident),
+        }
 
-    def calibration_table(self) -> list[dict[str, float]]:
-        """For each tenth of confidence that occurs: predictions, how much too confident, and loss of the true event."""
-        total = states.unpack(self.tally.total(states.CONFIDENCE, Joint), 30)
-        rows = zip(total[:10], total[10:20] / 1e9, total[20:] / 1e9, strict=True)
-        return [
-            {"from": at / 10, "to": (at + 1) / 10, "n": float(n), "over_confidence": over / n, "nll": loss / n}
-            for at, (n, over, loss) in enumerate(rows)
-            if n
-        ]
+    def _packed(self, name: str, size: int) -> Floats:
+        """The packed sums of each episode, shape (episodes, size)."""
+        parts = self.tally.parts(name, Joint)
+        return np.array([states.unpack(part, size) for part in parts]).reshape(-1, size)
+
+    def calibration_table(self) -> list[dict[str, float | None]]:
+        """For each tenth of confidence that occurs: predictions, mean confidence, share of right ones, and more.
+
+        `nll` is the mean loss of the true events there; None if their probabilities are unknown.
+        """
+        total = self._packed(states.CONFIDENCE, 30).sum(axis=0)
+        hits = self._packed(states.LIKELIHOOD, _LIKELIHOODS).sum(axis=0)
+        knows_losses = bool(hits[10::2].any() or total[20:].any())
+        rows: list[dict[str, float | None]] = []
+        for at in np.flatnonzero(total[:10]).tolist():
+            n, over = float(total[at]), float(total[10 + at] / 1e9 / total[at])
+            right = float(hits[at] / n)
+            row = {"from": at / 10, "to": (at + 1) / 10, "n": n, "confidence": right + over, "right": right}
+            nll = float(total[20 + at] / 1e9 / n) if knows_losses else None
+            rows.append({**row, "over_confidence": over, "nll": nll})
+        return rows
+
+    def likelihood_table(self) -> list[dict[str, Any]]:
+        """The loss of true events by kind, for kinds of which probabilities are known."""
+        total = self._packed(states.LIKELIHOOD, _LIKELIHOODS).sum(axis=0)
+        pairs = zip(states.LIKELIHOOD_KINDS, total[10::2].tolist(), total[11::2].tolist(), strict=True)
+        return [{"kind": kind, "n": int(n), "nll": loss / 1e9 / n} for kind, n, loss in pairs if n]
 
 
 def _plain_count(n: int) -> Estimate:
@@ -386,7 +416,8 @@ def _over(value: Floats, baseline: Floats) -> Floats:
 
 
 def _nll(sums: Floats) -> Floats:
-    return _divided(sums[..., 20:30].sum(axis=-1) / 1e9, sums[..., :10].sum(axis=-1))
+    """Loss by true event, from the sums of LIKELIHOOD."""
+    return _divided(sums[..., 11::2].sum(axis=-1) / 1e9, sums[..., 10::2].sum(axis=-1))
 
 
 def _calibration_error(sums: Floats) -> Floats:

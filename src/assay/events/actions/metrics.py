@@ -56,8 +56,9 @@ def _skill(teacher_forced: bool) -> list[ProtocolMetric]:
 
 def _timing() -> list[ProtocolMetric]:
     none = "no key or button was matched"
+    no_lag = "nothing matches at any shift, or the furthest is best and less than half matches there"
     return [
-        ProtocolMetric("lag_ms", "Lag (+ late)", "Time", "ms", "zero", "nothing matches at any shift", headline=True),
+        ProtocolMetric("lag_ms", "Lag (+ late)", "Time", "ms", "zero", no_lag, headline=True),
         ProtocolMetric("f1_without_lag", "F1 once the lag is taken out", "Time", undefined="neither side has any"),
         ProtocolMetric("time_error_p50_ms", "Time error of matches, median (+ late)", "Time", "ms", "zero", none),
         ProtocolMetric(

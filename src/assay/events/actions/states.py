@@ -49,17 +49,23 @@ FACT_SUMS = (
     "missing", "unknown", "stray_true", "stray_predicted", "silences_true", "silences_predicted", "auto_repeats_true",
     "auto_repeats_predicted", "unreleased_true", "unreleased_predicted", "frames_true", "frames_predicted",
     "predicted_actions", "predicted_events", "copied", "positions", "invalid", "clock_fell_back",
+    "unpaired_logprobs",
 )  # fmt: skip
 """missing, unknown: 1 for an episode without predictions, without truth. copied: positions at which the prediction is
 the event before, of `positions` in all, where both sides have the same length. clock_fell_back: 1 if only one side has
-frames with video times, so that the clock 'auto' could not use them."""
+frames with video times, so that the clock 'auto' could not use them. unpaired_logprobs: 1 if predictions have
+log-probabilities and are not as many as the truths."""
 MOMENTS = "moments"
 """(start of a window in ms, side, ms into the window, label, outcome, ms of the partner) of the worst windows."""
 OUTLINE = "outline"
 """(slice of the truth's span, side, outcome) of keys and buttons."""
 CONFIDENCE = "confidence"
 """By tenth of the predicted event's probability, packed: events, Σ (probability − right), Σ −log p of the true event;
-the last two in billionths. A training loop that knows log-probabilities counts them."""
+the last two in billionths."""
+LIKELIHOOD = "likelihood"
+"""Packed: events whose prediction is right, by tenth of its probability; then for each of LIKELIHOOD_KINDS the number
+of true events whose probability is known, and Σ −log p of them in billionths."""
+LIKELIHOOD_KINDS = ("keyboard", "mouse")
 
 
 def pack(values: Sequence[int]) -> Joint:

@@ -73,6 +73,7 @@ def report_details(figures: ActionFigures, estimates: Mapping[str, Estimate]) ->
         "moments": worst_moment_rows(figures),
         "paths": paths(figures),
         "calibration": figures.calibration_table(),
+        "likelihood": figures.likelihood_table(),
     }
 
 

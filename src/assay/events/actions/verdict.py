@@ -120,13 +120,16 @@ def _coverage(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
         yield VerdictFinding("coverage", "bad", {"coverage": coverage}, text)
 
 
+def is_constant(lag: Estimate) -> bool:
+    """Whether a lag is one, and not just the best of all shifts: inside the range of the search, and well known."""
+    width = 0.0 if lag.low is None or lag.high is None else lag.high - lag.low
+    return lag.value is not None and abs(lag.value) < RANGE_NS / 1e6 and width <= _LAG_WIDTH_MS
+
+
 def _lag(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     lag, f1, without = estimates["lag_ms"], estimates["f1"].value, estimates["f1_without_lag"].value
-    if not lag.value or f1 is None or without is None or without - f1 < _LAG_GAIN:
+    if not lag.value or f1 is None or without is None or without - f1 < _LAG_GAIN or not is_constant(lag):
         return
-    width = 0.0 if lag.low is None or lag.high is None else lag.high - lag.low
-    if abs(lag.value) >= RANGE_NS / 1e6 or width > _LAG_WIDTH_MS:
-        return  # the best of all shifts, but not a constant lag
     figures = {"lag_ms": lag.value, "lag_low": lag.low, "lag_high": lag.high, "f1": f1, "f1_without_lag": without}
     interval = "" if lag.low is None else f" [{lag.low:.0f}, {lag.high:.0f}]"
     way = "late" if lag.value > 0 else "early"

@@ -14,6 +14,7 @@ import numpy as np
 
 from assay.errors import UsageError
 from assay.events.actions import baselines, holds, lag, pointer, positions, states
+from assay.events.actions.calibration import calibration_states
 from assay.events.actions.clock import ClockSide, clock_side
 from assay.events.actions.comparing import ActionMatches, compare_actions, matches_at, saved_ns
 from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
@@ -58,6 +59,7 @@ def score(
         **_holding(true_holds, guessed_holds, tolerance_ns),
         **_pointing(truth, predicted),
         **positions.measure(pair.predicted, pair.truth),
+        **calibration_states(pair.predicted, pair.truth, pair.truth.logprob, pair.predicted.logprob),
         states.BASELINE_COUNTS: _baselines(right, tolerance_ns, seed, pair.episode.name, teacher_forced),
         states.COVERAGE: _coverage(truth, predicted),
         states.MOMENTS: worst_moments(sides, truth.first_ns or 0),
@@ -78,6 +80,7 @@ def score(
             predicted_events=int(pair.predicted.valid.sum()),
             invalid=int((~pair.predicted.valid).sum()),
             clock_fell_back=fell_back(pair.predicted, pair.truth, clock),
+            unpaired_logprobs=pair.predicted.logprob is not None and 0 < len(pair.predicted) != len(pair.truth),
             **_copied(pair.predicted, pair.truth),
         ),
     }
@@ -239,6 +242,11 @@ class Assay:
         if facts["clock_fell_back"]:
             n = len(tally.episodes) - facts["missing"] - facts["unknown"]
             found.append(fell_back_sentence(facts["clock_fell_back"], n))
+        if facts["unpaired_logprobs"]:
+            found.append(
+                f"{facts['unpaired_logprobs']:,} episodes have log-probabilities and not one prediction for each true "
+                "event: calibration pairs by position and leaves them out."
+            )
         return found
 
     def configured(self, codec: Codec, settings: Mapping[str, Any]) -> Assay:

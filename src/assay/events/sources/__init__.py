@@ -41,7 +41,7 @@ class ReadOptions:
     codec: Codec
     """The encoding of token text."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Our name of a column (text, event, episode, stratum, or a field of an event) to the name it has in the table."""
+    """Our name of a column (text, ids, event, episode, stratum, logprob, or a field of an event) to the table's."""
     batch_rows: int = 65_536
     """Rows, messages or events read at a time."""
     progress: Callable[[int, int | None], None] | None = None

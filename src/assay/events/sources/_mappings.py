@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.events.sources import ReadOptions
+from assay.events.sources._logprobs import with_episode_logprobs, with_logprobs
 from assay.events.sources._memory import are_ids, text_of_ids
 from assay.events.sources._rows import (
     EPISODE_ROWS,
@@ -50,7 +51,8 @@ def plan_of(contents: list[Content], address: str, reading: ReadOptions) -> Plan
     check_present(address, list(dict.fromkeys(key for content in judged for key in content)), reading)
     forms: Counter[Form] = Counter(found for content in judged if (found := form_of(content, reading)))
     form = max(forms, key=lambda name: (forms[name], name == "text"))
-    plan = Plan(form, "event", reading)
+    plan = Plan(form, "event", reading, address)
+    plan.has_logprobs = any(name in content for content in judged for name in column_names("logprob", reading))
     if plan.form == "text":
         texts = [text for text in plan.values(judged) if isinstance(text, str) and text.strip()]
         plan.shape = shape_of([text.count(EVENT_START) for text in texts], reading)
@@ -60,11 +62,14 @@ def plan_of(contents: list[Content], address: str, reading: ReadOptions) -> Plan
 class Plan:
     """How the rows of one file become events; decided once, so that positions are consistent."""
 
-    def __init__(self, form: Form, shape: Shape, reading: ReadOptions) -> None:
+    def __init__(self, form: Form, shape: Shape, reading: ReadOptions, address: str) -> None:
         self.form: Form = "text" if form == "ids" else form
         self.shape = shape
         self._reading = reading
+        self._address = address
         self._are_ids = form == "ids"
+        self.has_logprobs = False
+        """Whether one of the rows that were judged has the column."""
 
     def stream(self, contents: list[Content], row: int) -> EventStream:
         """The events of rows, of which the first is the file's row number `row`."""
@@ -72,6 +77,9 @@ class Plan:
         names = _names(_column(columns, column_names("episode", self._reading)))
         strata = _names(_column(columns, column_names("stratum", self._reading)))
         values = self.values(columns)
+        logprobs = (
+            _column(columns, column_names("logprob", self._reading)) if self.has_logprobs else [None] * len(columns)
+        )
         reasons = {
             at: content if isinstance(content, str) else NO_VALUE
             for at, (value, content) in enumerate(zip(values, contents, strict=True))
@@ -81,9 +89,9 @@ class Plan:
             labels = [Episode(name or row_name(row + at, self._reading), strata[at]) for at, name in enumerate(names)]
             if self._reading.decision is not None:
                 self._reading.decision.see(labels)
-            stream = self._episodes(values, labels)
+            stream = self._episodes(values, labels, logprobs, row)
         else:
-            stream = self._events(values)
+            stream = with_logprobs(self._events(values), logprobs, self._address, row)
             if any(names) or any(strata):
                 stream = with_episodes(stream, names, strata)
         stream.notes.update(reasons.values())
@@ -122,12 +130,15 @@ class Plan:
             spoil(stream, bad)
         return stream
 
-    def _episodes(self, values: list[Any], labels: list[Episode]) -> EventStream:
+    def _episodes(self, values: list[Any], labels: list[Episode], logprobs: list[Any], row: int) -> EventStream:
         """All events of each row; a row that cannot be read is one invalid event."""
-        parts = [
-            (self._reading.codec.decode(text) if isinstance(text, str) else self._events([None])).of_episode(label)
-            for text, label in zip(values, labels, strict=True)
-        ]
+        parts = []
+        for at, (text, label) in enumerate(zip(values, labels, strict=True)):
+            if isinstance(text, str):
+                part = with_episode_logprobs(self._reading.codec.decode(text), logprobs[at], self._address, row + at)
+            else:
+                part = self._events([None])
+            parts.append(part.of_episode(label))
         stream = concatenate(parts)
         stream.notes[EPISODE_ROWS] += len(values)
         return stream

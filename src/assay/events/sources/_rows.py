@@ -43,6 +43,7 @@ _KNOWN_AS = {
     "event": ("event",),
     "episode": ("episode", "episode_path"),
     "stratum": ("stratum", "game"),
+    "logprob": ("logprob",),
     **{name: (name,) for name in FIELDS},
     "ts": ("ts", "time_ns"),
 }
@@ -56,7 +57,7 @@ _NEEDED: dict[Form, tuple[str, ...]] = {
 }
 
 # Columns that every row has, if any has them.
-_ALWAYS = ("text", "ids", "event", "kind", "ts", "episode", "stratum")
+_ALWAYS = ("text", "ids", "event", "kind", "ts", "episode", "stratum", "logprob")
 
 
 def check_mapping(columns: Iterable[str]) -> None:

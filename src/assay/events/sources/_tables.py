@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.errors import ColumnError, SourceError
 from assay.events.sources import ReadOptions
+from assay.events.sources._logprobs import with_episode_logprobs, with_logprobs, with_numbers
 from assay.events.sources._memory import text_of_ids
 from assay.events.sources._rows import (
     BATCH_BYTES,
@@ -143,7 +144,9 @@ def _plan(table: Table, present: list[str], address: str, reading: ReadOptions) 
     if form is None:
         raise missing_columns(address, present, reading)
     wanted = {"text": ("text",), "ids": ("ids",), "event": ("event",), "columns": FIELDS}[form]
-    columns = {ours: name for ours in (*wanted, "episode", "stratum") if (name := column_of(ours, present, reading))}
+    columns = {
+        ours: name for ours in (*wanted, "episode", "stratum", "logprob") if (name := column_of(ours, present, reading))
+    }
     repeated = [name for name in columns.values() if present.count(name) > 1]
     if repeated:
         raise ColumnError(f"there is more than one column '{repeated[0]}'", where=address, hint="Rename one of them")
@@ -248,7 +251,23 @@ class _Plan:
             fields = {ours: batch.column(name) for ours, name in self.columns.items() if ours in FIELDS}
             stream = self._values.fields(fields, batch.num_rows, booleans_of(fields["kind"].is_null()))
         index, episodes = self._labels(batch)
-        return stream if index is None else replace(stream, episode=index, episodes=episodes)
+        stream = stream if index is None else replace(stream, episode=index, episodes=episodes)
+        return self._with_logprobs(stream, batch, row)
+
+    def _with_logprobs(self, stream: EventStream, batch: pa.RecordBatch, row: int) -> EventStream:
+        """The events of rows that are one event each, with their log-probabilities, if there is a column of them."""
+        import pyarrow as pa
+
+        if "logprob" not in self.columns:
+            return stream
+        column = batch.column(self.columns["logprob"])
+        if not pa.types.is_floating(column.type):
+            return with_logprobs(stream, column.to_pylist(), self.address, row)
+        filled = column.cast(pa.float64()).fill_null(float("nan"))
+        data = filled.buffers()[1]
+        empty = data is None or not len(filled)
+        numbers = np.zeros(0) if empty else np.frombuffer(data, np.float64, len(filled), 8 * filled.offset)
+        return with_numbers(stream, numbers, self.address, row)
 
     def _texts(self, column: pa.Array) -> EventStream:
         """One event per text; a null is a row without text."""
@@ -273,6 +292,7 @@ class _Plan:
         raw, offsets = _buffers(flat)
         index, episodes = self._labels(batch)
         parts: list[EventStream] = []
+        logprobs = batch.column(self.columns["logprob"]).to_pylist() if "logprob" in self.columns else None
         for at, absent in enumerate(flat.is_null().to_pylist()):
             long = offsets[at + 1] - offsets[at] > limit_of("episode", self.reading)
             if absent or long:
@@ -281,6 +301,8 @@ class _Plan:
                 part.notes[NO_VALUE if absent else TOO_LONG] += 1
             else:
                 part = self.reading.codec.decode(_slice(raw, offsets, at))
+                if logprobs is not None:
+                    part = with_episode_logprobs(part, logprobs[at], self.address, row + at)
             known = Episode() if index is None else episodes[index[at]]
             parts.append(part.of_episode(replace(known, name=known.name or row_name(row + at, self.reading))))
         if self.reading.decision is not None:

@@ -113,4 +113,5 @@ _CONVERT: dict[str, Callable[[str], object]] = {
     "press": _press,
     "episode": _name,
     "stratum": _name,
+    "logprob": _event,
 }

@@ -1,9 +1,4 @@
-"""How probable the model thought events were: log-probabilities of tokens, summed by event, as assay@1 takes them.
-
-An event's probability is the product of its tokens', each given the true ones before it. Its negative logarithm for the
-true event is the log-likelihood's loss; for the predicted event it is the model's confidence, which should be right as
-often as it says.
-"""
+"""Log-probabilities of tokens, summed by event, as assay@1 takes them for its calibration."""
 
 from __future__ import annotations
 
@@ -11,15 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.events.actions import states
-from assay.events.stream import EventStream, Kind
+from assay.events.actions.calibration import calibration_states
+from assay.events.stream import EventStream
 from assay.events.training.arrays import array_of
 from assay.types import Floats, Ints, State
-
-_TENTHS = 10
-_UNIT = 1e9  # sums are whole billionths, so that they add up in any order
-_LARGEST = 1e6  # nats; what has no probability at all has to stay a number
-_FIELDS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
 
 
 def token_log_probabilities(logits: Any, labels: Ints, *, shift: bool) -> tuple[Any, Any]:
@@ -51,28 +41,16 @@ def _elsewhere(logits: Any, ids: Ints, known: Any) -> tuple[Any, Any]:
     return true * logits.new_tensor(known.tolist()).float(), values.amax(-1) - total
 
 
-def calibration_states(
+def row_calibrations(
     predicted: EventStream, truth: EventStream, lengths: Ints, scores: tuple[Floats, Floats]
 ) -> list[dict[str, State]]:
     """For each row, what `nll` and `calibration_error` of assay@1 are made of; frames are left out.
 
     `scores` are the log-probabilities of the true and of the predicted events, shape (events,) each.
     """
-    right = predicted.valid & truth.valid
-    for name in _FIELDS:
-        right = right & (getattr(predicted, name) == getattr(truth, name))
-    confidence = np.exp(np.minimum(scores[1], 0.0))
-    tenth = np.minimum((confidence * _TENTHS).astype(np.int64), _TENTHS - 1)
-    over = np.rint((confidence - right) * _UNIT).astype(np.int64)
-    loss = np.rint(np.clip(-scores[0], 0.0, _LARGEST) * _UNIT).astype(np.int64)
-    counted = truth.valid & (truth.kind != Kind.SCREEN)
-    found: list[dict[str, State]] = []
-    end = 0
+    found, end = [], 0
     for n in lengths.tolist():
         row = slice(end, end + n)
         end += n
-        sums = np.zeros((3, _TENTHS), np.int64)
-        for at, values in enumerate((np.ones(n, np.int64), over[row], loss[row])):
-            np.add.at(sums[at], tenth[row][counted[row]], values[counted[row]])
-        found.append({states.CONFIDENCE: states.pack(sums.ravel().tolist())})
+        found.append(calibration_states(predicted[row], truth[row], scores[0][row], scores[1][row]))
     return found

@@ -28,7 +28,7 @@ from assay.events.training.arrays import (
     scored_ids,
 )
 from assay.events.training.incremental import Evaluation
-from assay.events.training.likelihood import calibration_states, token_log_probabilities
+from assay.events.training.likelihood import row_calibrations, token_log_probabilities
 from assay.events.training.spans import RowEvents, SpanReader
 from assay.types import Ints
 
@@ -130,7 +130,7 @@ class TokenEvaluation:
         """Score a batch whose rows have their names already."""
         beside = {}
         if rows.scores is not None:
-            beside["assay"] = calibration_states(rows.predicted, rows.truth, rows.lengths, rows.scores)
+            beside["assay"] = row_calibrations(rows.predicted, rows.truth, rows.lengths, rows.scores)
         self.evaluation.update_rows(rows.predicted, rows.truth, rows.lengths, beside=beside)
         self.alignment += rows.alignment
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from assay.report.charts.actions import action_outcomes, f1_by_shift, f1_by_tolerance
+from assay.report.charts.actions import action_outcomes, f1_by_shift, f1_by_tolerance, reliability
 from assay.report.charts.agents import framework_overhead, passes_by_k, time_split, waiting_times
 from assay.report.charts.agreement import binned_movement, digits_right, movement_agreement, shares_right
 from assay.report.charts.comparison import differences, improvement, profiles
@@ -50,6 +50,7 @@ __all__ = [
     "movement_agreement",
     "passes_by_k",
     "profiles",
+    "reliability",
     "shares_right",
     "signed_errors",
     "time_error_distribution",
@@ -100,6 +101,14 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 "the kind, or missed. What was inserted without a truth goes on beyond the line.",
                 "the truth has no actions",
                 action_outcomes,
+                panel="medium",
+            ),
+            Chart(
+                "Calibration",
+                "Each point is a tenth of the probabilities that the model gave to its predictions: on the dotted "
+                "diagonal it is right as often as it says, below it is too confident, above it is too cautious.",
+                "no log-probabilities were given",
+                reliability,
                 panel="medium",
             ),
             Chart(

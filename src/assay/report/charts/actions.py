@@ -142,6 +142,56 @@ def f1_by_shift(*, rows: Rows, lags: Rows) -> Panels:
     }
 
 
+def reliability(*, rows: Rows) -> Panels:
+    """Draw how often predictions are right against how probable the model thought them: one panel with all models.
+
+    Rows: `model`, `confidence` (mean probability of the predictions in a tenth), `right` (share of them that is right),
+    `n` (predictions).
+    """
+    if not rows:
+        return {}
+    models = models_of(rows)
+    share: Spec = {"type": "quantitative", "scale": {"domain": [0, 1], "nice": False}}
+    axis: Spec = {"format": "~%", "tickCount": 5}
+    x = share | {"field": "confidence", "title": "probability that the model gave to its prediction", "axis": axis}
+    y = share | {"field": "right", "title": "share that is right", "axis": axis}
+    place: Spec = {"x": x, "y": y, "color": model_color(models)}
+    ends = [{"confidence": 0.0, "right": 0.0}, {"confidence": 1.0, "right": 1.0}]
+    dash = model_dash(models) | {"legend": model_legend(models)}
+    counts = {model: sum(row["n"] for row in rows if row["model"] == model) for model in models}
+    return {
+        "n, predictions: " + ", ".join(f"{model} {n:,.0f}".strip() for model, n in counts.items()): specification(
+            "Share of right predictions against their probability, by tenths of the probability and model.",
+            rows,
+            height=260,
+            layer=[
+                {
+                    "data": {"values": ends},
+                    "mark": {"type": "line", "style": "trivial", "aria": False},
+                    "encoding": {"x": x, "y": y},
+                },
+                {
+                    "mark": {"type": "line", "strokeWidth": 2, "aria": False},
+                    "encoding": place | {"strokeDash": dash},
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                    "encoding": place
+                    | {
+                        "shape": model_shape(models),
+                        "tooltip": tooltip_of(
+                            ("model", "model", ""),
+                            ("confidence", "mean probability", ".1%"),
+                            ("right", "right", ".1%"),
+                            ("n", "n", ","),
+                        ),
+                    },
+                },
+            ],
+        )
+    }
+
+
 def action_outcomes(*, rows: Rows) -> Panels:
     """Draw how true actions ended and what was inserted, as shares of the true actions: a panel for each model.
 

@@ -53,7 +53,27 @@ def _charts(results: Mapping[str, ProtocolResult], known: Mapping[str, _Details]
         ),
         figures.add("f1_by_shift", rows=shifts, lags=lags),
     ]
-    return element("div", *drawn, class_="figures") + figures.add("action_outcomes", rows=_outcomes(known))
+    outcomes = figures.add("action_outcomes", rows=_outcomes(known))
+    return element("div", *drawn, class_="figures") + outcomes + _calibration(known, figures)
+
+
+def _calibration(known: Mapping[str, _Details], figures: Figures) -> Markup:
+    """The chart of models whose log-probabilities are known, and their losses by kind."""
+    rows = [
+        {"model": model, **{key: row[key] for key in ("confidence", "right", "n")}}
+        for model, found in known.items()
+        for row in found.get("calibration", ())
+    ]
+    drawn = figures.add("reliability", rows=rows) if rows else EMPTY
+    losses = [
+        [*([] if len(known) == 1 else [isolated(model)]), row["kind"], f"{row['n']:,}", number(row["nll"])]
+        for model, found in known.items()
+        for row in found.get("likelihood", ())
+    ]
+    if not losses:
+        return drawn
+    heads = [*([] if len(known) == 1 else ["model"]), "true events", "n", "negative log-likelihood"]
+    return drawn + table(heads, losses, numeric=(len(heads) - 2, len(heads) - 1))
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, Any]:

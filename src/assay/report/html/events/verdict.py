@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.events.actions.verdict import is_constant
 from assay.events.evaluation import EventReport, ProtocolResult
 from assay.report.findings import MARKS, MEANINGS
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
@@ -49,7 +50,7 @@ def _tiles(result: ProtocolResult) -> Markup:
     tiles = []
     for key, words in _TILES.items():
         estimate = result.estimates.get(key)
-        if estimate is None or estimate.value is None:
+        if estimate is None or estimate.value is None or (key == "lag_ms" and not is_constant(estimate)):
             continue
         ends = EMPTY
         if estimate.low is not None and estimate.high is not None:

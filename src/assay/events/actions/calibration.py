@@ -1,0 +1,56 @@
+"""What `nll` and `calibration_error` of `assay@1` are made of: how probable the model thought events were.
+
+An event's probability is the product of its tokens', each given the true ones before it. Its negative logarithm for
+the true event is the loss of the log-likelihood; for the predicted event it is the model's confidence, which should be
+right as often as it says. Files and training loops use the same functions, so they give the same bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.events.actions import states
+from assay.events.stream import EventStream, Kind
+from assay.types import Floats, State
+
+TENTHS = 10
+_UNIT = 1e9  # sums are whole billionths, so that they add up in any order
+_LARGEST = 1e6  # nats; what has no probability at all has to stay a number
+_FIELDS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
+
+
+def calibration_states(
+    predicted: EventStream, truth: EventStream, true_logprob: Floats | None, predicted_logprob: Floats | None
+) -> dict[str, State]:
+    """The states of events that are paired by position; frames and unknown log-probabilities are left out.
+
+    The log-probabilities are those of the true and of the predicted events, shape (events,) each; None if unknown.
+    """
+    if true_logprob is None and predicted_logprob is None:
+        return {}
+    counted = truth.valid & (truth.kind != Kind.SCREEN)
+    likelihood = np.zeros(TENTHS + 2 * len(states.LIKELIHOOD_KINDS), np.int64)
+    found: dict[str, State] = {}
+    loss = np.zeros(len(truth), np.int64)
+    if true_logprob is not None:
+        known = counted & ~np.isnan(true_logprob)
+        loss = np.rint(np.clip(-np.where(known, true_logprob, 0.0), 0.0, _LARGEST) * _UNIT).astype(np.int64)
+        for at, kind in enumerate((Kind.KEYBOARD, Kind.MOUSE)):
+            own = known & (truth.kind == kind)
+            likelihood[TENTHS + 2 * at : TENTHS + 2 * at + 2] = np.count_nonzero(own), loss[own].sum()
+    if predicted_logprob is not None and len(predicted) == len(truth):
+        right = predicted.valid & truth.valid
+        for name in _FIELDS:
+            right = right & (getattr(predicted, name) == getattr(truth, name))
+        known = counted & ~np.isnan(predicted_logprob)
+        confidence = np.exp(np.minimum(predicted_logprob[known], 0.0))
+        tenth = np.minimum((confidence * TENTHS).astype(np.int64), TENTHS - 1)
+        over = np.rint((confidence - right[known]) * _UNIT).astype(np.int64)
+        sums = np.zeros((3, TENTHS), np.int64)
+        for at, values in enumerate((np.ones(len(tenth), np.int64), over, loss[known])):
+            np.add.at(sums[at], tenth, values)
+        np.add.at(likelihood, tenth, right[known].astype(np.int64))
+        found[states.CONFIDENCE] = states.pack(sums.ravel().tolist())
+    if true_logprob is not None or found:
+        found[states.LIKELIHOOD] = states.pack(likelihood.tolist())
+    return found
