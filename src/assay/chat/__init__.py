@@ -2,6 +2,7 @@
 
 run(suite, agents, …)                      run agents, score every turn, compare them; store the run if asked
 score(transcripts)                         score what other systems said
+calibrate(scores, labels)                  how far a judge and the metrics agree with people
 read_transcripts(path)                     transcripts from JSONL, OpenAI messages or OpenTelemetry spans
 ChatbotEvaluator().evaluate_response(…)    score one answer
 load_suite(name)                           scenarios to run agents through
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from assay.chat.judge import Judge
     from assay.chat.running.runner import Pace, Progress
     from assay.chat.scoring.answers import Answer, Record
+    from assay.chat.scoring.calibration import Calibration, Label, calibrate
     from assay.chat.scoring.metric import METRICS, Entry, Evidence, Finding, Metric, Rule
     from assay.chat.scoring.scores import Scores, score
     from assay.chat.scoring.trajectory import Trajectory
@@ -38,6 +40,7 @@ _HOMES = {
     "Agent": "assay.chat.agents",
     "AgentKind": "assay.chat.agents",
     "Answer": "assay.chat.scoring.answers",
+    "Calibration": "assay.chat.scoring.calibration",
     "ChatbotEvaluator": "assay.chat.evaluator",
     "Domain": "assay.chat.domains",
     "Entry": "assay.chat.scoring.metric",
@@ -45,6 +48,7 @@ _HOMES = {
     "Fact": "assay.chat.domains",
     "Finding": "assay.chat.scoring.metric",
     "Judge": "assay.chat.judge",
+    "Label": "assay.chat.scoring.calibration",
     "Limits": "assay.chat.agents",
     "Metric": "assay.chat.scoring.metric",
     "Pace": "assay.chat.running.runner",
@@ -60,6 +64,7 @@ _HOMES = {
     "Transcript": "assay.chat.transcript",
     "Truth": "assay.chat.domains",
     "Turn": "assay.chat.transcript",
+    "calibrate": "assay.chat.scoring.calibration",
     "load_suite": "assay.chat.suites",
     "read_transcripts": "assay.chat.formats",
     "run": "assay.runs.experiments",
@@ -74,6 +79,7 @@ __all__ = [
     "Agent",
     "AgentKind",
     "Answer",
+    "Calibration",
     "ChatbotEvaluator",
     "Domain",
     "Entry",
@@ -81,6 +87,7 @@ __all__ = [
     "Fact",
     "Finding",
     "Judge",
+    "Label",
     "Limits",
     "Metric",
     "Pace",
@@ -96,6 +103,7 @@ __all__ = [
     "Transcript",
     "Truth",
     "Turn",
+    "calibrate",
     "load_suite",
     "read_transcripts",
     "run",

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli import chat_run
-from assay.cli._output import announce_run, write_file, write_json
+from assay.cli._output import announce_run, note, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from assay.chat.judge import Judge
+
+JudgeCache = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Keep the judge's replies here, and do not ask again what it has.")
+]
+_JUDGED_AT_ONCE = 4
 
 app = typer.Typer(
     help="Score conversations: fifteen metrics, each explained by the words that moved it; and run agents.",
@@ -44,6 +52,7 @@ def score(
     ] = None,
     judge_model: Annotated[str | None, typer.Option(help="The model that judges.")] = None,
     judge_samples: Annotated[int, typer.Option(min=1, help="Number of judgements of each answer.")] = 3,
+    judge_cache: JudgeCache = None,
     seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
     name: RunName = "",
     tag: Tags = None,
@@ -59,13 +68,11 @@ def score(
     from assay.chat.scoring.scores import score as score_transcripts
 
     chosen: list[str | Metric] | None = [name.strip() for name in metrics.split(",")] if metrics else None
-    if judge_url or judge_model:
-        if not (judge_url and judge_model):
-            raise UsageError("a judge needs both an address and a model", hint="Give --judge-url and --judge-model")
-        from assay.chat.judge import Judge
-
-        chosen = [*(chosen or METRICS.names()), Judge(judge_url, judge_model, samples=judge_samples).metric()]
-    scores = score_transcripts(read_transcripts(file, format=form, agent=agent), metrics=chosen, seed=seed)
+    judge = _judge(judge_url, judge_model, samples=judge_samples, cache=judge_cache)
+    if judge is not None:
+        chosen = [*(chosen or METRICS.names()), judge.metric()]
+    transcripts = read_transcripts(file, format=form, agent=agent)
+    scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=1 if judge is None else _JUDGED_AT_ONCE)
     if not scores.answers:
         raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
     # Before anything else is written: what was scored must not be lost to a wrong path.
@@ -84,3 +91,59 @@ def score(
         from assay.report.terminal.chat import conversations
 
         Console().print(conversations(scores))
+
+
+@app.command()
+def calibrate(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A stored run of conversations: id, prefix, name, @last.")],
+    labels: Annotated[
+        Path,
+        typer.Option(
+            help='JSONL with what people say: {"agent": …, "scenario": …, "turn": 0, "label": true}, '
+            'or {"scenario": …, "better": AGENT, "worse": AGENT}.'
+        ),
+    ],
+    judge_url: Annotated[
+        str | None, typer.Option(help="Let a model compare the labelled pairs, in both orders: address of an endpoint.")
+    ] = None,
+    judge_model: Annotated[str | None, typer.Option(help="The model that judges.")] = None,
+    judge_cache: JudgeCache = None,
+    json_out: Annotated[
+        str | None, typer.Option("--json", metavar="OUT", help="Write everything as JSON; - for standard output.")
+    ] = None,
+    store: StoreAddress = None,
+) -> None:
+    """Tell how far judge and metrics agree with people's labels: kappa, confusion, bias, corrected scores."""
+    from assay.chat.scoring.calibration import calibrate as calibrated
+    from assay.chat.scoring.calibration import compare_pairs, read_labels
+    from assay.runs import load
+    from assay.runs.results import scores_of
+
+    scores = scores_of(load(run, store=store))
+    singles, pairs = read_labels(labels, scores)
+    judge = _judge(judge_url, judge_model, cache=judge_cache)
+    if pairs and judge is None:
+        note(f"{len(pairs)} labelled pairs are left out: give --judge-url and --judge-model to have them compared")
+    position = None
+    if pairs and judge is not None:
+        position = compare_pairs(scores, pairs, lambda query, a, b: judge.compare(query, None, a, b))
+    found = calibrated(scores, singles, position=position)
+    if json_out is not None:
+        write_json(found.to_json(), json_out)
+    if json_out != "-":
+        from rich.console import Console
+
+        from assay.report.terminal.calibration import calibration_tables
+
+        Console().print(calibration_tables(found))
+
+
+def _judge(url: str | None, model: str | None, *, cache: Path | None, samples: int = 3) -> Judge | None:
+    """The judge that the options ask for; None if they ask for none."""
+    if not url and not model:
+        return None
+    if not (url and model):
+        raise UsageError("a judge needs both an address and a model", hint="Give --judge-url and --judge-model")
+    from assay.chat.judge import Judge
+
+    return Judge(url, model, samples=samples, cache=cache)

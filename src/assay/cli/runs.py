@@ -120,8 +120,6 @@ def export(
     with _opened(store) as opened:
         entry = opened.describe(run)
         loaded, answers = opened.load(entry.run.id), opened.answers(entry.run.id)
-    if chosen in _SUFFIXES.values() and loaded.half != "chat":
-        raise UsageError(f"a run of events cannot be written as {chosen}", hint="Use json, parquet or html")
     if chosen in _SUFFIXES.values():
         write_text(pages.for_ci(rebuilt(loaded, answers), chosen), out)
     elif chosen == "json":

@@ -6,7 +6,7 @@ Lays out what a run holds and what can be recomputed from it; scores nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -15,11 +15,10 @@ from rich.text import Text
 from assay import __version__
 from assay.errors import missing_extra
 from assay.report.numbers import spelled_out
-from assay.runs.results import ExperimentResult, rebuilt
+from assay.runs.results import ExperimentResult, rebuilt, scores_of
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
 
 if TYPE_CHECKING:
-    from assay.chat.scoring.scores import Scores
     from assay.result import Result
     from assay.store.contents import AnswerRow
     from assay.store.store import StoredRun
@@ -127,7 +126,7 @@ def for_ci(result: Result, form: str) -> str:
     from assay.report.export.markdown import trials_markdown
 
     if not isinstance(result, ExperimentResult):
-        scores = cast("Scores", result)
+        scores = scores_of(result)
         return trials_junit(scores) if form == "junit" else trials_markdown(scores)
     if form == "junit":
         return trials_junit(result.scores, suite=result.suite)

@@ -136,3 +136,15 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         experience=experience_of(run),
         run=run,
     )
+
+
+def scores_of(result: Result) -> Scores:
+    """The scored answers of a result; raises UsageError if it is about events."""
+    from assay.chat.scoring.scores import Scores
+    from assay.errors import UsageError
+
+    if isinstance(result, ExperimentResult):
+        return result.scores
+    if isinstance(result, Scores):
+        return result
+    raise UsageError("a run of events has no answers", hint="Name a run of conversations")

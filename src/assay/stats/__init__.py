@@ -3,6 +3,7 @@
 Knows NumPy and `assay.types`, and nothing of events or conversations.
 """
 
+from assay.stats.agreement import corrected_mean, kappa, slope
 from assay.stats.bootstrap import (
     UNITS,
     Resampling,
@@ -28,11 +29,13 @@ __all__ = [
     "SortedValues",
     "UnitValues",
     "bootstrap",
+    "corrected_mean",
     "curve_intervals",
     "difference",
     "holm",
     "iqm",
     "iqmpe",
+    "kappa",
     "mean_pass_at_k",
     "mean_pass_hat_k",
     "pass_at_k",
@@ -41,6 +44,7 @@ __all__ = [
     "performance_profile",
     "probability_of_improvement",
     "ratio_interval",
+    "slope",
     "sum_interval",
     "value_intervals",
 ]

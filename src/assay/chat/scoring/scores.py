@@ -6,6 +6,8 @@ The unit of resampling is the scenario: repetitions of one scenario and turns of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -169,8 +171,11 @@ def score(
     metrics: Sequence[str | Metric] | None = None,
     seed: int = 42,
     progress: Callable[[int], None] | None = None,
+    at_once: int = 1,
 ) -> Scores:
     """Score every answer of the transcripts; earlier turns are the history of later ones.
+
+    `at_once` transcripts are scored at the same time, which helps if a metric waits for a model.
 
     Example:
         >>> turn = Turn(user="What's the weather in Rome?", assistant="It is sunny in Rome, 21 °C.")
@@ -180,27 +185,33 @@ def score(
 
     """
     evaluators: dict[tuple[str, str, tuple[str, ...]], ChatbotEvaluator] = {}
-    answers: list[Answer] = []
-    used: tuple[Metric, ...] = ()
-    for number, given in enumerate(transcripts, 1):
+    jobs: list[tuple[Transcript, ChatbotEvaluator]] = []
+    for given in transcripts:
         transcript = _without_keys(given)
         key = (transcript.domain, transcript.language, tuple(transcript.names))
         if key not in evaluators:
             evaluators[key] = ChatbotEvaluator(
                 domain=transcript.domain, language=transcript.language, names=transcript.names, metrics=metrics
             )
-        used = evaluators[key].metrics
-        answers += [
-            answer_of(transcript, at, evaluators[key])
-            for at, turn in enumerate(transcript.turns)
-            if turn.assistant is not None
-        ]
-        if progress is not None:
-            progress(number)
+        jobs.append((transcript, evaluators[key]))
+    answers: list[Answer] = []
+    with ThreadPoolExecutor(at_once) if at_once > 1 else nullcontext() as pool:
+        scored = map(_scored, jobs) if pool is None else pool.map(_scored, jobs)
+        for number, of_transcript in enumerate(scored, 1):
+            answers += of_transcript
+            if progress is not None:
+                progress(number)
+    used = jobs[-1][1].metrics if jobs else ()
     inputs = {}
     if isinstance(transcripts, Transcripts):
         inputs = {"transcripts": {"source": transcripts.source, "sha256": transcripts.sha256}}
     return Scores(tuple(answers), used, seed, inputs)
+
+
+def _scored(job: tuple[Transcript, ChatbotEvaluator]) -> list[Answer]:
+    transcript, evaluator = job
+    answered = (at for at, turn in enumerate(transcript.turns) if turn.assistant is not None)
+    return [answer_of(transcript, at, evaluator) for at in answered]
 
 
 def _without_keys(transcript: Transcript) -> Transcript:
