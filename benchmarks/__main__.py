@@ -18,6 +18,7 @@ NAMES = (
     "compare",
     "frameworks",
     "honesty",
+    "judge",
 )
 
 

@@ -13,7 +13,7 @@ from tests.command import assay_command
 
 from assay.chat import Label, Transcript, Turn, calibrate, score
 from assay.chat.judge import Judge, Preference
-from assay.chat.scoring.calibration import Calibration, Pair, compare_pairs, read_labels
+from assay.chat.scoring.calibration import Calibration, LabelledPair, compare_pairs, read_labels
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.chat.scoring.scores import Scores
 from assay.errors import SourceError, UsageError
@@ -120,7 +120,7 @@ def test_a_preference_counts_only_if_it_holds_in_both_orders(
 
 def test_a_judge_that_prefers_a_position_is_found_out() -> None:
     scores = scored([(agent, f"s{at}", f"{agent} {at}") for at in range(10) for agent in ("a", "b")])
-    pairs = [Pair(scenario=f"s{at}", better="a", worse="b") for at in range(10)]
+    pairs = [LabelledPair(scenario=f"s{at}", better="a", worse="b") for at in range(10)]
 
     def first_or_a(query: str, first: str, second: str) -> Preference:
         # In every other pair it takes what it sees first; else it agrees with people.

@@ -50,7 +50,7 @@ class Label(BaseModel):
         return self.agent, self.scenario, self.repetition, self.turn
 
 
-class Pair(BaseModel):
+class LabelledPair(BaseModel):
     """What a person says of two agents' answers to the same turn: one is better than the other."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -130,17 +130,17 @@ class Calibration:
         }
 
 
-def read_labels(path: Path, scores: Scores) -> tuple[list[Label], list[Pair]]:
+def read_labels(path: Path, scores: Scores) -> tuple[list[Label], list[LabelledPair]]:
     """Labels of answers and of pairs in a JSONL file; what the run does not have is an error with the nearest name."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=str(path)) from error
     labels: list[Label] = []
-    pairs: list[Pair] = []
+    pairs: list[LabelledPair] = []
     for where, data in json_lines(text, path):
         if isinstance(data, dict) and "better" in data:
-            pair = _validated(Pair, data, where)
+            pair = _validated(LabelledPair, data, where)
             for agent in (pair.better, pair.worse):
                 _check_known(scores, (agent, pair.scenario, pair.repetition, pair.turn), where)
             pairs.append(pair)
@@ -183,12 +183,12 @@ def _place(answer: Answer) -> AnswerPlace:
 
 
 def compare_pairs(
-    scores: Scores, pairs: Sequence[Pair], compare: Callable[[str, str, str], Preference], *, at_once: int = 8
+    scores: Scores, pairs: Sequence[LabelledPair], compare: Callable[[str, str, str], Preference], *, at_once: int = 8
 ) -> Position:
     """Let a judge compare the pairs that people labelled; `compare` gets the question and the two answers."""
     answers = {_place(answer): answer for answer in scores.answers}
 
-    def judged(pair: Pair) -> Preference:
+    def judged(pair: LabelledPair) -> Preference:
         better, worse = (
             answers[agent, pair.scenario, pair.repetition, pair.turn] for agent in (pair.better, pair.worse)
         )
