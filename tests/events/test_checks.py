@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assay import events
 from assay.errors import SourceError, TruthError
-from assay.events import EventReport
+from assay.events import EventReport, codec
+from assay.events.sources import Decision, ReadOptions, read
 
 KEY = "<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>"
 
@@ -65,13 +68,52 @@ def test_equal_and_single_episodes_give_no_warning(score: Any) -> None:
 def test_a_duplicate_episode_is_an_error_unless_allowed(score: Any) -> None:
     doubled = rows("a", "b", "a", text=KEY * 3)
     whole = rows("a", "b", text=KEY * 3)
-    with pytest.raises(SourceError, match=r"a\.jsonl: 1 episode in more than one row: 'a'.*--allow-duplicates"):
+    with pytest.raises(
+        SourceError,
+        match=r"a\.jsonl: 1 episode in more than one row, or with rows that come twice: 'a'.*--allow-duplicates",
+    ):
         score(doubled, whole)
-    with pytest.raises(SourceError, match=r"b\.jsonl: 1 episode in more than one row: 'a'"):
+    with pytest.raises(
+        SourceError, match=r"b\.jsonl: 1 episode in more than one row, or with rows that come twice: 'a'"
+    ):
         score(whole, doubled)
     report = score(doubled, doubled, allow_duplicates=True)
-    assert said(report, "in more than one row, joined")
+    assert said(report, "1 episode more than once, joined")
     assert report.flat("owa")["events"] == 9
+
+
+def events_of(*names: str) -> list[dict[str, str]]:
+    """A row per event: five keys of each episode, one after the other, in the order given."""
+    texts = [f"<EVENT_START><KEYBOARD><0><{at}><2><65><press><EVENT_END>" for at in range(5)]
+    return [{"episode": name, "text": text} for name in names for text in texts]
+
+
+def test_an_episode_whose_rows_of_one_event_come_twice_is_an_error_unless_allowed(score: Any) -> None:
+    whole, doubled = events_of("a", "b"), events_of("a", "b", "a")
+    assert score(whole, whole).flat("owa")["comparable"] == 1
+    with pytest.raises(SourceError, match=r"a\.jsonl: 1 episode .* with rows that come twice: 'a'.*--allow-duplicates"):
+        score(doubled, whole)
+    assert score(doubled, doubled, allow_duplicates=True).flat("owa")["events"] == 15
+
+
+def test_rows_of_episodes_may_be_mixed_and_continue_in_any_batch() -> None:
+    mixed = [row for pair in zip(events_of("a"), events_of("b"), strict=True) for row in pair]
+    halves = [*mixed[:2], *events_of("c"), *mixed[2:]]
+    for table in (mixed, halves):
+        for batch_rows in (3, 100):
+            decision = Decision()
+            reading = ReadOptions(codec("hierarchical"), rows="event", batch_rows=batch_rows, decision=decision)
+            assert sum(map(len, read(table, reading))) == len(table)
+            assert decision.doubled == {}
+
+
+def test_an_episode_in_two_files_comes_twice(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist(events_of("a"))
+    for name in ("1", "2"):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    decision = Decision()
+    list(read(tmp_path, ReadOptions(codec("hierarchical"), rows="event", decision=decision)))
+    assert list(decision.doubled) == ["a"]
 
 
 def test_rows_of_one_event_may_share_an_episode(score: Any) -> None:

@@ -26,7 +26,8 @@ def check(predicted: Input, truth: Input, *, allow_duplicates: bool = False) -> 
     for side in (predicted, truth):
         if side.doubled and not allow_duplicates:
             raise SourceError(
-                f"{_counted(side.doubled, 'episode')} in more than one row: {_some(side.doubled)}",
+                f"{_counted(side.doubled, 'episode')} in more than one row, or with rows that come twice: "
+                f"{_some(side.doubled)}",
                 where=side.source,
                 hint="Name each episode once, or join their rows with --allow-duplicates",
             )
@@ -77,7 +78,7 @@ def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> 
     for name, side in (("predictions", predicted), ("truths", truth)):
         found += [f"In the {name}: {n:,} {note}." for note, n in side.notes.most_common()]
         if side.doubled:
-            found.append(f"In the {name}: {_counted(side.doubled, 'episode')} in more than one row, joined.")
+            found.append(f"In the {name}: {_counted(side.doubled, 'episode')} more than once, joined.")
     if unit != "episode" and episodes >= 2:
         found.append(f"Intervals resample single events although {episodes} episodes are known: they are too narrow.")
     if episodes == 1 and unit != "episode":

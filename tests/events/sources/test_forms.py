@@ -207,6 +207,44 @@ def test_a_table_in_memory_is_read(whole: ReadWhole, golden: list[Row], form: Ca
     assert format_of(form(table)) == "table"
 
 
+def test_a_dataset_of_the_real_library_is_read(whole: ReadWhole) -> None:
+    datasets = pytest.importorskip("datasets")
+    texts = [KEY.replace("<13>", f"<{vk}>") for vk in range(65, 71)]
+    keys = [event and event["vk"] for event in whole(texts).to_events()]
+    found = datasets.Dataset.from_dict({"text": texts, "episode": ["a", "b"] * 3})
+    assert [event["vk"] for event in whole(found).to_events() if event] == keys
+    # Chosen rows and another format are views: what counts is what the data set shows.
+    assert [event["vk"] for event in whole(found.select([5, 1])).to_events() if event] == [keys[5], keys[1]]
+    assert len(whole(found.with_format("numpy"))) == 6
+    with pytest.raises(UsageError, match=r"a DatasetDict has several tables: 'train', 'test'\. Give one of them"):
+        whole(datasets.DatasetDict({"train": found, "test": found}))
+
+
+@pytest.mark.parametrize("form", ["list", "arrow", "jsonl", "parquet", "csv"])
+def test_null_flags_and_data_are_0_and_a_null_movement_is_invalid(whole: ReadWhole, form: str, tmp_path: Path) -> None:
+    rows = [
+        {"kind": "mouse", "ts": 5, "dx": 3, "dy": -4, "flags": None, "data": None},
+        {"kind": "mouse", "ts": 6, "dx": 1, "dy": 2, "flags": 1024, "data": 120},
+        {"kind": "mouse", "ts": 7, "dx": None, "dy": 2, "flags": 1, "data": 0},
+    ]
+    path = tmp_path / f"x.{form}"
+    given: Any = path
+    if form == "list":
+        given = rows
+    elif form == "arrow":
+        given = pa.Table.from_pylist(rows)
+    elif form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        path.write_text("kind,ts,dx,dy,flags,data\nmouse,5,3,-4,,\nmouse,6,1,2,1024,120\nmouse,7,,2,1,0\n")
+    first, second, third = whole(given).to_events()
+    assert first == {"kind": "mouse", "ts": 5, "dx": 3, "dy": -4, "flags": 0, "data": 0}
+    assert second == {"kind": "mouse", "ts": 6, "dx": 1, "dy": 2, "flags": 1024, "data": 120}
+    assert third is None
+
+
 def test_a_pandas_frame_is_read(whole: ReadWhole, golden: list[Row]) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": [row["text"] for row in golden], "episode": "a"}, index=range(7, 507))

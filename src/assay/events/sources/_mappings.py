@@ -94,6 +94,8 @@ class Plan:
             stream = with_logprobs(self._events(values), logprobs, self._address, row)
             if any(names) or any(strata):
                 stream = with_episodes(stream, names, strata)
+                if self._reading.decision is not None:
+                    self._reading.decision.see_events(stream, self._address)
         stream.notes.update(reasons.values())
         return stream
 

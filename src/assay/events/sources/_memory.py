@@ -28,6 +28,9 @@ def arrow_table(source: object) -> pa.Table | None:
     is_frame = hasattr(source, "columns") and hasattr(source, "iloc")
     if not (speaks_arrow or is_dataset or is_frame):
         return None
+    if isinstance(source, Mapping):  # a `datasets.DatasetDict`
+        splits = ", ".join(f"'{name}'" for name in source)
+        raise UsageError(f"a {type(source).__name__} has several tables: {splits}", hint="Give one of them")
     try:
         import pyarrow as pa
     except ImportError as error:

@@ -56,6 +56,12 @@ _NEEDED: dict[Form, tuple[str, ...]] = {
     "columns": ("kind", "ts"),
 }
 
+# How many events have to be the same for rows to be taken for the beginning of their episode.
+_BEGINNING = 3
+# After so many runs of rows, those of different episodes are mixed, and nothing is looked for any more.
+_MOST_RUNS = 10_000
+_COMPARED = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+
 # Columns that every row has, if any has them.
 _ALWAYS = ("text", "ids", "event", "kind", "ts", "episode", "stratum", "logprob")
 
@@ -121,7 +127,13 @@ class Decision:
     seen: set[tuple[str, str]] = field(default_factory=set)
     """Episodes of the rows so far, by name and stratum, if a row is one episode."""
     doubled: dict[str, None] = field(default_factory=dict)
-    """Names of episodes that occur in more than one row."""
+    """Names of episodes that occur in more than one row, or whose rows occur twice."""
+    starts: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    """The first events of each episode, if a row is one event."""
+    last: tuple[str, str, str] | None = None
+    """File, name and stratum of the last row, if a row is one event."""
+    runs: int = 0
+    """How many runs of rows were compared with the beginning of their episode."""
 
     def see(self, episodes: Iterable[Episode]) -> None:
         """Record rows that contain these episodes."""
@@ -130,6 +142,29 @@ class Decision:
             if key in self.seen:
                 self.doubled[episode.name] = None
             self.seen.add(key)
+
+    def see_events(self, stream: EventStream, file: str) -> None:
+        """Record rows of one event each, from `file`.
+
+        An episode comes twice if its rows begin again, after rows of another episode or in another file: with the same
+        three events that it began with.
+        """
+        if not len(stream) or self.runs > _MOST_RUNS:
+            return
+        begins = np.flatnonzero(np.diff(stream.episode, prepend=-1))
+        lengths = np.diff(begins, append=len(stream))
+        for at in begins[lengths >= _BEGINNING].tolist():
+            episode = stream.episodes[int(stream.episode[at])]
+            key = (episode.name, episode.stratum)
+            if not episode.name or (at == 0 and self.last == (file, *key)):
+                continue  # without a name, or going on from the last batch
+            first = b"".join(getattr(stream, name)[at : at + _BEGINNING].tobytes() for name in _COMPARED)
+            if self.starts.setdefault(key, first) == first and key in self.seen:
+                self.doubled[episode.name] = None
+            self.seen.add(key)
+            self.runs += 1
+        final = stream.episodes[int(stream.episode[-1])]
+        self.last = (file, final.name, final.stratum)
 
 
 def is_header(text: bytes) -> bool:

@@ -251,7 +251,10 @@ class _Plan:
             fields = {ours: batch.column(name) for ours, name in self.columns.items() if ours in FIELDS}
             stream = self._values.fields(fields, batch.num_rows, booleans_of(fields["kind"].is_null()))
         index, episodes = self._labels(batch)
-        stream = stream if index is None else replace(stream, episode=index, episodes=episodes)
+        if index is not None:
+            stream = replace(stream, episode=index, episodes=episodes)
+            if self.reading.decision is not None:
+                self.reading.decision.see_events(stream, self.address)
         return self._with_logprobs(stream, batch, row)
 
     def _with_logprobs(self, stream: EventStream, batch: pa.RecordBatch, row: int) -> EventStream:
