@@ -14,7 +14,8 @@ def _nothing_wrong(context: ScoringContext) -> str | None:
 
 
 def _helps(context: ScoringContext) -> list[Mention]:
-    return context.said("alternatives") + context.said("fallback")
+    """Where the response offers a way forward; an offer may be a question: 'Shall I try again?'."""
+    return context.said("alternatives") + context.said("fallback") + context.own(context.response.all("offer"))
 
 
 def _acknowledges(context: ScoringContext) -> list[Mention]:
