@@ -165,7 +165,7 @@ class ChatbotEvaluator:
         exchanges: list[Exchange] = []
         for at, turn in enumerate(_sequence(turns, "conversation_history")):
             where = f"conversation_history[{at}]"
-            if not isinstance(turn, Mapping):
+            if type(turn) is not dict and not isinstance(turn, Mapping):
                 raise UsageError(
                     f"{where} is {_name(turn)}, not a turn", hint="Give a dictionary with user and assistant"
                 )

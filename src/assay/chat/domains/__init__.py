@@ -182,7 +182,7 @@ def read_mapping(value: object, field_name: str) -> Mapping[str, Any]:
     """A table of a ground truth; empty if it is missing. Raises UsageError if it is something else."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise UsageError(f"{field_name} is {_kind(value)}, not a table of fields", hint="Give a dictionary")
     return value
 
@@ -200,7 +200,8 @@ def leaves(data: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
     stack: list[tuple[tuple[str, ...], object, tuple[int, ...]]] = [(path, data, ())]
     while stack:
         names, value, above = stack.pop()
-        if isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, (str, bytes))):
+        scalar = isinstance(value, (str, bytes, int, float)) or value is None
+        if not scalar and isinstance(value, (Mapping, Sequence)):
             if id(value) in above or len(names) > 64:
                 continue
             inside = value.items() if isinstance(value, Mapping) else ((None, item) for item in value)

@@ -23,7 +23,11 @@ def _turns(context: ScoringContext) -> list[Reading]:
 
 
 def _places(context: ScoringContext) -> set[str]:
-    return {name for turn in _turns(context) for name in context.subjects.names_in(turn)}
+    known = context.derived.get("earlier places")
+    if not isinstance(known, set):
+        known = {name for turn in _turns(context) for name in context.subjects.names_in(turn)}
+        context.derived["earlier places"] = known
+    return known
 
 
 def _times(context: ScoringContext) -> set[str]:

@@ -38,6 +38,7 @@ class Clauses:
         negation = language["negation"]
         self._function_words = frozenset(language["function_words"])
         self._clause_words = frozenset(language["clause_words"])
+        self._clause_ends = _CLAUSE_MARKS | self._clause_words
         self._negation_stops = frozenset(language["negation_stops"])
         self._or = frozenset(language["linking_or"])
         self._and = frozenset(language["and_words"])
@@ -45,6 +46,7 @@ class Clauses:
         self._after_negation = frozenset(negation["after"])
         self._final = frozenset(negation.get("final", ()))
         self._free = frozenset(negation.get("compounds", ()))
+        self._free_endings = [f"-{word}" for word in self._free]
         self._closing = frozenset(negation.get("closing", ()))
         self._be = frozenset(negation.get("be", ()))
         self._auxiliaries = frozenset(negation.get("auxiliaries", ()))
@@ -53,9 +55,15 @@ class Clauses:
         self._question_words = frozenset(language.get("question_words", ()))
         self._keyword_lists = frozenset(language["keyword_lists"])
 
-    def ends_clause(self, token: Token) -> bool:
-        """Whether a token separates clauses: a comma, a colon, 'but'."""
-        return token.text in _CLAUSE_MARKS or token.text in self._clause_words
+    def clause_ends(self, reading: Reading) -> list[int]:
+        """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""
+        known = reading.memory.get("clause ends")
+        if not isinstance(known, list):
+            ends = _CLAUSE_MARKS | self._clause_words
+            known = reading.memory["clause ends"] = [
+                at for at, token in enumerate(reading.tokens) if token.text in ends
+            ]
+        return known
 
     def mark(self, reading: Reading, mentions: Iterable[Mention]) -> None:
         """Set `denied`, `asserted` and `refuted` of each mention and quantity."""
@@ -67,6 +75,9 @@ class Clauses:
         slight = self._slight_chances(reading)
         has_questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
         stuffed = self._stuffed_tokens(reading)
+        doubts = (negations, conditions, attributed, ended, slight, has_questions, stuffed, self._closing)
+        if not any(doubts) and not any(word in reading.text for word in self._free_endings):
+            return  # everything is stated
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
         known: dict[tuple[int, int], tuple[bool, bool]] = {}
         for said in everything:
@@ -238,7 +249,8 @@ class Clauses:
 
     def _stuffed_tokens(self, reading: Reading) -> set[int]:
         """Indices of tokens in runs of six words and more that are nearly all list words, with no function word."""
-        if sum(map(len, map(reading.all, self._keyword_lists))) < _STUFFED - 1:
+        runs = _runs(reading.tokens)
+        if not runs:
             return set()
         listed: dict[int, str] = {}
         for root in self._keyword_lists:
@@ -246,16 +258,26 @@ class Clauses:
                 for at in range(mention.first, mention.last + 1):
                     listed.setdefault(at, root)
         stuffed: set[int] = set()
-        first, commas = 0, 0
-        for at in range(len(reading.tokens) + 1):
-            token = reading.tokens[at] if at < len(reading.tokens) else None
-            if token is not None and token.text == ",":
-                commas += 1
-            elif token is None or token.kind != "word" or token.text in self._function_words:
-                words = at - first - commas
-                if words >= _STUFFED:
-                    roots = [listed[n] for n in range(first, at) if n in listed]
-                    if 3 * len(roots) >= 2 * words and len(set(roots)) >= (4 if commas else 2):
-                        stuffed.update(range(first, at))
-                first, commas = at + 1, 0
+        for first, last, commas in runs:
+            roots = [listed[n] for n in range(first, last) if n in listed]
+            if 3 * len(roots) >= 2 * (last - first - commas) and len(set(roots)) >= (4 if commas else 2):
+                stuffed.update(range(first, last))
         return stuffed
+
+
+def _runs(tokens: Sequence[Token]) -> list[tuple[int, int, int]]:
+    """Runs of six words and more without a function word: the first token, the one after the last, and the commas."""
+    found = []
+    first, commas = 0, 0
+    for at, token in enumerate(tokens):
+        if token.joins:
+            continue
+        if token.text == ",":
+            commas += 1
+            continue
+        if at - first - commas >= _STUFFED:
+            found.append((first, at, commas))
+        first, commas = at + 1, 0
+    if len(tokens) - first - commas >= _STUFFED:
+        found.append((first, len(tokens), commas))
+    return found

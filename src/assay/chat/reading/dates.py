@@ -6,11 +6,10 @@ Only those written with numbers; names of days and parts of the day are words in
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING
-
-from assay.chat.reading.lexicon import Lexicon
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Mention, Reading
@@ -48,69 +47,93 @@ class Moment:
         return (self.month, self.day) == (other.month, other.day) and self.year in (None, other.year)
 
 
-def read_moments(reading: Reading, lexicon: Lexicon) -> list[Moment]:
-    """Every date and clock time in the text, in order."""
-    months = {name: at for at, name in enumerate(lexicon.language["months"], 1)}
-    months |= lexicon.language.get("months_short", {})
-    halves: dict[str, int] = lexicon.language["halves_of_day"]
-    ordinals = frozenset(lexicon.language["ordinal_endings"])
-    links = frozenset(lexicon.language["day_of_month"])
-    articles = frozenset(lexicon.language.get("day_articles", ()))
-    ordinal_marks: frozenset[str] = frozenset(lexicon.language.get("ordinal_marks", ()))
-    dotted = bool(lexicon.language.get("dotted_dates", False))
-    tokens = reading.tokens
-    found: list[Moment] = []
+class DateReader:
+    """Finds dates and clock times in texts of one language."""
 
-    def number(at: int, low: int, high: int) -> int | None:
-        if not 0 <= at < len(tokens) or tokens[at].kind != "number" or not tokens[at].raw.isdecimal():
+    def __init__(self, language: Mapping[str, Any]) -> None:
+        self._months = {name: at for at, name in enumerate(language["months"], 1)} | language.get("months_short", {})
+        self._halves: dict[str, int] = language["halves_of_day"]
+        self._ordinals = frozenset(language["ordinal_endings"])
+        self._links = frozenset(language["day_of_month"])
+        self._articles = frozenset(language.get("day_articles", ()))
+        self._ordinal_marks = frozenset(language.get("ordinal_marks", ()))
+        self._dotted = bool(language.get("dotted_dates", False))
+
+    def read(self, reading: Reading, numbers: Sequence[int]) -> list[Moment]:
+        """Every date and clock time in the text, in order; `numbers` are the indices of its numbers."""
+        found: list[Moment] = []
+        taken_to = -1
+        for at in numbers:
+            if at > taken_to and reading.tokens[at].kind == "number":
+                moment = self._at(reading, at)
+                if moment is not None:
+                    found.append(moment)
+                    taken_to = moment.last
+        return found
+
+    def _at(self, reading: Reading, at: int) -> Moment | None:
+        """The date or time whose first number is token `at`."""
+        tokens = reading.tokens
+        raw = tokens[at].raw
+        after = tokens[at + 1].text if at + 1 < len(tokens) else ""
+        before = tokens[at - 1].text if at else ""
+        if not raw.isdecimal() or len(raw) > 4:
+            parts = _DOTTED.fullmatch(raw) if self._dotted else None
+            if parts is None or not (parts[3] or after == "."):
+                return None
+            year = int(parts[3]) if parts[3] else None
+            return _moment(reading, at, at, month=int(parts[2]), day=int(parts[1]), year=year)
+        value = int(raw)
+        is_day = 1 <= value <= 31
+        if is_day and before in self._months:  # November 20th, 2026
+            last = at + (after in self._ordinals)
+            following = tokens[last + 1].text if last + 1 < len(tokens) else ""
+            year = _number(reading, last + 1 + (following == ","), 1000, 9999)
+            return _moment(reading, at - 1, last, month=self._months[before], day=value, year=year)
+        if value >= 1000 and after == "-" and at + 4 < len(tokens) and tokens[at + 3].text == "-":
+            month, day = _number(reading, at + 2, 1, 12), _number(reading, at + 4, 1, 31)
+            if month is not None and day is not None:
+                return _moment(reading, at, at + 4, year=value, month=month, day=day)
+        if value <= 24:
+            time = self._time(reading, at, value, after)
+            if time is not None:
+                return time
+        if not is_day:
             return None
-        value = int(tokens[at].raw) if len(tokens[at].raw) <= 4 else -1
-        return value if low <= value <= high else None
+        ordinal = at + 1 + (after in self._ordinals)
+        of = ordinal + (ordinal < len(tokens) and tokens[ordinal].text in self._links)
+        if of < len(tokens) and tokens[of].text in self._months:
+            year = _number(reading, of + 1, 1000, 9999)
+            return _moment(reading, at, of, month=self._months[tokens[of].text], day=value, year=year)
+        if before in self._articles and (ordinal > at + 1 or after in self._ordinal_marks):
+            return _moment(reading, at, ordinal - 1, day=value)
+        return None
 
-    def add(first: int, last: int, **fields: int | None) -> int:
-        found.append(Moment(reading.starts[first], reading.ends[last], first, last, **fields))
-        return last + 1
+    def _time(self, reading: Reading, at: int, hour: int, after: str) -> Moment | None:
+        if after == ":":
+            minute = _number(reading, at + 2, 0, 59)
+            if minute is None:
+                return None
+            half = reading.tokens[at + 3].text if at + 3 < len(reading.tokens) else ""
+            if half not in self._halves:
+                return _moment(reading, at, at + 2, hour=hour, minute=minute)
+            return _moment(reading, at, at + 3, hour=hour % 12 + self._halves[half], minute=minute)
+        if after in self._halves:
+            return _moment(reading, at, at + 1, hour=hour % 12 + self._halves[after], minute=0)
+        return None
 
-    def text(at: int) -> str:
-        return tokens[at].text if 0 <= at < len(tokens) else ""
 
-    at = 0
-    while at < len(tokens):
-        token = tokens[at]
-        if token.kind == "number":
-            year = number(at, 1000, 9999)
-            hour, day = number(at, 0, 24), number(at, 1, 31)
-            ordinal = at + 1 + (text(at + 1) in ordinals)
-            of = ordinal + (text(ordinal) in links)
-            if year is not None and text(at + 1) == text(at + 3) == "-":
-                month, iso_day = number(at + 2, 1, 12), number(at + 4, 1, 31)
-                if month is not None and iso_day is not None:
-                    at = add(at, at + 4, year=year, month=month, day=iso_day)
-                    continue
-            if hour is not None and text(at + 1) == ":" and (minute := number(at + 2, 0, 59)) is not None:
-                half = halves.get(text(at + 3), 0)
-                last = at + 2 + (text(at + 3) in halves)
-                at = add(at, last, hour=hour % 12 + half if text(at + 3) in halves else hour, minute=minute)
-                continue
-            if hour is not None and text(at + 1) in halves:
-                at = add(at, at + 1, hour=hour % 12 + halves[text(at + 1)], minute=0)
-                continue
-            if day is not None and text(of) in months:
-                at = add(at, of, month=months[text(of)], day=day, year=number(of + 1, 1000, 9999))
-                continue
-            if day is not None and text(at - 1) in articles and (ordinal > at + 1 or text(at + 1) in ordinal_marks):
-                at = add(at, ordinal - 1, day=day)
-                continue
-            if dotted and (parts := _DOTTED.fullmatch(token.raw)) and (parts[3] or text(at + 1) == "."):
-                at = add(at, at, month=int(parts[2]), day=int(parts[1]), year=int(parts[3]) if parts[3] else None)
-                continue
-        elif token.text in months and (day := number(at + 1, 1, 31)) is not None:
-            last = at + 1 + (text(at + 2) in ordinals)
-            stated = number(last + 2, 1000, 9999) if text(last + 1) == "," else number(last + 1, 1000, 9999)
-            at = add(at, last, month=months[token.text], day=day, year=stated)
-            continue
-        at += 1
-    return found
+def _number(reading: Reading, at: int, low: int, high: int) -> int | None:
+    """The number at token `at`, if there is one within the limits."""
+    if at >= len(reading.tokens) or reading.tokens[at].kind != "number":
+        return None
+    raw = reading.tokens[at].raw
+    value = int(raw) if raw.isdecimal() and len(raw) <= 4 else -1
+    return value if low <= value <= high else None
+
+
+def _moment(reading: Reading, first: int, last: int, **fields: int | None) -> Moment:
+    return Moment(reading.starts[first], reading.ends[last], first, last, **fields)
 
 
 def read_relative_days(reading: Reading) -> list[Mention]:

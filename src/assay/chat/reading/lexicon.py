@@ -302,6 +302,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     lexicon.add("ended", general["negation"].get("ended", ()))
     lexicon.add("hypothesis", general["hypothesis"]["words"])
     lexicon.add("attributed", general["hypothesis"].get("attributed", ()))
+    lexicon.add("decade", [f"={word}" for word in general.get("decades", {})])
     for name, entries in general.get("relative_days", {}).items():
         lexicon.add(f"relative.{name}", entries)
     for key, words in extra.items():

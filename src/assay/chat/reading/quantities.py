@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.lexicon import Lexicon, QuantityKind, Unit
-from assay.chat.reading.roles import assign_roles
+from assay.chat.reading.roles import RoleReader
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Reading
@@ -50,39 +51,12 @@ class Quantity:
         return max(self.low - value, value - self.high, 0.0)
 
 
-def read_figures(reading: Reading, lexicon: Lexicon) -> None:
-    """Fill `reading.quantities` and `reading.numbers`."""
-    parser = _Parser(reading, lexicon)
-    tokens = reading.tokens
-    at = 0
-    while at < len(tokens):
-        token = tokens[at]
-        if token.kind == "number" or token.value is not None:
-            at = max(parser.figure(at), at + 1)
-        elif token.text in parser.decades and parser.in_decades is not None:
-            at = max(parser.decade(at), at + 1)
-        else:
-            at += 1
-    if reading.quantities:
-        assign_roles(reading, lexicon)
+class FigureReader:
+    """Finds figures in texts of one language and domain. Holds how they write numbers."""
 
-
-@dataclass(slots=True)
-class _Number:
-    value: float
-    decimals: int
-    first: int
-    last: int
-
-
-class _Parser:
-    def __init__(self, reading: Reading, lexicon: Lexicon) -> None:
-        self.reading = reading
-        self.tokens = reading.tokens
-        self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
-        self.units = lexicon.units
-        self.kinds = lexicon.kinds
+    def __init__(self, lexicon: Lexicon) -> None:
         language = lexicon.language
+        self.kinds = lexicon.kinds
         self.before = frozenset(language["signs_before"])
         self.after = [tuple(words) for words in language["signs_after"]]
         self.to = frozenset(language["range_words"])
@@ -95,18 +69,64 @@ class _Parser:
         self.decade_marks = frozenset(language.get("decade_marks", ()))
         self.parts_of_decade: dict[str, list[int]] = language.get("parts_of_decade", {})
         self.in_decades = next((kind for kind in lexicon.kinds.values() if kind.decades), None)
+        # What may follow the number of a figure instead of its unit.
+        self.joining = _DASHES | self.to | self.and_ | self.decade_marks | self.times.keys() | {"…", ".", "/", "'s"}
+        self._roles = RoleReader(lexicon)
+
+    def read(self, reading: Reading, numbers: Sequence[int]) -> None:
+        """Fill `reading.quantities` and `reading.numbers`; `numbers` are the indices of all numbers."""
+        if self.in_decades is not None:
+            tokens = reading.tokens
+            named = [at for at in self._named_decades(reading) if not tokens[at].is_number]
+            numbers = sorted([*numbers, *named]) if named else numbers
+        if not numbers:
+            return
+        parser = _Parser(reading, self)
+        read_to = 0
+        for at in numbers:
+            if at >= read_to:
+                is_number = reading.tokens[at].is_number
+                read_to = max(parser.figure(at) if is_number else parser.decade(at), at + 1)
+        if reading.quantities:
+            self._roles.assign(reading)
+
+    def _named_decades(self, reading: Reading) -> list[int]:
+        """Indices of words such as 'teens'; they are also in a list, so that texts without them are not searched."""
+        return [mention.first for mention in reading.all("decade")]
+
+
+@dataclass(slots=True)
+class _Number:
+    value: float
+    decimals: int
+    first: int
+    last: int
+
+
+class _Parser:
+    def __init__(self, reading: Reading, grammar: FigureReader) -> None:
+        self.reading = reading
+        self.tokens = reading.tokens
+        self.grammar = grammar
+        self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
 
     # --- one figure -------------------------------------------------------------------------------------------------
 
     def figure(self, at: int) -> int:
         """Read the figure whose first number is token `at`; return the index to continue from."""
+        if at in self.moments:
+            return at + 1
+        if self.is_bare(at):
+            if not self.is_list_marker(at):
+                self.reading.numbers.append(at)
+            return at + 1
         number = self.number(at)
-        if number is None or at in self.moments:
+        if number is None:
             return at + 1
         is_digits = self.tokens[at].kind == "number"
         if is_digits and not self.is_list_marker(at) and not self.is_slashed(at):
             self.reading.numbers.append(at)
-        if is_digits and self.in_decades is not None:
+        if is_digits and self.grammar.in_decades is not None:
             decade = self.decade(at)
             if decade:
                 return decade
@@ -132,6 +152,18 @@ class _Parser:
             unit, last = self.compound(number, unit, last)
         return self.add(first, second, unit, unit, last)
 
+    def is_bare(self, at: int) -> bool:
+        """Whether a number in digits has nothing beside it that could make it a figure; most have not."""
+        tokens = self.tokens
+        token = tokens[at]
+        if token.kind != "number" or len(token.raw) > _LONGEST_NUMBER or not token.raw.isdecimal():
+            return False
+        if at + 1 < len(tokens):
+            after = tokens[at + 1]
+            if after.units or after.text in self.grammar.joining or after.kind == "number":
+                return False
+        return not (at and (tokens[at - 1].units or tokens[at - 1].text == "/"))
+
     def compound(self, number: _Number, unit: Unit, last: int) -> tuple[Unit, int]:
         """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.
 
@@ -140,7 +172,7 @@ class _Parser:
         part = number
         while unit.zero == 0 and part.value.is_integer():
             at = last + 1
-            if at < len(self.tokens) and (self.tokens[at].text in self.and_ or self.tokens[at].text == ","):
+            if at < len(self.tokens) and (self.tokens[at].text in self.grammar.and_ or self.tokens[at].text == ","):
                 at += 1
             following = self.number(at) if at < len(self.tokens) and self.tokens[at].kind == "number" else None
             if following is None or following.first != at:
@@ -160,25 +192,29 @@ class _Parser:
         tokens = self.tokens
         token = tokens[at]
         last = at
-        base = self.decades.get(token.text)
+        base = self.grammar.decades.get(token.text)
         if token.kind == "number":
             following = tokens[at + 1] if at + 1 < len(tokens) else None
-            if following is None or following.text.lstrip("'") not in self.decade_marks or not token.raw.isdecimal():
+            if (
+                following is None
+                or following.text.lstrip("'") not in self.grammar.decade_marks
+                or not token.raw.isdecimal()
+            ):
                 return 0
             if self.reading.starts[at + 1] != self.reading.ends[at]:
                 return 0
             base, last = int(token.raw) if len(token.raw) <= 2 else None, at + 1
-        if base is None or base % 10 or self.in_decades is None or not base:
+        if base is None or base % 10 or self.grammar.in_decades is None or not base:
             return 0
         before = at - 1
         while before >= 0 and tokens[before].text in _DASHES:
             before -= 1
-        part = self.parts_of_decade.get(tokens[before].text) if before >= 0 else None
+        part = self.grammar.parts_of_decade.get(tokens[before].text) if before >= 0 else None
         if part is None:
             return 0
         unit, unit_last = self.unit_after(last)
-        if unit is None or unit.kind != self.in_decades.name:
-            unit, unit_last = self.usual_unit(self.in_decades, base), last
+        if unit is None or unit.kind != self.grammar.in_decades.name:
+            unit, unit_last = self.usual_unit(self.grammar.in_decades, base), last
         low, high = _Number(base + part[0], 0, before, last), _Number(base + part[1], 0, before, last)
         return self.add(low, high, unit, unit, unit_last)
 
@@ -190,8 +226,8 @@ class _Parser:
 
     def add(self, first: _Number, second: _Number, low_unit: Unit, high_unit: Unit, last: int) -> int:
         tokens = self.tokens
-        if first is second and self.kinds[high_unit.kind].checked:
-            for words in self.after:  # five degrees below zero
+        if first is second and self.grammar.kinds[high_unit.kind].checked:
+            for words in self.grammar.after:  # five degrees below zero
                 stretch = tuple(token.text for token in tokens[last + 1 : last + 1 + len(words)])
                 if stretch == words:
                     first.value, last = -abs(first.value), last + len(words)
@@ -224,7 +260,7 @@ class _Parser:
         first = last = at
         if token.kind == "number":
             digits, last = self.digits(at)
-            parsed = parse_number(digits, decimal_comma=self.decimal_comma)
+            parsed = parse_number(digits, decimal_comma=self.grammar.decimal_comma)
             if parsed is None:
                 return None
             value, decimals = parsed
@@ -233,7 +269,7 @@ class _Parser:
         else:
             return None
         value, decimals, last = self.multiplied(value, decimals, last)
-        if at and self.tokens[at - 1].text in self.before:
+        if at and self.tokens[at - 1].text in self.grammar.before:
             return _Number(-value, decimals, at - 1, last)
         if at and self.is_sign(at - 1):
             return _Number(-value, decimals, at - 1, last)
@@ -243,7 +279,7 @@ class _Parser:
         """The digits from token `at` and their last token; groups of three may be separated by spaces: 1 299,00."""
         digits, last = self.tokens[at].raw, at
         while (
-            self.space_groups
+            self.grammar.space_groups
             and last + 1 < len(self.tokens)
             and len(digits) < _LONGEST_NUMBER
             and self.tokens[last].raw.isdecimal()
@@ -258,7 +294,7 @@ class _Parser:
     def multiplied(self, value: float, decimals: int, last: int) -> tuple[float, int, int]:
         """The number with the multiplier that follows it: 1.2k, 3 million."""
         after = self.tokens[last + 1] if last + 1 < len(self.tokens) else None
-        times = None if after is None else self.times.get(after.text)
+        times = None if after is None else self.grammar.times.get(after.text)
         if after is None or times is None:
             return value, decimals, last
         glued = self.reading.starts[last + 1] == self.reading.ends[last]
@@ -314,7 +350,7 @@ class _Parser:
     def unit_before(self, first: int) -> tuple[Unit | None, int]:
         if first:
             for unit in self.tokens[first - 1].units:
-                if len(unit.tokens) == 1 and self.kinds[unit.kind].prefix:
+                if len(unit.tokens) == 1 and self.grammar.kinds[unit.kind].prefix:
                     return unit, first - 1
         return None, first
 
@@ -325,15 +361,15 @@ class _Parser:
         if at >= len(tokens):
             return 0
         text = tokens[at].text
-        joins = text in self.to or text in _DASHES or text == "…"
+        joins = text in self.grammar.to or text in _DASHES or text == "…"
         if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:
             joins, at = True, at + 2
-        if not joins and text in self.and_:
-            joins = any(tokens[n].text in self.between for n in range(max(0, first - 3), first))
+        if not joins and text in self.grammar.and_:
+            joins = any(tokens[n].text in self.grammar.between for n in range(max(0, first - 3), first))
         if not joins:
             return 0
         at += 1
-        if at < len(tokens) and (tokens[at].text in _MINUS or tokens[at].text in self.before):
+        if at < len(tokens) and (tokens[at].text in _MINUS or tokens[at].text in self.grammar.before):
             at += 1
         if at < len(tokens) and (tokens[at].kind == "number" or tokens[at].value is not None):
             return at

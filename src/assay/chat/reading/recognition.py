@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from assay.chat.reading.lexicon import TOKEN, compile_lexicon, normal, read_toml
+from assay.chat.reading.lexicon import compile_lexicon, read_toml
 from assay.chat.reading.text import Reader, Reading
 from assay.errors import missing_extra
 
@@ -72,6 +72,7 @@ class Readers:
             for name, words in self._function_words.items()
         }
         self.primary = self.reader(self.name)
+        self._cached = functools.lru_cache(maxsize=_CACHED)(self._read)
         self._unknown = functools.lru_cache(maxsize=_CACHED)(self._read_unknown)
         self._recognise = functools.lru_cache(maxsize=4 * _CACHED)(self._recognised)
 
@@ -83,6 +84,9 @@ class Readers:
 
     def read(self, text: str, *, usual: str | None = None) -> Read:
         """The reading of a text in its own language; in `usual`, the conversation's, if the text does not show it."""
+        return self._cached(text, usual) if len(text) <= _ENOUGH else self._read(text, usual)
+
+    def _read(self, text: str, usual: str | None) -> Read:
         name = self.language(text)
         if name is None:
             name = usual or self.name
@@ -96,13 +100,14 @@ class Readers:
         return self._recognise(text[:_ENOUGH])
 
     def _recognised(self, text: str) -> str | None:
-        words = [normal(match.group()) for match in TOKEN.finditer(text) if match.lastgroup == "word"]
+        words = [token.text for token in self.primary.read(text).tokens if token.kind == "word"]
         if not words:
             return None
-        votes = {name: sum(word in listed for word in words) for name, listed in self._own.items()}
-        own = votes[self.name]
-        if own >= max(_FEWEST, _SHARE * len(words)) and own == max(votes.values()):
+        usual = self._own[self.name]
+        own = sum([word in usual for word in words])
+        if own >= max(_FEWEST, _SHARE * len(words)):
             return self.name
+        votes = {name: sum(word in listed for word in words) for name, listed in self._own.items()}
         evidence = {name: votes[name] + self._listed(name, text) for name in self._paths}
         most = max(evidence, key=lambda name: (evidence[name], name == self.name))
         shown = most if votes[most] or evidence[most] > 1 or (evidence[most] and most == self.name) else None

@@ -28,21 +28,30 @@ _SUBJECT_REACH = 10
 _ROLE_REACH = 5
 
 
-def assign_roles(reading: Reading, lexicon: Lexicon) -> None:
-    """Set the role of each figure of a text."""
-    roles = _Roles(reading, lexicon)
-    roles.assign()
-    roles.pair_highs_with_lows()
+class RoleReader:
+    """Sets the roles of figures in texts of one language and domain."""
 
-
-class _Roles:
-    def __init__(self, reading: Reading, lexicon: Lexicon) -> None:
-        self.reading = reading
-        self.tokens = reading.tokens
+    def __init__(self, lexicon: Lexicon) -> None:
         self.roles = lexicon.roles
         self.foreign = lexicon.foreign
         self.function_words = frozenset(lexicon.language["function_words"])
         self.prepositions = frozenset(lexicon.language["place_prepositions"])
+
+    def assign(self, reading: Reading) -> None:
+        """Set the role of each figure of a text."""
+        roles = _Roles(reading, self)
+        roles.assign()
+        roles.pair_highs_with_lows()
+
+
+class _Roles:
+    def __init__(self, reading: Reading, grammar: RoleReader) -> None:
+        self.reading = reading
+        self.tokens = reading.tokens
+        self.roles = grammar.roles
+        self.foreign = grammar.foreign
+        self.function_words = grammar.function_words
+        self.prepositions = grammar.prepositions
 
     def assign(self) -> None:
         quantities = self.reading.quantities

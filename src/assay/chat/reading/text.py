@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.chat.reading.clauses import Clauses
-from assay.chat.reading.dates import Moment, read_moments, read_relative_days
+from assay.chat.reading.dates import DateReader, Moment, read_relative_days
 from assay.chat.reading.lexicon import ANY_NUMBER, Lexicon, Phrase
 from assay.chat.reading.places import Place, PlaceReader
-from assay.chat.reading.quantities import Quantity, read_figures
+from assay.chat.reading.quantities import FigureReader, Quantity
 from assay.chat.reading.tokens import Token, Tokeniser, is_form
 
 # Readings of longer texts are not cached: they are rare, and would crowd out the turns of a conversation.
@@ -139,6 +139,8 @@ class Reader:
         )
         self._tokeniser = Tokeniser(lexicon, use_places=use_places)
         self._clauses = Clauses(lexicon.language)
+        self._dates = DateReader(lexicon.language)
+        self._figures = FigureReader(lexicon)
         self._places = PlaceReader(lexicon.language) if use_places else None
         self._cached = functools.lru_cache(maxsize=1024)(self._read)
 
@@ -150,7 +152,7 @@ class Reader:
         """The figures and names of a text in another language: no word of it is in a list."""
         cut = self._tokeniser.cut(text)
         reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, {})
-        read_figures(reading, self.lexicon)
+        self._figures.read(reading, cut.numbers)
         if self._places is not None:
             reading.places = self._places.read(reading)
         return reading
@@ -162,18 +164,18 @@ class Reader:
         starts = [first, *(at + 1 for at in range(first, min(last, first + _OPENING)) if tokens[at].text in ",:!–—")]
         return any(tokens[at].text in self.polar.questions for at in starts if at <= index)
 
-    def ends_clause(self, token: Token) -> bool:
-        """Whether a token separates clauses: a comma, a colon, 'but'."""
-        return self._clauses.ends_clause(token)
+    def clause_ends(self, reading: Reading) -> list[int]:
+        """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""
+        return self._clauses.clause_ends(reading)
 
     def _read(self, text: str) -> Reading:
         cut = self._tokeniser.cut(text)
         reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, {})
         mentions = _find_mentions(reading)
         mentions += read_relative_days(reading)
-        if any(token.kind == "number" for token in reading.tokens):
-            reading.moments = read_moments(reading, self.lexicon)
-        read_figures(reading, self.lexicon)
+        if cut.numbers:
+            reading.moments = self._dates.read(reading, cut.numbers)
+        self._figures.read(reading, cut.numbers)
         self._clauses.mark(reading, mentions)
         if self._places is not None:
             reading.places = self._places.read(reading)
@@ -184,37 +186,59 @@ def _find_mentions(reading: Reading) -> list[Mention]:
     """Find every entry of every list; entries inside one that hides them are skipped."""
     mentions: list[Mention] = []
     lists = reading.lists
-    tokens = reading.tokens
+    tokens, starts, ends = reading.tokens, reading.starts, reading.ends
+    final = len(tokens) - 1
     hidden_to = -1
     for at, token in enumerate(tokens):
-        if not token.notable:
+        if not token.notable or at <= hidden_to:
             continue
-        found = [(phrase, at) for phrase in token.phrases]
-        if token.longer and at + 1 < len(tokens):
+        fitting: Sequence[Phrase] = ()
+        longer = token.longer
+        if longer and at < final:
             following = tokens[at + 1]
-            candidates = token.longer.get(following.stem, ())
+            candidates = longer.get(following.stem)
             if following.text != following.stem:
-                candidates = (*candidates, *token.longer.get(following.text, ()))
-            if ANY_NUMBER in token.longer and _is_number(following):
-                candidates = (*candidates, *token.longer[ANY_NUMBER])
-            fitting = [phrase for phrase in candidates if _fits(tokens, at, phrase)]
-            found = [(phrase, at + len(phrase.parts) - 1) for phrase in fitting] + found
+                exact = longer.get(following.text)
+                candidates = exact if candidates is None else candidates if exact is None else [*candidates, *exact]
+            if following.is_number and ANY_NUMBER in longer:
+                candidates = [*(candidates or ()), *longer[ANY_NUMBER]]
+            if candidates:
+                fitting = [phrase for phrase in candidates if _fits(tokens, at, phrase)]
         hiding = -1
-        for phrase, last in found:
+        for phrase in fitting:
+            last = at + len(phrase.parts) - 1
             if phrase.hides and last > hiding:
                 hiding = last
-        for phrase, last in found:
-            if at <= hidden_to or last < hiding:
-                continue
-            mention = Mention(reading.starts[at], reading.ends[last], at, last, phrase.keys)
-            mentions.append(mention)
-            for key in phrase.keys:
-                lists.setdefault(key, []).append(mention)
-        hidden_to = max(hidden_to, hiding)
+        if hiding < 0:
+            for phrase in token.phrases:
+                if phrase.hides:
+                    hiding = at
+        start = starts[at]
+        for phrase in fitting:
+            last = at + len(phrase.parts) - 1
+            if last >= hiding:
+                mention = Mention(start, ends[last], at, last, phrase.keys)
+                mentions.append(mention)
+                for key in phrase.keys:
+                    listed = lists.get(key)
+                    if listed is None:
+                        lists[key] = [mention]
+                    else:
+                        listed.append(mention)
+        if hiding <= at:
+            for phrase in token.phrases:
+                mention = Mention(start, ends[at], at, at, phrase.keys)
+                mentions.append(mention)
+                for key in phrase.keys:
+                    listed = lists.get(key)
+                    if listed is None:
+                        lists[key] = [mention]
+                    else:
+                        listed.append(mention)
+        if hiding > hidden_to:
+            hidden_to = hiding
         if token.denies and at > hidden_to:
-            lists.setdefault("negation", []).append(
-                Mention(reading.starts[at], reading.ends[at], at, at, ("negation",))
-            )
+            lists.setdefault("negation", []).append(Mention(start, ends[at], at, at, ("negation",)))
     return mentions
 
 
@@ -225,7 +249,7 @@ def _fits(tokens: Sequence[Token], at: int, phrase: Phrase) -> bool:
     for n, (form, exact) in enumerate(phrase.parts):
         token = tokens[at + n]
         if form == ANY_NUMBER:
-            if not _is_number(token):
+            if not token.is_number:
                 return False
         elif exact:
             if not is_form((form, exact), token.raw, token.text):
@@ -233,7 +257,3 @@ def _fits(tokens: Sequence[Token], at: int, phrase: Phrase) -> bool:
         elif token.stem != form or token.kind != "word":
             return False
     return True
-
-
-def _is_number(token: Token) -> bool:
-    return token.kind == "number" or token.value is not None

@@ -43,6 +43,12 @@ class Token:
     capital: bool
     notable: bool
     """Whether it starts a list entry or negates; other tokens are skipped."""
+    is_number: bool
+    """Whether it is a number, in digits or words."""
+    joins: bool
+    """Whether it is a word that is no function word, as in a run of keywords."""
+    marked: bool
+    """Whether the tokeniser has to look at it: formatting, the end of a line or sentence, a number."""
 
 
 @dataclass(slots=True)
@@ -54,6 +60,8 @@ class Tokens:
     ends: list[int]
     stops: list[int]
     """Indices of the tokens that end a sentence, ascending."""
+    numbers: list[int]
+    """Indices of numbers, in digits or words."""
 
 
 class Tokeniser:
@@ -64,6 +72,7 @@ class Tokeniser:
         self._use_places = use_places
         self._negative_endings = tuple(lexicon.language["negation"]["endings"])
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
+        self._function_words = frozenset(lexicon.language["function_words"])
         self._known: dict[str, Token] = {}
 
     def cut(self, text: str) -> Tokens:
@@ -72,42 +81,45 @@ class Tokeniser:
         starts: list[int] = []
         ends: list[int] = []
         stops: list[int] = []
+        numbers: list[int] = []
         known = self._known
-        elisions = self._lexicon.elisions
+        elides = bool(self._lexicon.elisions)
         for match in TOKEN.finditer(text):
-            raw = match.group()
-            if elisions and match.lastgroup == "word" and not APOSTROPHES.isdisjoint(raw):
-                parts = self._lexicon.split_elision(raw)
-                at = match.start()
-                for part in parts[:-1]:
-                    tokens.append(known.get(part) or self._token(part, "word"))
-                    starts.append(at)
-                    at += len(part)
-                    ends.append(at)
-                raw = parts[-1]
-                tokens.append(known.get(raw) or self._token(raw, "word"))
-                starts.append(at)
-                ends.append(match.end())
-                continue
+            raw = match[0]
+            start, end = match.span()
             token = known.get(raw)
             if token is None:
                 kind = match.lastgroup
                 assert kind is not None
-                token = self._token(raw, kind)
-            if token.kind == "format" or (token.kind == "newline" and _is_soft_wrap(text, match.end())):
-                continue
-            if token.raw in STOPS and _ends_sentence(text, match.end(), token.raw):
-                stops.append(len(tokens))
+                if elides and kind == "word" and not APOSTROPHES.isdisjoint(raw):
+                    first, *rest = self._lexicon.split_elision(raw)
+                    if rest:  # l'averse
+                        tokens.append(known.get(first) or self._token(first, "word"))
+                        starts.append(start)
+                        start += len(first)
+                        ends.append(start)
+                        raw = rest[0]
+                        token = known.get(raw)
+                token = token or self._token(raw, kind)
+            if token.marked:
+                kind = token.kind
+                if kind == "format" or (kind == "newline" and _is_soft_wrap(text, end)):
+                    continue
+                if token.is_number:
+                    numbers.append(len(tokens))
+                elif _ends_sentence(text, end, raw):
+                    stops.append(len(tokens))
             tokens.append(token)
-            starts.append(match.start())
-            ends.append(match.end())
-        return Tokens(tokens, starts, ends, stops)
+            starts.append(start)
+            ends.append(end)
+        return Tokens(tokens, starts, ends, stops, numbers)
 
     def _token(self, raw: str, kind: str) -> Token:
         text = "°" if kind == "degree" else normal(raw)
         is_word = kind == "word"
+        is_number = kind == "number" or text in self._number_words
         entries = self._lexicon.phrases(text) if kind in ("word", "mark") else []
-        if kind == "number" or text in self._number_words:
+        if is_number:
             entries = [*entries, *self._lexicon.by_form.get(ANY_NUMBER, ())]
         phrases = [entry for entry in entries if len(entry.parts) == 1 and is_form(entry.parts[0], raw, text)]
         longer: dict[str, list[Phrase]] = {}
@@ -129,6 +141,9 @@ class Tokeniser:
             cities=gazetteer().get(fold(raw)) if is_word and self._use_places else None,
             capital=is_word and raw[0].isupper(),
             notable=bool(entries or denies),
+            is_number=is_number,
+            joins=is_word and text not in self._function_words,
+            marked=is_number or kind in ("format", "newline") or raw in STOPS,
         )
         if len(self._known) > _MOST_FORMS:
             self._known.clear()

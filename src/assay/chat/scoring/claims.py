@@ -6,11 +6,13 @@ Knows readings, subjects and days; knows no ground truth's values and no metric.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
+from assay.chat.scoring.places import is_one_of
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
@@ -28,6 +30,8 @@ class Claim:
     """A kind of quantity, or a state."""
     affirmed: bool
     """False if the answer says that it is not so."""
+    subjects: Sequence[str]
+    """The names of what it is about; empty if the answer does not say."""
     is_about_truth: bool
     """Whether it is about the ground truth's subject."""
     day: str | None
@@ -81,8 +85,11 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
     return found
 
 
-def _where_and_when(context: ScoringContext, index: int) -> tuple[bool, str | None, str | None]:
-    return context.is_about_truth(index), context.day_at(index), context.part_of_day(index)
+def _where_and_when(context: ScoringContext, index: int) -> tuple[Sequence[str], bool, str | None, str | None]:
+    subjects = context.subjects.subject_at(context.response, index)
+    true = context.subjects.true_names
+    is_about_truth = not subjects or not true or is_one_of(subjects, true)
+    return subjects, is_about_truth, context.day_at(index), context.part_of_day(index)
 
 
 def yes_or_no(context: ScoringContext) -> YesOrNo | None:

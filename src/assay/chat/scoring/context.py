@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
 from assay.chat.domains import Domain, Truth
@@ -17,6 +16,7 @@ from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.claims import FigureClaim, StateClaim, YesOrNo, figure_claims, state_claims, yes_or_no
 from assay.chat.scoring.days import PAST, PRESENT, Calendar, ResponseDays
+from assay.chat.scoring.once import once
 from assay.chat.scoring.places import Subjects
 from assay.chat.scoring.quotations import quoted_tokens
 from assay.chat.scoring.trajectory import Trajectory
@@ -64,7 +64,7 @@ class ScoringContext:
 
     # --- the query --------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def asks_data(self) -> bool:
         """Whether the query is about the domain's subject, by itself or as a follow-up: 'and tomorrow?'."""
         return bool(self._asked("topic")) or (self._is_vague and self._was_topical)
@@ -73,7 +73,7 @@ class ScoringContext:
         """Mentions of a list in the query, without sentences that only state a dislike: 'I can't stand the rain.'"""
         return [mention for mention in self.query.all(key) if self.query.sentence(mention.first) not in self._dislikes]
 
-    @cached_property
+    @once
     def _dislikes(self) -> set[tuple[int, int]]:
         """Sentences of the query that state a dislike and ask nothing: not a question, and name no place or day."""
         query = self.query
@@ -82,11 +82,11 @@ class ScoringContext:
         stated = [mention.first for mention in query.all("preference.negative") if not query.is_question(mention.first)]
         return {query.sentence(index) for index in stated} - {query.sentence(index) for index in named}
 
-    @cached_property
+    @once
     def asks_advice(self) -> bool:
         return bool(self.query.all("asks.advice") or self.query.all("asks_topic.advice"))
 
-    @cached_property
+    @once
     def asks_later(self) -> bool:
         """Whether the query is about the future."""
         if not self.asks_data:
@@ -98,7 +98,7 @@ class ScoringContext:
         """Whether the query cannot be answered without data."""
         return self.asks_data or bool(self.query.all("asks_topic.advice"))
 
-    @cached_property
+    @once
     def query_days(self) -> list[str]:
         """The days that the query names."""
         return list(self.calendar.days_in(self.query))
@@ -108,11 +108,11 @@ class ScoringContext:
         """The day asked about, if there is exactly one."""
         return self.query_days[0] if len(self.query_days) == 1 else None
 
-    @cached_property
+    @once
     def query_places(self) -> frozenset[str]:
         return self.subjects.names_in(self.query)
 
-    @cached_property
+    @once
     def missing_parts(self) -> list[str]:
         """What the query lacks, of 'place', 'which place', 'time' and 'intent'; an earlier turn may have said which."""
         missing = []
@@ -129,7 +129,7 @@ class ScoringContext:
             missing.append("intent")
         return missing
 
-    @cached_property
+    @once
     def open_places(self) -> frozenset[str]:
         """Places that the query names and of which there are several of note; an earlier turn may have said which."""
         named = [place.name for place in self.query.places if place.several]
@@ -143,7 +143,7 @@ class ScoringContext:
     def _was_topical(self) -> bool:
         return any(turn.user is not None and turn.user.all("topic") for turn in self.history)
 
-    @cached_property
+    @once
     def _is_vague(self) -> bool:
         if self.query.all("asks.vague"):
             return True
@@ -170,27 +170,27 @@ class ScoringContext:
         """Those of `found` that are not quoted from the user."""
         return [one for one in found if one.first not in self.quoted]
 
-    @cached_property
+    @once
     def quoted(self) -> frozenset[int]:
         """Indices of the response's tokens that quote the user."""
         return quoted_tokens(self.response, [self.query, *(turn.user for turn in self.history if turn.user)])
 
-    @cached_property
+    @once
     def figures(self) -> list[Quantity]:
         """Numbers with a unit that the response states."""
         return self.own([quantity for quantity in self.response.quantities if quantity.asserted])
 
-    @cached_property
+    @once
     def figure_claims(self) -> list[FigureClaim]:
         """The figures that the response affirms, with subject and day."""
         return figure_claims(self)
 
-    @cached_property
+    @once
     def state_claims(self) -> list[StateClaim]:
         """The states that the response affirms or denies, with subject and day."""
         return state_claims(self)
 
-    @cached_property
+    @once
     def yes_or_no(self) -> YesOrNo | None:
         """The yes or no by which the response answers the query."""
         return yes_or_no(self)
@@ -200,7 +200,7 @@ class ScoringContext:
         found = self.truth_reader.read(words).sublists("states") or self.reader.read(words).sublists("states")
         return frozenset(found)
 
-    @cached_property
+    @once
     def told(self) -> list[Mention | Quantity]:
         """Where the response gives data of the domain: numbers, states, and words that describe it; in order."""
         figures = [figure for figure in self.figures if self._is_data(figure)]
@@ -210,18 +210,18 @@ class ScoringContext:
             found.append(self.yes_or_no.said)
         return sorted(found, key=lambda one: one.start)
 
-    @cached_property
+    @once
     def advice(self) -> list[Mention]:
         """Where the response gives advice, in order."""
         return sorted([*self.said("advice"), *self.said("items")], key=lambda mention: mention.start)
 
-    @cached_property
+    @once
     def errors(self) -> list[Mention]:
         """Where the response reports an error; an expression of regret is one only if no data is given."""
         strong = [mention for mention in self.said("error") if mention.keys[0] != "error.regret"]
         return self.said("error") if strong or not self.told else strong
 
-    @cached_property
+    @once
     def clarifications(self) -> list[Mention]:
         """Where the response asks the user for information it needs; offers of more help do not count."""
         first_offer: dict[tuple[int, int], int] = {}
@@ -237,7 +237,7 @@ class ScoringContext:
         requested = [mention for mention in self.response.all("clarify.request") if not mention.denied]
         return self.own(sorted([*asked, *requested], key=lambda mention: mention.start))
 
-    @cached_property
+    @once
     def lacks_data(self) -> bool:
         """Whether the query needs data and the response gives none, although it did not have to ask back first."""
         if not self.needs_data or any(self._is_data(one) for one in self.told):
@@ -259,7 +259,7 @@ class ScoringContext:
 
     # --- places and days --------------------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def subjects(self) -> Subjects:
         """The cities or products that the texts name."""
         return Subjects(domain=self.domain, reader=self.reader, truth=self.truth, names=self.names)
@@ -273,12 +273,12 @@ class ScoringContext:
         """Whether token `index` of the response is about the ground truth's subject."""
         return self.subjects.is_about_truth(self.response, index)
 
-    @cached_property
+    @once
     def calendar(self) -> Calendar:
         """The ground truth's dates, and the days that texts name."""
         return Calendar(self.truth)
 
-    @cached_property
+    @once
     def _response_days(self) -> ResponseDays:
         return self.days_of(self.response)
 
@@ -303,7 +303,7 @@ class ScoringContext:
             return self.tool_call_count
         return None if self.tool_calls is None else len(self.tool_calls)
 
-    @cached_property
+    @once
     def failed_calls(self) -> list[ToolCall]:
         """Calls that failed and were not followed by a successful call of the same tool."""
         calls = list(self.tool_calls or ())
@@ -313,7 +313,7 @@ class ScoringContext:
             if call.error is not None and not any(c.name == call.name and c.error is None for c in calls[at + 1 :])
         ]
 
-    @cached_property
+    @once
     def trajectory(self) -> Trajectory | None:
         """Expected against actual calls; None unless both are known."""
         if self.tool_calls is None or self.expected_calls is None:

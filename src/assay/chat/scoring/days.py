@@ -8,11 +8,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import date, timedelta
-from functools import cached_property
 
 from assay.chat.domains import Truth
 from assay.chat.reading.dates import WEEKDAYS, Moment
 from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.once import once
 
 # A day that the truth has no data for; a bare month ("the average for May") counts as one too.
 ANOTHER_DAY = "another day"
@@ -60,7 +60,7 @@ class Calendar:
         self.today = _date(truth.today)
         self._resolved: dict[str, frozenset[date] | None] = {}
 
-    @cached_property
+    @once
     def dates(self) -> list[date]:
         """The dates that the truth has data for, ascending."""
         days = {*self._truth.states, *(fact.day for fact in self._truth.facts), self._truth.today}
@@ -75,17 +75,15 @@ class Calendar:
 
     def mentions(self, reading: Reading) -> list[Mention]:
         """Days by name and by date, in order; a date has the truth's name for it ('times.2026-11-20')."""
+        if not reading.moments:
+            return _named_days(reading)
         dates = [
             Mention(moment.start, moment.end, moment.first, moment.last, (f"times.{day}",))
             for moment in reading.moments
             if (day := self._day_of(moment)) is not None
         ]
         dated = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
-        named = [
-            mention
-            for mention in _longest(reading.all("times"))
-            if mention.first not in dated and day_name(mention) not in _PARTS_OF_DAY
-        ]
+        named = [mention for mention in _named_days(reading) if mention.first not in dated]
         return sorted([*named, *dates], key=lambda mention: mention.first)
 
     def dates_of(self, said: str) -> frozenset[date] | None:
@@ -206,19 +204,22 @@ class ResponseDays:
     def _known_day(self, day: str) -> str:
         return day if day == self._default else self._calendar.within_truth(day)
 
-    @cached_property
+    @once
     def _mentions(self) -> tuple[list[Mention], list[int]]:
         """Mentions of days, and the index of each one's first token."""
         mentions = self._calendar.mentions(self._response)
         return mentions, [mention.first for mention in mentions]
 
-    @cached_property
+    @once
     def _sections(self) -> tuple[list[int], list[tuple[int, str]]]:
         """Lines under a heading that names a day ("### Tuesday") or that start with a day ("Tuesday: …").
 
         Returned as the start of each line, and its end with the day.
         """
         mentions, _ = self._mentions
+        text = self._response.text
+        if "\n" not in text and not _starts_line(text, 0, mentions[0], len(text)):
+            return [], []
         mention_starts = [mention.start for mention in mentions]
         figure_starts = [figure.start for figure in self._response.quantities]
         starts: list[int] = []
@@ -247,7 +248,7 @@ class ResponseDays:
             start = stop
         return starts, ends
 
-    @cached_property
+    @once
     def _times(self) -> tuple[list[Mention], list[int], frozenset[int]]:
         """Times by name and clock, where they start, and the tokens that name a part of the day or an hour."""
         clock = [
@@ -261,15 +262,21 @@ class ResponseDays:
 
     def _clause(self, index: int) -> tuple[int, int]:
         """First and last token of the clause around token `index`, at most `_CLAUSE_REACH` tokens to either side."""
-        tokens = self._response.tokens
+        ends = self._reader.clause_ends(self._response)
         first, last = self._response.sentence(index)
-        start = index
-        while start > first and index - start < _CLAUSE_REACH and not self._reader.ends_clause(tokens[start - 1]):
-            start -= 1
-        stop = index
-        while stop < last and stop - index < _CLAUSE_REACH and not self._reader.ends_clause(tokens[stop + 1]):
-            stop += 1
+        before, after = bisect_left(ends, index), bisect_right(ends, index)
+        start = max(first, index - _CLAUSE_REACH, ends[before - 1] + 1 if before else 0)
+        stop = min(last, index + _CLAUSE_REACH, ends[after] - 1 if after < len(ends) else last)
         return start, stop
+
+
+def _named_days(reading: Reading) -> list[Mention]:
+    """Days that a text names in words; parts of a day do not count."""
+    known = reading.memory.get("named days")
+    if not isinstance(known, list):
+        known = [mention for mention in _longest(reading.all("times")) if day_name(mention) not in _PARTS_OF_DAY]
+        reading.memory["named days"] = known
+    return known
 
 
 def _longest(mentions: Sequence[Mention]) -> list[Mention]:

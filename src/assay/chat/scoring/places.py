@@ -8,11 +8,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from assay.chat.domains import Domain, Truth
 from assay.chat.reading.places import Place, main_name, words_of
 from assay.chat.reading.text import Reader, Reading
+from assay.chat.scoring.once import once
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
 _CLOSE = 5
@@ -54,15 +54,20 @@ class Subjects:
 
     def is_about_truth(self, reading: Reading, index: int) -> bool:
         """Whether token `index` of a text is about the ground truth's subject."""
-        if not self._has_true_subject:
-            return True
+        return not self._has_true_subject or self.is_about(reading, index, self.true_names)
+
+    @once
+    def true_names(self) -> list[str]:
+        """The name of the ground truth's subject; empty if it has none."""
         words = self._true_words
-        return self.is_about(reading, index, [main_name(words) if self._domain.uses_places else " ".join(words)])
+        if not words:
+            return []
+        return [main_name(words) if self._domain.uses_places else " ".join(words)]
 
     def is_about(self, reading: Reading, index: int, subjects: Iterable[str]) -> bool:
         """Whether token `index` of a text is about one of `subjects`; true if the text does not say which."""
         names = self.subject_at(reading, index)
-        return not names or any(same_name(name, subject) for name in names for subject in subjects)
+        return not names or is_one_of(names, subjects)
 
     def subject_at(self, reading: Reading, index: int) -> list[str]:
         """The names of what token `index` of a text is about; empty if the text does not say.
@@ -111,6 +116,8 @@ class Subjects:
         return named
 
     def _find(self, reading: Reading) -> list[Place]:
+        if not self._suite_names and any(place.name in self.true_names for place in reading.places):
+            return reading.places  # the gazetteer has found it
         known = reading.find(self._names) if self._names else []
         if not known:
             return reading.places
@@ -120,7 +127,7 @@ class Subjects:
         others = [place for place in reading.places if place.first not in taken]
         return sorted([*known, *others], key=lambda place: place.first)
 
-    @cached_property
+    @once
     def _names(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
         """Names by their first word: the suite's and the ground truth's."""
         subject = self._true_words
@@ -136,6 +143,11 @@ def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
     return right.first == left.last + 2 and reading.tokens[left.last + 1].text == ","
 
 
+def is_one_of(names: Iterable[str], subjects: Iterable[str]) -> bool:
+    """Whether one of `names` is that of one of `subjects`."""
+    return any(same_name(name, subject) for name in names for subject in subjects)
+
+
 def same_name(name: str, other: str) -> bool:
     """Whether two names are equal or one starts with the other: Trail Runner, Trail Runner 2."""
-    return f"{name} ".startswith(f"{other} ") or f"{other} ".startswith(f"{name} ")
+    return name == other or f"{name} ".startswith(f"{other} ") or f"{other} ".startswith(f"{name} ")

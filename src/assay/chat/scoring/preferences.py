@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,11 +19,7 @@ def read_preferences(data: Mapping[str, Any], domain: Domain, reader: Reader) ->
     `{"dislikes_cold": true}` both say "dislikes cold".
     """
     stem = reader.lexicon.stemmer.stem
-    patterns = {
-        name: [frozenset(map(stem, pattern.split())) for pattern in preference["patterns"]]
-        for name, preference in domain.preferences.items()
-    }
-    negative = set(map(stem, _NEGATIVE))
+    patterns, negative = _patterns(domain, reader)
     found = set()
     for path, value in leaves(data):
         if value is None or value is False or (isinstance(value, str) and value.lower() in ("", "false", "no", "none")):
@@ -37,3 +34,14 @@ def read_preferences(data: Mapping[str, Any], domain: Domain, reader: Reader) ->
             if wants and (needs_dislike or not words & negative):
                 found.add(name)
     return frozenset(found)
+
+
+@functools.lru_cache(maxsize=64)
+def _patterns(domain: Domain, reader: Reader) -> tuple[dict[str, list[frozenset[str]]], frozenset[str]]:
+    """The stems that express each preference of a domain, and those that express dislike."""
+    stem = reader.lexicon.stemmer.stem
+    patterns = {
+        name: [frozenset(map(stem, pattern.split())) for pattern in preference["patterns"]]
+        for name, preference in domain.preferences.items()
+    }
+    return patterns, frozenset(map(stem, _NEGATIVE))

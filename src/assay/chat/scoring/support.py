@@ -20,7 +20,7 @@ from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.claims import FigureClaim
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, is_later
-from assay.chat.scoring.places import same_name
+from assay.chat.scoring.places import is_one_of
 
 _NAME = re.compile(r"[a-z]+|\d+[a-z]+", re.IGNORECASE)
 _KELVIN = 273.15
@@ -74,12 +74,11 @@ class Sources:
         A range that is too wide to say much is supported only if a source contains both ends.
         """
         figure = claim.said
-        names = self._context.subjects.subject_at(self._context.response, figure.first)
+        names = claim.subjects
         numbers = [
             numbers
             for (place, day), numbers in self._numbers.items()
-            if (place is None or not names or any(same_name(place, name) for name in names))
-            and self._is_day(day, claim.day, figure.role)
+            if (place is None or not names or is_one_of(names, [place])) and self._is_day(day, claim.day, figure.role)
         ]
         precise = self._kinds[figure.kind].precise
         if precise is not None and figure.high - figure.low > precise + _EPSILON:
@@ -130,7 +129,7 @@ class Sources:
         stack: list[tuple[object, _Origin, tuple[int, ...]]] = [(result, origin, ())]
         while stack:
             value, at, above = stack.pop()
-            if isinstance(value, Mapping):
+            if type(value) is dict or isinstance(value, Mapping):
                 if id(value) in above or len(above) > _DEEPEST:
                     continue
                 place = self._place(value) or at.place
@@ -138,13 +137,14 @@ class Sources:
                 for name, item in value.items():
                     inner = name if name in _DAY_NAMES else day
                     stack.append((item, _Origin((*at.path, str(name)), place, inner), (*above, id(value))))
-            elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-                if id(value) not in above and len(above) <= _DEEPEST:
-                    stack.extend((item, at, (*above, id(value))) for item in value)
             elif isinstance(value, str):
                 self._read_text(value, at)
-            elif isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-                self._at(at).bare.setdefault(self._kind_of(at.path), []).append(float(value))
+            elif isinstance(value, (int, float)):
+                if not isinstance(value, bool) and math.isfinite(value):
+                    self._at(at).bare.setdefault(self._kind_of(at.path), []).append(float(value))
+            elif isinstance(value, Sequence) and not isinstance(value, bytes):
+                is_new = id(value) not in above and len(above) <= _DEEPEST
+                stack.extend((item, at, (*above, id(value))) for item in value if is_new)
 
     def _read_text(self, text: str, at: _Origin) -> None:
         reading = self._reader.read(text)

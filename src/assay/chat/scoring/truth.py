@@ -5,6 +5,7 @@ Functions over a `ScoringContext`; they know no metric and no points.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.chat.domains import Fact
@@ -42,11 +43,20 @@ def _on_day(context: ScoringContext, facts: list[Fact], day: str | None) -> list
 
 def true_states(context: ScoringContext, day: str | None = None) -> list[str]:
     """The states, in the truth's words, on a day; without one, at the time asked about."""
+    if day is not None:
+        return _states_at(context, [day])
+    known = context.derived.get("true states")
+    if not isinstance(known, list):
+        every = _asks_for_any_forecast(context)
+        known = list(context.truth.states.values()) if every else _states_at(context, context.query_days)
+        context.derived["true states"] = known
+    return known
+
+
+def _states_at(context: ScoringContext, days: Sequence[str]) -> list[str]:
     states = context.truth.states
-    if day is None and _asks_for_any_forecast(context):
-        return list(states.values())
     found: list[str] = []
-    for asked in [day] if day is not None else context.query_days:
+    for asked in days:
         if is_later(asked):
             exact = [words for true_day, words in states.items() if context.calendar.is_day(true_day, asked)]
             found += exact or [words for true_day, words in states.items() if true_day is not None]
@@ -74,6 +84,16 @@ class StateSets:
 
 def compare_states(context: ScoringContext, truths: list[str]) -> StateSets:
     """The states that agree with, and those that contradict, what the truth says in words."""
+    compared = context.derived.setdefault("compared states", {})
+    assert isinstance(compared, dict)
+    key = tuple(truths)
+    if key not in compared:
+        compared[key] = _compare(context, truths)
+    found: StateSets = compared[key]
+    return found
+
+
+def _compare(context: ScoringContext, truths: list[str]) -> StateSets:
     known = context.domain.states
     wanted: set[str] = set()
     for words in truths:
@@ -85,6 +105,10 @@ def compare_states(context: ScoringContext, truths: list[str]) -> StateSets:
 
 def asked_claims(context: ScoringContext) -> list[StateClaim]:
     """Claims of states about the truth's subject and the time asked about."""
+    if not context.state_claims:
+        return []
+    if not context.calendar.dates and not context.query_days and not any(c.day for c in context.state_claims):
+        return [claim for claim in context.state_claims if claim.is_about_truth]
     now = states_in(context, context.truth.states.get(None, ""))
     return [
         claim

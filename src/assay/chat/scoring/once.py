@@ -1,0 +1,32 @@
+"""`once`: a property that is computed when it is first read, and then kept.
+
+It differs from `functools.cached_property` in having no lock, which costs more than most of the values do; a context is
+used by one thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from functools import cached_property as once
+else:
+
+    class once:  # noqa: N801
+        """A property that is computed when it is first read."""
+
+        def __init__(self, compute: Any) -> None:
+            self._compute = compute
+            self.__doc__ = compute.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self._name = name
+
+        def __get__(self, instance: Any, owner: type) -> Any:
+            if instance is None:
+                return self
+            value = instance.__dict__[self._name] = self._compute(instance)
+            return value
+
+
+__all__ = ["once"]
