@@ -144,7 +144,7 @@ def test_two_sides_without_common_time_are_an_error() -> None:
     ):
         figures([key(0), key(10)], [key(500), key(600)])
     with pytest.raises(SourceError, match=r"share no time in any of 2 episodes"):
-        figures(named([key(900), key(990)], [key(700)]), named([key(0), key(10)], [key(0)]))
+        figures(named([key(900), key(990)], [key(700)]), named([key(0), key(10)], [key(0), key(9)]))
 
 
 def named(*rows: list[Event]) -> EventStream:
@@ -162,6 +162,12 @@ def test_episodes_without_common_time_are_named_if_others_have_some() -> None:
     assert report.warnings[1] == (
         "Predictions and truths share no time in 1 of 2 episodes, where d2e@1 compares nothing: 'b'."
     )
+
+
+def test_single_events_say_nothing_about_clocks() -> None:
+    for late in (20, 900):
+        assert figures([key(100 + late)], [key(100)])["coverage"] is None
+    assert figures([key(0), key(90)], [key(120), key(180)])["coverage"] == 0.0  # less than a bin apart
 
 
 def test_one_prediction_inside_the_truths_span_is_no_error() -> None:

@@ -46,7 +46,7 @@ def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
         "bins": Ratio(bins.count, 1),
         "coverage": Ratio(max(0, bins.end_ns - bins.start_ns), _span(sides[1], frames)),
         "begins": _edges_ms(sides, shifts),
-        "apart": Ratio(int(both and bins.end_ns < bins.start_ns), both),
+        "apart": Ratio(int(both and _are_apart(sides, bins)), both),
         "fell_back": Ratio(int(fell_back(predicted, truth, clock)), both),
     }
     found = compare_bins(*sides, shifts, bins)
@@ -74,6 +74,11 @@ def _common_range(sides: _Sides, frames: _Frames, bin_ns: int, clock: Clock) -> 
     start = max(first - shift for first, shift in zip(firsts, shifts, strict=True))
     end = min(_end(side) - shift for side, shift in zip(sides, shifts, strict=True))
     return shifts, Bins(start, end, bin_ns)
+
+
+def _are_apart(sides: Sequence[RunningSide], bins: Bins) -> bool:
+    """Whether the sides share no time, by more than a bin; of two single events nothing can be said about clocks."""
+    return bins.start_ns - bins.end_ns > bins.width_ns and max(side.n for side in sides) > 1
 
 
 def _edges_ms(sides: _Sides, shifts: tuple[int, int]) -> Joint:
