@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay import events
 from assay.events import EventStream
-from assay.events.actions import labels
+from assay.events.actions import clock, labels, pointer, positions
 from assay.events.align import Bins
 from assay.events.protocols import _bins
 from assay.events.protocols._bins import BinnedMatches, RunningSide, compare_bins
@@ -31,8 +31,9 @@ def keys(*times: int) -> RunningSide:
 
 
 def test_compiled_loops_know_the_kinds_of_events() -> None:
-    assert (_bins._KEYBOARD, _bins._MOUSE, _bins._SCREEN) == (Kind.KEYBOARD, Kind.MOUSE, Kind.SCREEN)
-    assert (labels._KEYBOARD, labels._MOUSE) == (Kind.KEYBOARD, Kind.MOUSE)
+    for module in (_bins, clock, labels, pointer, positions):
+        for kind in (Kind.KEYBOARD, Kind.MOUSE, Kind.SCREEN):
+            assert getattr(module, f"_{kind.name}", kind) == kind
 
 
 # --- bins ------------------------------------------------------------------------------------------------------------

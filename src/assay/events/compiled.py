@@ -9,10 +9,19 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numba
 from numba import config
-from numba import njit as njit
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """As Numba's, without the code by which C would call the function: a tenth of the time of compiling."""
+    decorator: Any = numba.njit
+    return decorator(no_cfunc_wrapper=True, **options)  # type: ignore[no-any-return]
+
 
 _VARIABLE = "NUMBA_CACHE_DIR"
 

@@ -75,9 +75,7 @@ def test_the_matching_without_room_for_a_table_is_still_the_largest(monkeypatch:
         matching.reach(truth, predicted, np.int64(tolerance), low, high)
         partner = np.full(len(truth), -1, np.int64)
         if len(truth):
-            in_order(  # type: ignore[no-untyped-call]
-                0, len(truth), low, high, truth, tolerance, truth, predicted, -1.0, partner
-            )
+            in_order(0, len(truth), low, high, truth, tolerance, truth, predicted, -1.0, partner)
         assert (partner >= 0).sum() == brute_force(truth.tolist(), predicted.tolist(), tolerance)[0]
 
 
@@ -202,7 +200,8 @@ def test_the_error_rate_is_that_of_sed_eval() -> None:
         Actions.listed(2 * labels, times * MS), Actions.listed(2 * predicted_labels, predicted_times * MS), 50 * MS
     )
     substitutions = len(found.substitutions)
-    counts = (substitutions, len(found.missed) - substitutions, len(found.extra) - substitutions)
+    _, missed, extra = found.counts.sum(axis=0).tolist()
+    counts = (substitutions, missed - substitutions, extra - substitutions)
     assert min(counts) > 10
     assert counts == (expected["Nsubs"], expected["Nfn"], expected["Nfp"])
     rate = metrics.overall_error_rate()["error_rate"]

@@ -15,9 +15,8 @@ import hashlib
 
 import numpy as np
 
-from assay.events.actions.labels import HEADLINE, Actions
+from assay.events.actions.labels import HEADLINE, LABELS, Actions, by_label
 from assay.events.compiled import njit
-from assay.types import Ints
 
 BASELINES = ("idle", "repeat_last", "majority", "random")
 """Always compared with. `copied`, the input given back unchanged, is one more where predictions are teacher-forced."""
@@ -27,14 +26,13 @@ COPIED = "copied"
 def predictions(truth: Actions, tolerance_ns: int, seed: int, episode: str) -> dict[str, Actions]:
     """What each baseline does in an episode with these true actions."""
     n = int(truth.edges[HEADLINE])
-    time, label = truth.time_ns[:n], truth.labels[:n].astype(np.int64)
-    order = np.argsort(time, kind="stable")
-    time, label = time[order], label[order]
+    order = truth.order if n == len(truth) else truth.order[truth.order < n]
+    time, label = truth.time_ns[order], truth.labels[order]
     return {
-        "idle": _none(),
-        "repeat_last": Actions.listed(label[1:], time[1:] + np.maximum(np.diff(time), tolerance_ns + 1)),
-        "majority": Actions.listed(*_majority(label, time)),
-        "random": Actions.listed(*_random(label, time, tolerance_ns, _seed(seed, episode))),
+        "idle": _NOTHING,
+        "repeat_last": Actions(*_repeat_last(label, time, tolerance_ns)),
+        "majority": Actions(*_majority(label, time)),
+        "random": Actions(*_random(label, time, tolerance_ns, _seed(seed, episode))),
     }
 
 
@@ -42,14 +40,14 @@ def copied(truth: Actions) -> Actions:
     """The true actions one position late, with their own times: what a model does that gives its input back."""
     n = int(truth.edges[HEADLINE])
     if not n:
-        return _none()
-    time, label = truth.time_ns[:n], truth.labels[:n]
-    kept = np.arange(n) != np.argmax(time)
-    return Actions.listed(label[kept], time[kept])
+        return _NOTHING
+    last = int(np.argmax(truth.time_ns[:n]))
+    kept = np.concatenate([truth.time_ns[:last], truth.time_ns[last + 1 : n]])
+    edges = np.minimum(truth.edges, n)
+    return Actions(kept, edges - (edges > last))
 
 
-def _none() -> Actions:
-    return Actions.listed(np.empty(0, np.int64), np.empty(0, np.int64))
+_NOTHING = Actions(np.empty(0, np.int64), np.zeros(LABELS + 1, np.int64))
 
 
 def _seed(seed: int, episode: str) -> np.uint64:
@@ -58,12 +56,20 @@ def _seed(seed: int, episode: str) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def _majority(label: Ints, time: Ints):  # type: ignore[no-untyped-def]
+def _repeat_last(label, time, tolerance):  # type: ignore[no-untyped-def]
+    again = np.empty(max(len(time) - 1, 0), np.int64)
+    for i in range(len(again)):
+        again[i] = time[i + 1] + max(time[i + 1] - time[i], tolerance + 1)
+    return by_label(label[1:], again)
+
+
+@njit(nogil=True, cache=True)
+def _majority(label, time):  # type: ignore[no-untyped-def]
     n = len(time)
-    out_label, out_time = np.empty(n, np.int64), np.empty(n, np.int64)
+    out_label, out_time = np.empty(n, np.int16), np.empty(n, np.int64)
     counts = np.zeros(HEADLINE, np.int64)
     seen = found = 0
-    common = np.int64(0)
+    common = np.int16(0)
     now = time[1] if n > 1 else np.int64(0)
     while n > 1 and found < n and now <= time[-1]:
         while seen < n and time[seen] < now:
@@ -81,15 +87,15 @@ def _majority(label: Ints, time: Ints):  # type: ignore[no-untyped-def]
             now = max(now + 1, time[seen + 1])
         else:
             break
-    return out_label[:found], out_time[:found]
+    return by_label(out_label[:found], out_time[:found])
 
 
 @njit(nogil=True, cache=True)
-def _random(label: Ints, time: Ints, tolerance: int, state):  # type: ignore[no-untyped-def]
+def _random(label, time, tolerance, state):  # type: ignore[no-untyped-def]
     """A Poisson process whose rate is at every moment that of the actions so far: so many since the first one."""
     n = len(time)
     size = 4 * n + 16
-    out_label, out_time = np.empty(size, np.int64), np.empty(size, np.int64)
+    out_label, out_time = np.empty(size, np.int16), np.empty(size, np.int64)
     old = found = 0
     state, share = _uniform(state)
     wait = -np.log(1.0 - share)  # what the rate has to add up to until the next one
@@ -113,7 +119,7 @@ def _random(label: Ints, time: Ints, tolerance: int, state):  # type: ignore[no-
                 out_label[found] = label[int(share * old)]
                 out_time[found] = moment
                 found += 1
-    return out_label[:found], out_time[:found]
+    return by_label(out_label[:found], out_time[:found])
 
 
 @njit(nogil=True, cache=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.events.compiled import njit
-from assay.events.stream import EventStream, Kind
+from assay.events.stream import EventStream
 from assay.types import Ints
 
 # A silence in tokens of at least this long is told: nothing in it says how often the clock went round.
@@ -24,26 +24,41 @@ QUICK_NS = 50_000_000
 _DOUBTFUL = 2
 # Neighbours further apart than this split a stream for the search for stray times.
 _FAR_NS = 600 * 1_000_000_000
+_KEYBOARD, _MOUSE, _SCREEN = 0, 1, 2  # stream.Kind; a test holds them together
 
 
 @dataclass(frozen=True, slots=True)
 class ClockSide:
-    """One side's valid events in the order of time."""
+    """One side's valid events in the order of time, without auto-repeat."""
 
-    events: EventStream
-    """On the common clock, sorted by time."""
+    stream: EventStream
+    at: Ints
+    """Which events of the stream, in the order of time."""
+    time_ns: Ints
+    """Their times on the common clock, ascending."""
     first_ns: int | None
     """Time of the first action or movement, stray ones left out; None where there is none."""
     last_ns: int | None
     """Time of the last."""
-    stray: int = 0
+    valid: int
+    """How many events of the stream are valid."""
+    stray: int
     """Actions and movements whose times lie far from all others. They count as events and stretch nothing."""
-    auto_repeats: int = 0
-    """Repeated presses of keys that were already held, left out of `events`."""
-    silences: int = 0
+    auto_repeats: int
+    """Repeated presses of keys that were already held, left out."""
+    silences: int
     """Silences in a token stream that could hide a whole turn of its clock."""
-    repeats: EventStream | None = None
-    """The auto-repeats that were left out; None if there are none."""
+    frames: int
+    """Screen events."""
+    repeats: Ints
+    """Which events of the stream are the auto-repeats that were left out, in the reverse order of time."""
+    repeats_ns: Ints
+    """Their times."""
+
+    def shifted(self, by_ns: int) -> ClockSide:
+        """The same side, later by so much."""
+        first, last = (None if end is None else end + by_ns for end in (self.first_ns, self.last_ns))
+        return replace(self, time_ns=self.time_ns + by_ns, first_ns=first, last_ns=last)
 
 
 def clock_side(
@@ -60,93 +75,160 @@ def clock_side(
     a repeat nevertheless: a keyboard repeats slowly, or the hold ended just after the delay. In a prediction, for which
     `truth` is given, it is one only if the truth has a repeat of that key within the tolerance.
     """
-    valid = stream.valid
-    events = stream if valid.all() else stream[valid]
-    times, silences = _running(events)
-    found = _repeats(events.kind, times, events.vk, events.press)
-    events = replace(events, time_ns=times - shift_ns if shift_ns else times)
-    if truth is not None and len(doubtful := np.flatnonzero(found == _DOUBTFUL)):
-        found[doubtful] = _repeated_there(events[doubtful], truth.repeats, tolerance_ns)
-    repeats = found != 0
-    auto_repeats = int(np.count_nonzero(repeats))
-    left_out = events[repeats] if auto_repeats else None
-    if auto_repeats:
-        events = events[~repeats]
-    times = events.time_ns
-    if len(times) > 1 and (times[1:] < times[:-1]).any():
-        events = events[np.argsort(times, kind="stable")]
-    action = events.time_ns[(events.kind == Kind.KEYBOARD) | (events.kind == Kind.MOUSE)]
-    first, last = _core(action)
-    if first == last == len(action):
-        return ClockSide(events, None, None, 0, auto_repeats, silences, left_out)
-    stray = len(action) - (last - first)
-    return ClockSide(events, int(action[first]), int(action[last - 1]), stray, auto_repeats, silences, left_out)
+    wrap_ns = getattr(stream.quantised, "wrap_ns", None) or 0
+    columns = (stream.problem, stream.kind, stream.time_ns, stream.vk, stream.press)
+    valid, times, is_repeat, ascending = _run(*columns, wrap_ns)
+    if truth is not None and len(doubtful := np.flatnonzero(is_repeat == _DOUBTFUL)):
+        keys, at_ns = stream.vk[valid[doubtful]], times[doubtful] - shift_ns
+        is_repeat[doubtful] = _repeated_there(keys, at_ns, truth, tolerance_ns, wrap_ns)
+    order = np.arange(len(times)) if ascending else np.argsort(times, kind="stable")
+    at, times, facts = _settle(order, valid, times, is_repeat, stream.kind, shift_ns, wrap_ns > 0)
+    acts, first, last, stray, auto_repeats, silences, frames = facts.tolist()
+    n = len(at) - auto_repeats
+    return ClockSide(
+        stream=stream,
+        at=at[:n],
+        time_ns=times[:n],
+        first_ns=first if acts else None,
+        last_ns=last if acts else None,
+        valid=len(valid),
+        stray=stray,
+        auto_repeats=auto_repeats,
+        silences=silences,
+        frames=frames,
+        repeats=at[n:],
+        repeats_ns=times[n:],
+    )
 
 
-def _repeated_there(presses: EventStream, repeats: EventStream | None, tolerance_ns: int) -> NDArray[np.bool_]:
-    """Whether the truth's `repeats` have one of the same key close to each of these presses, shape (n,)."""
-    found = np.zeros(len(presses), np.bool_)
-    if repeats is None:
-        return found
-    turn = (
-        getattr(presses.quantised, "wrap_ns", None) or 2**62
-    )  # which turn of a wrapping clock it is, is not known yet
-    for key in np.unique(presses.vk):
-        own = presses.vk == key
-        there = np.sort(repeats.time_ns[repeats.vk == key] % turn)
+def _repeated_there(
+    keys: NDArray[np.int16], time_ns: Ints, truth: ClockSide, tolerance_ns: int, wrap_ns: int
+) -> NDArray[np.bool_]:
+    """Whether the truth has an auto-repeat of the same key close to each of these presses, shape (n,)."""
+    found = np.zeros(len(keys), np.bool_)
+    turn = wrap_ns or 2**62  # which turn of a wrapping clock it is, is not known yet
+    true_keys = truth.stream.vk[truth.repeats]
+    for key in np.unique(keys):
+        own = keys == key
+        there = np.sort(truth.repeats_ns[true_keys == key] % turn)
         if len(there):
-            at = presses.time_ns[own] % turn
+            at = time_ns[own] % turn
             following = np.searchsorted(there, at) % len(there)
             apart = np.minimum(np.abs(there[following] - at), np.abs(there[following - 1] - at))
             found[own] = np.minimum(apart, turn - apart) <= tolerance_ns
     return found
 
 
-def _core(times: Ints) -> tuple[int, int]:
+@njit(nogil=True, cache=True)
+def _run(problem, kind, time_ns, vk, press, wrap):  # type: ignore[no-untyped-def]
+    """Valid events, their times on a clock that runs on, whether each is auto-repeat, and whether the times ascend."""
+    n = 0
+    valid = np.empty(len(problem), np.int64)
+    for i in range(len(problem)):
+        if problem[i] == 0:
+            valid[n] = i
+            n += 1
+    valid = valid[:n]
+    times = np.empty(n, np.int64)
+    for i in range(n):
+        times[i] = time_ns[valid[i]]
+    if wrap > 0 and n > 1:
+        _unwrap(times, wrap)
+    ascending = True
+    for i in range(1, n):
+        if times[i] < times[i - 1]:
+            ascending = False
+    return valid, times, _repeats(valid, kind, times, vk, press), ascending
+
+
+@njit(nogil=True, cache=True)
+def _settle(order, valid, times, is_repeat, kind, shift, wraps):  # type: ignore[no-untyped-def]
+    """Events without auto-repeat and their times, in the given order, and behind them the auto-repeats; and facts."""
+    n = len(order)
+    at, out = np.empty(n, np.int64), np.empty(n, np.int64)
+    acts = np.empty(n, np.int64)  # times of actions and movements
+    found = count = repeats = silences = frames = 0
+    for i in range(n):
+        k = order[i]
+        if wraps and i > 0 and times[k] - times[order[i - 1]] >= SILENCE_NS:
+            silences += 1
+        if is_repeat[k]:
+            repeats += 1
+            at[n - repeats] = valid[k]
+            out[n - repeats] = times[k] - shift
+            continue
+        at[found] = valid[k]
+        out[found] = times[k] - shift
+        what = kind[valid[k]]
+        if what == _SCREEN:
+            frames += 1
+        elif what in (_KEYBOARD, _MOUSE):
+            acts[count] = out[found]
+            count += 1
+        found += 1
+    first, stop = _core(acts[:count])
+    facts = np.zeros(7, np.int64)
+    facts[0] = count
+    if count > 0:
+        facts[1], facts[2] = acts[first], acts[stop - 1]
+    facts[3], facts[4], facts[5], facts[6] = count - (stop - first), repeats, silences, frames
+    return at, out, facts
+
+
+@njit(nogil=True, cache=True)
+def _core(times):  # type: ignore[no-untyped-def]
     """The range of sorted times without stray ones at either end.
 
     A stray part is cut off from the rest by more than ten minutes and holds at most one time in a thousand, or one.
     """
-    cuts = np.flatnonzero(np.diff(times) > _FAR_NS) + 1
-    if not len(cuts):
-        return 0, len(times)
-    edges = np.concatenate([[0], cuts, [len(times)]])
-    sizes = np.diff(edges)
-    kept = np.flatnonzero((sizes > max(1, len(times) // 1000)) | (sizes == sizes.max()))
-    return int(edges[kept[0]]), int(edges[kept[-1] + 1])
+    n = len(times)
+    largest = begin = 0
+    for i in range(1, n + 1):
+        if i == n or times[i] - times[i - 1] > _FAR_NS:
+            largest = max(largest, i - begin)
+            begin = i
+    first, stop, begin = -1, n, 0
+    for i in range(1, n + 1):
+        if i == n or times[i] - times[i - 1] > _FAR_NS:
+            if i - begin > max(1, n // 1000) or i - begin == largest:
+                first = begin if first < 0 else first
+                stop = i
+            begin = i
+    return max(first, 0), stop
 
 
 @njit(nogil=True, cache=True)
-def _repeats(kind, time, vk, press):  # type: ignore[no-untyped-def]
+def _repeats(valid, kind, time, vk, press):  # type: ignore[no-untyped-def]
     """Whether a press is auto-repeat, shape (n,): 0, 1, or _DOUBTFUL; see `clock_side`."""
-    n = len(kind)
+    n = len(valid)
     out = np.zeros(n, np.int8)
     later = np.full(n, -1, np.int64)  # the next event of the same key
     upcoming = np.full(256, -1, np.int64)
     for i in range(n - 1, -1, -1):
-        if kind[i] == 0:  # Kind.KEYBOARD
-            later[i] = upcoming[vk[i] & 255]
-            upcoming[vk[i] & 255] = i
+        if kind[valid[i]] == _KEYBOARD:
+            key = vk[valid[i]] & 255
+            later[i] = upcoming[key]
+            upcoming[key] = i
     held = np.zeros(256, np.bool_)
     last = np.zeros(256, np.int64)
     rhythm = np.zeros(256, np.int64)  # the pause before the last repeat of a key
     for i in range(n):
-        if kind[i] != 0:
+        if kind[valid[i]] != _KEYBOARD:
             continue
-        key = vk[i] & 255
-        if press[i]:
+        key = vk[valid[i]] & 255
+        if press[valid[i]]:
             pause = abs(time[i] - last[key])
             if held[key] and pause <= REPEAT_NS:
                 j = later[i]
                 following = abs(time[j] - time[i]) if j >= 0 else REPEAT_NS
-                again = j >= 0 and press[j]
+                again = j >= 0 and press[valid[j]]
                 if pause <= QUICK_NS or (again and following <= QUICK_NS):
                     out[i] = 1
                 elif following <= QUICK_NS or _alike(pause, rhythm[key]) or (again and _alike(pause, following)):
                     out[i] = _DOUBTFUL
             rhythm[key] = pause if out[i] else 0
             last[key] = time[i]
-        held[key] = press[i]
+        held[key] = press[valid[i]]
     return out
 
 
@@ -156,38 +238,45 @@ def _alike(pause, other):  # type: ignore[no-untyped-def]
     return 4 * abs(pause - other) <= pause
 
 
-def _running(events: EventStream) -> tuple[Ints, int]:
-    """Times that run on where the encoding's clock starts anew, and how many silences could hide a whole turn."""
-    wrap_ns = getattr(events.quantised, "wrap_ns", None)
-    if wrap_ns is None or len(events) < 2:
-        return events.time_ns, 0
-    steps = np.diff(events.time_ns) % wrap_ns
-    dense = bool(np.median(np.minimum(steps, wrap_ns - steps)) < wrap_ns / 64)
-    times = _unwrap(events.time_ns, wrap_ns, dense)
-    return times, int((np.diff(np.sort(times)) >= SILENCE_NS).sum())
-
-
 @njit(nogil=True, cache=True)
-def _unwrap(wrapped, wrap, dense):  # type: ignore[no-untyped-def]
-    """Times on a clock that runs on, from times in 0 … wrap−1 in order.
+def _unwrap(times, wrap):  # type: ignore[no-untyped-def]
+    """Turn times in 0 … wrap−1, in order, into times on a clock that runs on.
 
     Time runs forwards: a step back by more than an eighth of a turn is a step forwards into the next turn; less is two
     devices slightly out of order. In a dense stream a leap ahead of more than an eighth of a turn is a wrong time, not
     a silence, where one of the next few events follows the last believed one closely; it costs that event only.
     """
-    n = len(wrapped)
+    n = len(times)
+    dense = _is_dense(times, wrap)
     eighth = wrap // 8
-    out = np.empty(n, np.int64)
-    now = wrapped[0]
-    out[0] = now
+    now = times[0]
     for i in range(1, n):
-        step = (wrapped[i] - now + eighth) % wrap - eighth
-        out[i] = now + step
+        step = (times[i] - now + eighth) % wrap - eighth
         believed = True
         if dense and step > eighth:
             for j in range(i + 1, min(i + 5, n)):
-                if (wrapped[j] - now + eighth) % wrap - eighth <= eighth:
+                if (times[j] - now + eighth) % wrap - eighth <= eighth:
                     believed = False
+        times[i] = now + step
         if believed:
-            now = out[i]
-    return out
+            now = times[i]
+
+
+@njit(nogil=True, cache=True)
+def _is_dense(times, wrap):  # type: ignore[no-untyped-def]
+    """Whether the median step, either way round the clock, is less than 1/64 of a turn; of two times or more."""
+    limit = wrap / 64
+    fewer = 0
+    below, above = np.int64(0), wrap  # the greatest step below the limit, and the least that is not
+    for i in range(1, len(times)):
+        step = (times[i] - times[i - 1]) % wrap
+        step = min(step, wrap - step)
+        if step < limit:
+            fewer += 1
+            below = max(below, step)
+        else:
+            above = min(above, step)
+    steps = len(times) - 1
+    if 2 * fewer == steps:
+        return (below + above) / 2 < limit
+    return 2 * fewer > steps

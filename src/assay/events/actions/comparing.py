@@ -6,88 +6,123 @@ Within a label everything is done by `matching`; this file goes over the labels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
-from assay.events.actions.matching import largest_count, match, match_within, saved_by_shifting
+from assay.events.actions.labels import (
+    ACTION_KINDS,
+    EXTRA,
+    HEADLINE,
+    KIND_EDGES,
+    LABELS,
+    MATCHED,
+    MISSED,
+    SUBSTITUTED,
+    Actions,
+)
+from assay.events.actions.matching import largest_count, match_within, saved_by_shifting
 from assay.events.compiled import njit
 from assay.types import Ints
 
+_KINDS = len(ACTION_KINDS)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class ActionMatches:
-    """Which true action belongs to which predicted one."""
+    """What became of the actions of both sides."""
 
     truth: Actions
     predicted: Actions
-    partner: Ints
-    """Index of the predicted action that each true one is matched with, or −1; shape (true actions,)."""
-    extra: Ints
-    """Predicted actions without a truth, ascending."""
+    counts: Ints
+    """Matched, missed and extra actions of each label, shape (LABELS, 3)."""
+    true_outcome: Ints
+    """MATCHED, MISSED or SUBSTITUTED for each true action."""
+    true_partner_ns: Ints
+    """Time of the predicted action that a true one is matched with or was taken for; 0 without one."""
+    predicted_outcome: Ints
+    """MATCHED, EXTRA or SUBSTITUTED for each predicted action."""
+    predicted_partner_ns: Ints
     substitutions: Ints
     """Pairs (true action, predicted action) of the same kind and different labels, shape (s, 2)."""
-
-    @property
-    def missed(self) -> Ints:
-        """True actions without a prediction, ascending."""
-        return np.flatnonzero(self.partner < 0)
-
-    @property
-    def time_errors_ns(self) -> Ints:
-        """Predicted − true time of each match, in the order of the true actions."""
-        found = self.partner >= 0
-        return self.predicted.time_ns[self.partner[found]] - self.truth.time_ns[found]
+    time_errors_ns: Ints
+    """Predicted − true time of each match, in the order of the true actions."""
 
 
 def compare_actions(truth: Actions, predicted: Actions, tolerance_ns: int) -> ActionMatches:
     """The best matching by label, then of what is left over the best matching by kind."""
-    partner = _match_labels(truth.time_ns, truth.edges, predicted.time_ns, predicted.edges, tolerance_ns)
-    free = np.ones(len(predicted), np.bool_)
-    free[partner[partner >= 0]] = False
-    extra, missed = np.flatnonzero(free), np.flatnonzero(partner < 0)
-    pairs = [np.empty((0, 2), np.int64)]
-    if len(extra) and len(missed):
-        for first, stop in pairwise(KIND_EDGES.tolist()):
-            pairs.append(
-                _match_leftovers(
-                    truth, _between(missed, truth, first, stop), predicted, _between(extra, predicted, first, stop),
-                    tolerance_ns,
-                )
-            )  # fmt: skip
-    return ActionMatches(truth, predicted, partner, extra, np.concatenate(pairs))
-
-
-def _between(chosen: Ints, actions: Actions, first: int, stop: int) -> Ints:
-    """Those of the chosen actions, ascending, whose label is first … stop−1."""
-    low, high = np.searchsorted(chosen, [actions.edges[first], actions.edges[stop]])
-    return chosen[low:high]
-
-
-def _match_leftovers(truth: Actions, missed: Ints, predicted: Actions, extra: Ints, tolerance_ns: int) -> Ints:
-    if not len(missed) or not len(extra):
-        return np.empty((0, 2), np.int64)
-    missed = missed[np.argsort(truth.time_ns[missed], kind="stable")]
-    extra = extra[np.argsort(predicted.time_ns[extra], kind="stable")]
-    partner = np.empty(len(missed), np.int64)
-    match(truth.time_ns[missed], predicted.time_ns[extra], tolerance_ns, partner)
-    found = partner >= 0
-    return np.stack([missed[found], extra[partner[found]]], axis=1)
+    found = _compare(
+        truth.time_ns, truth.edges, truth.order, predicted.time_ns, predicted.edges, predicted.order, tolerance_ns
+    )
+    return ActionMatches(truth, predicted, *found)
 
 
 @njit(nogil=True, cache=True)
-def _match_labels(truth, truth_edges, predicted, predicted_edges, tolerance):  # type: ignore[no-untyped-def]
-    partner = np.full(len(truth), -1, np.int64)
-    for label in range(LABELS):
-        a, b = truth_edges[label], truth_edges[label + 1]
-        c, d = predicted_edges[label], predicted_edges[label + 1]
-        if a < b and c < d:
-            match_within(truth[a:b], predicted[c:d], tolerance, truth[a:b], predicted[c:d], -1.0, partner[a:b])
-            for i in range(a, b):
-                if partner[i] >= 0:
-                    partner[i] += c
-    return partner
+def _compare(truth, truth_edges, truth_order, predicted, predicted_edges, predicted_order, tolerance):  # type: ignore[no-untyped-def]
+    n, m = len(truth), len(predicted)
+    counts = np.zeros((LABELS, 3), np.int64)
+    true_outcome, outcome = np.empty(n, np.int64), np.empty(m, np.int64)
+    true_outcome[:] = MISSED
+    outcome[:] = EXTRA
+    true_partner, partner = np.zeros(n, np.int64), np.zeros(m, np.int64)
+    errors = np.empty(n, np.int64)
+    missed, extra = truth_order, predicted_order  # of the kind
+    chosen = np.empty(n, np.int64)
+    matches = substitutions = 0
+    pairs = np.empty((min(n, m), 2), np.int64)
+    # First each label by itself, then what is left over of each kind. One call in a loop is compiled once.
+    for step in range(LABELS + _KINDS):
+        if step < LABELS:
+            a, c = truth_edges[step], predicted_edges[step]
+            right, guess = truth[a : truth_edges[step + 1]], predicted[c : predicted_edges[step + 1]]
+            counts[step, 1] = len(right)
+            counts[step, 2] = len(guess)
+        else:
+            first, stop = KIND_EDGES[step - LABELS], KIND_EDGES[step - LABELS + 1]
+            missed, right = _left(
+                truth, truth_order, true_outcome, np.int64(MISSED), truth_edges[first], truth_edges[stop]
+            )
+            extra, guess = _left(
+                predicted, predicted_order, outcome, np.int64(EXTRA), predicted_edges[first], predicted_edges[stop]
+            )
+        if len(right) == 0 or len(guess) == 0:
+            continue
+        match_within(right, guess, tolerance, right, guess, -1.0, chosen)
+        for i in range(len(right)):
+            if chosen[i] < 0:
+                continue
+            j = chosen[i]
+            if step < LABELS:
+                true, other = a + i, c + j
+                true_outcome[true] = MATCHED
+                outcome[other] = MATCHED
+                errors[matches] = predicted[other] - truth[true]
+                matches += 1
+                counts[step, 0] += 1
+                counts[step, 1] -= 1
+                counts[step, 2] -= 1
+            else:
+                true, other = missed[i], extra[j]
+                true_outcome[true] = SUBSTITUTED
+                outcome[other] = SUBSTITUTED
+                pairs[substitutions, 0] = true
+                pairs[substitutions, 1] = other
+                substitutions += 1
+            true_partner[true] = predicted[other]
+            partner[other] = truth[true]
+    return counts, true_outcome, true_partner, outcome, partner, pairs[:substitutions], errors[:matches]
+
+
+@njit(nogil=True, cache=True)
+def _left(times, order, outcome, wanted, first, stop):  # type: ignore[no-untyped-def]
+    """Those of the actions first … stop−1 that have the outcome, in the given order, and their times."""
+    out, when = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    found = 0
+    for i in order:
+        if first <= i < stop and outcome[i] == wanted:
+            out[found] = i
+            when[found] = times[i]
+            found += 1
+    return out[:found], when[:found]
 
 
 def matches_at(truth: Actions, predicted: Actions, tolerances_ns: Ints, shift_ns: int = 0) -> Ints:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from assay.events.actions import lag, pointer, states
 from assay.events.actions.baselines import BASELINES, COPIED
-from assay.events.actions.holds import HELD
 from assay.events.actions.labels import ACTION_KINDS, HEADLINE, KIND_EDGES, LABELS
+from assay.events.actions.states import TOLERANCES_MS, StateRows
 from assay.events.tally import Tally
-from assay.stats import Resampling, curve_intervals, ratio_interval, sum_interval, value_intervals
+from assay.stats import Resampling, UnitValues, curve_intervals, ratio_interval, sum_interval, value_intervals
 from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
-
-TOLERANCES_MS = (10, 20, 50, 100, 200, 500)
-"""Where F1 is taken for its curve."""
 
 _LIKELIHOODS = 10 + 2 * len(states.LIKELIHOOD_KINDS)
 # F1 from which on most actions match.
@@ -55,9 +53,21 @@ class ActionFigures:
     # --- what is counted, an array for each episode --------------------------------------------------------------
 
     @cached_property
+    def counts(self) -> StateRows:
+        return StateRows.of(self.tally, states.COUNTS)
+
+    @cached_property
+    def summed(self) -> StateRows:
+        return StateRows.of(self.tally, states.SUMS)
+
+    @cached_property
+    def single(self) -> StateRows:
+        return StateRows.of(self.tally, states.VALUES)
+
+    @cached_property
     def outcomes(self) -> Ints:
         """Matched, missed and extra actions by episode and label, shape (episodes, LABELS, 3)."""
-        return self._tables(states.OUTCOMES, (LABELS, 3))
+        return self.counts.table(states.OUTCOMES)
 
     @cached_property
     def headline(self) -> Ints:
@@ -70,7 +80,7 @@ class ActionFigures:
 
         The copied input comes last of the baselines.
         """
-        return self._tables(states.BASELINE_COUNTS, (len(BASELINES) + 1, 2 + len(TOLERANCES_MS)))
+        return self.counts.table(states.BASELINE_COUNTS)
 
     def baseline_f1(self, name: str, which: int = 0) -> float | None:
         """F1 of a baseline over all episodes, from the matches in column `which`."""
@@ -81,33 +91,32 @@ class ActionFigures:
     @cached_property
     def pointer_sums(self) -> Floats:
         """Shape (episodes, len(pointer.SUMS))."""
-        parts = self.tally.parts(states.POINTER, Joint)
-        return np.array([states.unpack(part, len(pointer.SUMS)) for part in parts]).reshape(-1, len(pointer.SUMS))
+        return self.summed.sums(states.POINTER)
 
     @cached_property
     def lag_matches(self) -> Ints:
         """Matches by shift, summed over the lag's tolerances and at the headline's, shape (episodes, 2, shifts)."""
-        return self._tables(states.LAG, (2, len(lag.shifts(self.unit_ns))))
+        return self.counts.table(states.lag_table(len(lag.shifts(self.unit_ns))))
 
     @cached_property
     def holds(self) -> Ints:
         """Shape (episodes, len(HOLD_SUMS))."""
-        parts = self.tally.parts(states.HOLDS, Joint)
-        rows = [np.bincount(part.column(1), part.counts, len(states.HOLD_SUMS)) for part in parts]
-        return np.array(rows, np.int64).reshape(-1, len(states.HOLD_SUMS))
+        return np.asarray(self.summed.table(states.HOLDS).sum(axis=1))
 
     @cached_property
     def holds_by_key(self) -> Ints:
         """Shape (HELD, len(HOLD_SUMS))."""
-        return states.counts_array(self.tally.total(states.HOLDS, Joint), (HELD, len(states.HOLD_SUMS)))
+        return self.summed.total(states.HOLDS)
 
     @cached_property
     def facts(self) -> dict[str, int]:
-        return dict(states.named(self.tally.total(states.FACTS, Joint), states.FACT_SUMS))
+        return states.facts(self.counts, states.FACTS, states.FACT_SUMS)
 
-    def _tables(self, name: str, shape: tuple[int, ...]) -> Ints:
-        parts = self.tally.parts(name, Joint)
-        return np.array([states.counts_array(part, shape) for part in parts]).reshape(-1, *shape)
+    @cached_property
+    def confusion(self) -> Joint:
+        """(True label, predicted label) of substitutions."""
+        rows = self.single.where(self.single.columns[0] == states.CONFUSION)
+        return Joint.of(*divmod(rows.columns[1], LABELS), counts=rows.counts)
 
     def _ratios(self, name: str) -> Floats:
         """Hits and totals, shape (episodes, 2)."""
@@ -150,17 +159,18 @@ class ActionFigures:
         columns = [[None if np.isnan(value) else float(value) for value in column] for column in found]
         return list(zip(*columns, strict=True))
 
-    def values(self, name: str, column: int, derive: Callable[[Ints], Floats], statistic: str) -> Estimate:
-        """A statistic of what is derived from one column of a state."""
-
-        def distribution(joint: Joint) -> Distribution:
-            return Distribution.of(derive(joint.column(column)), joint.counts)
-
-        parts = self.tally.parts(name, Joint) if self.plan.unit == "episode" else [self.tally.total(name, Joint)]
-        strata = self.strata if self.plan.unit == "episode" else [""]
+    def values(self, which: range, derive: Callable[[Ints], Floats], statistic: str) -> Estimate:
+        """A statistic of what is derived from some of the single values."""
+        column = self.single.columns[0]
+        rows = self.single.where((column >= which.start) & (column < which.stop))
+        derived = derive(rows.columns[1])
+        whole = Distribution.of(derived, rows.counts)
+        sizes, strata = np.bincount(rows.episode, minlength=rows.n), self.strata
+        if self.plan.unit != "episode":
+            sizes, strata = np.array([len(derived)]), [""]
         plan = replace(self.plan, unit="event") if self.plan.unit == "reference" else self.plan
-        whole = distribution(Joint.merge(parts))
-        return value_intervals(map(distribution, parts), [statistic], plan, strata=strata, whole=whole)[statistic]
+        parts = [UnitValues.of(derived, rows.counts, sizes)]
+        return value_intervals(parts, [statistic], plan, strata=strata, whole=whole)[statistic]
 
     # --- the figures ---------------------------------------------------------------------------------------------
 
@@ -178,7 +188,7 @@ class ActionFigures:
         return out | {"macro_f1": self.sums(by_label, _macro_f1)}
 
     def curve(self) -> dict[str, Estimate]:
-        matches = self._tables(states.CURVE, (len(TOLERANCES_MS),))
+        matches = self.counts.table(states.CURVE)
         totals = 2 * self.headline[:, 0] + self.headline[:, 1] + self.headline[:, 2]
         out = {
             f"f1_at_{tolerance}_ms": self.share(2 * matches[:, at], totals)
@@ -187,8 +197,10 @@ class ActionFigures:
         return out | {"f1_curve_area": self.sums(np.column_stack([matches, totals]), _area)}
 
     def errors(self) -> dict[str, Estimate]:
-        parts = self.tally.parts(states.CONFUSION, Joint)
-        substitutions = np.array([part.where(part.column(0) < HEADLINE).n for part in parts], np.int64)
+        which, values = self.single.columns
+        rows = self.single.where((which == states.CONFUSION) & (values < HEADLINE * LABELS))
+        substitutions = np.zeros(rows.n, np.int64)
+        np.add.at(substitutions, rows.episode, rows.counts)
         _, missed, extra = self.headline.T
         table = np.column_stack([substitutions, missed - substitutions, extra - substitutions, self.headline[:, :2]])
         n = int(self.headline.sum())
@@ -204,7 +216,7 @@ class ActionFigures:
             "hold_f1": self.share(2 * both, true + predicted),
             "hold_onset_f1": self.share(2 * onset, true + predicted),
             "hold_iou": self.sums(np.column_stack([shared, either]), _quotient, int((true + predicted).sum())),
-            "hold_duration_error_p50_ms": self.values(states.LENGTH_ERRORS, 0, _absolute_ms, "p50"),
+            "hold_duration_error_p50_ms": self.values(_only(states.LENGTH_ERRORS), _absolute_ms, "p50"),
             "auto_repeats": _plain_count(facts["auto_repeats_predicted"]),
             "unreleased_holds": _plain_count(facts["unreleased_predicted"]),
         }
@@ -225,7 +237,7 @@ class ActionFigures:
         moves, still, missed, idle = (
             sums[:, pointer.SUMS.index(name)].astype(np.int64) for name in ("t_moves", "t_still", "missed", "idle")
         )
-        direction = self.values(states.DIRECTIONS, 0, lambda angle: angle / 100, "p50")
+        direction = self.values(_only(states.DIRECTIONS), lambda angle: angle / 100, "p50")
         return out | {
             "pointer_direction_error_p50_deg": direction,
             "pointer_missed_rate": self.share(missed, moves),
@@ -233,7 +245,7 @@ class ActionFigures:
         }
 
     def timing(self) -> dict[str, Estimate]:
-        moments = np.array([_moments(part) for part in self.tally.parts(states.TIME_ERRORS, Joint)]).reshape(-1, 3)
+        moments = _moments(self.single.where(self.single.columns[0] < 2))
         matches = self.lag_matches
         tried = lag.shifts(self.unit_ns) / 1e6
         n = int(moments[:, 0].sum()) if len(moments) else 0
@@ -253,7 +265,7 @@ class ActionFigures:
                 # The best of all shifts is the furthest, and most actions do not match there either: no lag was found.
                 lag_ms, after = Estimate(None, level=self.plan.level, n=lag_ms.n), self.f1(self.headline)
         return {
-            "time_error_p50_ms": self.values(states.TIME_ERRORS, 1, lambda ns: ns / 1e6, "p50"),
+            "time_error_p50_ms": self.values(states.TIME_ERRORS, lambda ns: ns / 1e6, "p50"),
             "time_error_spread_ms": self.sums(moments, _spread, n),
             "lag_ms": lag_ms,
             "f1_without_lag": after,
@@ -321,8 +333,7 @@ class ActionFigures:
 
     def _packed(self, name: str, size: int) -> Floats:
         """The packed sums of each episode, shape (episodes, size)."""
-        parts = self.tally.parts(name, Joint)
-        return np.array([states.unpack(part, size) for part in parts]).reshape(-1, size)
+        return StateRows.of(self.tally, name).sums(states.Table(0, (size,)))
 
     def calibration_table(self) -> list[dict[str, float | None]]:
         """For each tenth of confidence that occurs: predictions, mean confidence, share of right ones, and more.
@@ -390,11 +401,16 @@ def _distance(sums: Floats) -> Floats:
     return _divided(sums[..., 0] * 40 / 1e9, sums[..., 1])
 
 
-def _moments(errors: Joint) -> Floats:
-    """n, Σ and Σ² of time errors in ms of keys and buttons."""
-    chosen = errors.where(errors.column(0) < 2) if len(errors) else errors
-    ms, counts = chosen.column(1) / 1e6, chosen.counts
-    return np.array([counts.sum(), (ms * counts).sum(), (ms * ms * counts).sum()])
+def _moments(errors: StateRows) -> Floats:
+    """n, Σ and Σ² of time errors in ms of each episode, shape (episodes, 3)."""
+    ms, counts = errors.columns[1] / 1e6, errors.counts
+    products = np.array([counts, ms * counts, ms * ms * counts])
+    edges = np.searchsorted(errors.episode, np.arange(errors.n + 1)).tolist()
+    return np.array([products[:, a:b].sum(axis=1) for a, b in pairwise(edges)]).reshape(-1, 3)
+
+
+def _only(which: int) -> range:
+    return range(which, which + 1)
 
 
 def _spread(sums: Floats) -> Floats:

@@ -14,6 +14,9 @@ from assay.types import Ints
 OFFSET_SHARE = 0.2
 """The end may be off by this share of the true length, where that is more than the tolerance (as mir_eval has it)."""
 
+HOLD_SUMS = ("true", "predicted", "onset", "both", "shared_ns", "either_ns")
+"""What is summed for each key and button: holds of both sides, matches by onset and by onset and offset, and time held
+on both sides and on either side."""
 HELD = (KEYS + BUTTONS) // 2
 """Keys and buttons that can be held: 256 keys, then five buttons. Number h has the labels 2h and 2h + 1."""
 
@@ -37,38 +40,17 @@ class Holds:
         return cls(*_holds(actions.time_ns, actions.edges, end_ns))
 
 
-@dataclass(frozen=True, slots=True)
-class HoldMatches:
-    """How two sides' holds agree; all of shape (HELD,) but the last."""
+def compare_holds(truth: Holds, predicted: Holds, tolerance_ns: int, sums: Ints) -> Ints:
+    """Write the sums of two sides, shape (HELD, len(HOLD_SUMS)), which must be 0, to `sums`.
 
-    true: Ints
-    predicted: Ints
-    onset: Ints
-    """Matches by onset."""
-    both: Ints
-    """Matches by onset and offset."""
-    shared_ns: Ints
-    """Time held on both sides."""
-    either_ns: Ints
-    """Time held on either side."""
-    length_errors_ns: Ints
-    """Predicted length − true length of each match by onset."""
-
-
-def compare_holds(truth: Holds, predicted: Holds, tolerance_ns: int) -> HoldMatches:
-    """Matches and shared time of two sides."""
-    counts, errors = _compare(
-        truth.start_ns,
-        truth.end_ns,
-        truth.edges,
-        predicted.start_ns,
-        predicted.end_ns,
-        predicted.edges,
-        tolerance_ns,
-        OFFSET_SHARE,
-    )
-    onset, both, shared, either = counts
-    return HoldMatches(np.diff(truth.edges), np.diff(predicted.edges), onset, both, shared, either, errors)
+    Returns predicted length − true length of each match by onset.
+    """
+    return np.asarray(
+        _compare(
+            truth.start_ns, truth.end_ns, truth.edges, predicted.start_ns, predicted.end_ns, predicted.edges,
+            tolerance_ns, OFFSET_SHARE, sums,
+        )
+    )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
@@ -109,33 +91,34 @@ def _press_and_release(h):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _compare(true_start, true_end, true_edges, start, end, edges, tolerance, share):  # type: ignore[no-untyped-def]
-    counts = np.zeros((4, HELD), np.int64)
+def _compare(true_start, true_end, true_edges, start, end, edges, tolerance, share, sums):  # type: ignore[no-untyped-def]
     errors = np.empty(len(true_start), np.int64)
     partner = np.empty(len(true_start), np.int64)
     found = 0
     for h in range(HELD):
         a, b = true_edges[h], true_edges[h + 1]
         c, d = edges[h], edges[h + 1]
-        counts[2, h] = shared = _shared(true_start[a:b], true_end[a:b], start[c:d], end[c:d])
-        counts[3, h] = -shared
+        sums[h, 0], sums[h, 1] = b - a, d - c
         for i in range(a, b):
-            counts[3, h] += true_end[i] - true_start[i]
+            sums[h, 5] += true_end[i] - true_start[i]
         for j in range(c, d):
-            counts[3, h] += end[j] - start[j]
+            sums[h, 5] += end[j] - start[j]
         if a == b or c == d:
             continue
+        right, right_end, guess, guess_end = true_start[a:b], true_end[a:b], start[c:d], end[c:d]
+        sums[h, 4] = _shared(right, right_end, guess, guess_end)
+        sums[h, 5] -= sums[h, 4]
         for by_ends in range(2):  # one call in a loop is compiled once
             share_or_none = share if by_ends else -1.0
-            match_within(true_start[a:b], start[c:d], tolerance, true_end[a:b], end[c:d], share_or_none, partner[a:b])
-            for i in range(a, b):
+            match_within(right, guess, tolerance, right_end, guess_end, share_or_none, partner)
+            for i in range(b - a):
                 if partner[i] >= 0:
-                    counts[by_ends, h] += 1
+                    sums[h, 2 + by_ends] += 1
                     if not by_ends:
-                        j = c + partner[i]
-                        errors[found] = (end[j] - start[j]) - (true_end[i] - true_start[i])
+                        j = partner[i]
+                        errors[found] = (guess_end[j] - guess[j]) - (right_end[i] - right[i])
                         found += 1
-    return counts, errors[:found]
+    return errors[:found]
 
 
 @njit(nogil=True, cache=True)

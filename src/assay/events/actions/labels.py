@@ -32,6 +32,11 @@ KIND_EDGES = np.array([0, KEYS, KEYS + BUTTONS, LABELS])
 HEADLINE = KEYS + BUTTONS
 """Labels below this, keys and buttons, enter the figures that name no kind."""
 
+MATCHED, MISSED, EXTRA = range(3)
+"""What became of an action: matched, missed, or predicted without a truth."""
+SUBSTITUTED = 3
+"""Of those missed and extra, the ones that took each other's place; told apart only where single actions are kept."""
+
 _ALL_LABELS = np.arange(LABELS, dtype=np.int16)
 _EDGE_LABELS = np.arange(LABELS + 1)
 _BUTTON_NAMES = ("left", "right", "middle", "fourth", "fifth")
@@ -68,7 +73,17 @@ class Actions:
     @classmethod
     def of(cls, stream: EventStream) -> Actions:
         """The actions of events that are all valid, in the order of time and without auto-repeat."""
-        return cls(*_extract(stream.kind, stream.time_ns, stream.vk, stream.press, stream.flags, stream.data))
+        return cls.among(stream, np.arange(len(stream)), stream.time_ns)
+
+    @classmethod
+    def among(cls, stream: EventStream, at: Ints, time_ns: Ints) -> Actions:
+        """The actions of the events `at` of a stream, whose times are `time_ns`, ascending."""
+        return cls(*_extract(at, time_ns, stream.kind, stream.vk, stream.press, stream.flags, stream.data))
+
+    @cached_property
+    def order(self) -> Ints:
+        """The actions in the order of time, of one time in that of their labels; shape (n,)."""
+        return np.argsort(self.time_ns, kind="stable")
 
     @classmethod
     def listed(cls, labels: NDArray[np.integer], time_ns: Ints) -> Actions:
@@ -79,43 +94,49 @@ class Actions:
 
 
 @njit(nogil=True, cache=True)
-def _extract(kind, time_ns, vk, press, flags, data):  # type: ignore[no-untyped-def]
-    n = len(kind)
+def _extract(at, time_ns, kind, vk, press, flags, data):  # type: ignore[no-untyped-def]
     size = 0
-    for i in range(n):
-        if kind[i] == _KEYBOARD:
+    for k in at:
+        if kind[k] == _KEYBOARD:
             size += 1
-        elif kind[i] == _MOUSE and flags[i] != 0:
-            size += 12
+        elif kind[k] == _MOUSE and flags[k] != 0:
+            size += BUTTONS + 2
     label = np.empty(size, np.int16)
     when = np.empty(size, np.int64)
     count = 0
-    for i in range(n):
-        if kind[i] == _KEYBOARD:
-            label[count] = 2 * (vk[i] & 255) + press[i]
+    for i in range(len(at)):
+        k = at[i]
+        if kind[k] == _KEYBOARD:
+            label[count] = 2 * (vk[k] & 255) + press[k]
             when[count] = time_ns[i]
             count += 1
-        elif kind[i] == _MOUSE and flags[i] != 0:
-            for bit in range(BUTTONS):
-                if flags[i] >> bit & 1:
-                    label[count] = KEYS + bit
+        elif kind[k] == _MOUSE and flags[k] != 0:
+            for bit in range(BUTTONS + 2):
+                if flags[k] >> bit & 1 and (bit < BUTTONS or data[k] != 0):
+                    wheel = bit - BUTTONS
+                    label[count] = KEYS + bit if wheel < 0 else KEYS + BUTTONS + 2 * wheel + (data[k] < 0)
                     when[count] = time_ns[i]
                     count += 1
-            for wheel in range(2):
-                if flags[i] >> (BUTTONS + wheel) & 1 and data[i] != 0:
-                    label[count] = KEYS + BUTTONS + 2 * wheel + (data[i] < 0)
-                    when[count] = time_ns[i]
-                    count += 1
+    return by_label(label[:count], when[:count])
+
+
+@njit(nogil=True, cache=True)
+def by_label(label, when):  # type: ignore[no-untyped-def]
+    """Times by label and then by time, and where each label begins; almost in the order of time already."""
     edges = np.zeros(LABELS + 1, np.int64)
-    for i in range(count):
-        edges[label[i] + 1] += 1
+    for one in label:
+        edges[one + 1] += 1
     for k in range(LABELS):
         edges[k + 1] += edges[k]
-    at = edges[:-1].copy()
-    ordered = np.empty(count, np.int64)
-    for i in range(count):
-        ordered[at[label[i]]] = when[i]
-        at[label[i]] += 1
+    stop = edges[:-1].copy()
+    ordered = np.empty(len(label), np.int64)
+    for i in range(len(label)):
+        at = stop[label[i]]
+        while at > edges[label[i]] and ordered[at - 1] > when[i]:
+            ordered[at] = ordered[at - 1]
+            at -= 1
+        ordered[at] = when[i]
+        stop[label[i]] += 1
     return ordered, edges
 
 

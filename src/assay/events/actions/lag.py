@@ -6,6 +6,8 @@ taken at four tolerances together, half a unit, one, two and five units; their s
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from assay.events.actions.labels import HEADLINE, Actions
@@ -17,31 +19,36 @@ RANGE_NS = 500_000_000
 """Shifts are tried up to this far either way."""
 
 
+@lru_cache(maxsize=16)
 def shifts(unit_ns: int) -> Ints:
     """All shifts that are tried, ascending, 0 among them; shape (k,)."""
     reach = RANGE_NS // unit_ns
     return np.arange(-reach, reach + 1) * unit_ns
 
 
+@lru_cache(maxsize=16)
 def tolerances(unit_ns: int) -> Ints:
     """The tolerances whose F1 are added up, shape (4,)."""
     return np.array([unit_ns // 2, unit_ns, 2 * unit_ns, 5 * unit_ns])
 
 
-def matches_by_shift(truth: Actions, predicted: Actions, unit_ns: int, tolerance_ns: int) -> tuple[Ints, Ints]:
-    """Matches of keys and buttons at each shift: summed over `tolerances`, and at `tolerance_ns`; shape (k,) each."""
-    all_tolerances = np.append(tolerances(unit_ns), tolerance_ns)
+@lru_cache(maxsize=16)
+def _with_headline(unit_ns: int, tolerance_ns: int) -> Ints:
+    return np.append(tolerances(unit_ns), tolerance_ns)
+
+
+def matches_by_shift(truth: Actions, predicted: Actions, unit_ns: int, tolerance_ns: int) -> Ints:
+    """Matches of keys and buttons at each shift: summed over `tolerances`, and at `tolerance_ns`; shape (2, k)."""
     counts = _count(
         truth.time_ns,
         truth.edges,
         predicted.time_ns,
         predicted.edges,
         shifts(unit_ns),
-        all_tolerances,
-        int(all_tolerances.max()),
+        _with_headline(unit_ns, tolerance_ns),
         HEADLINE,
     )
-    return counts[:-1].sum(axis=0), counts[-1]
+    return np.asarray(counts)
 
 
 def best_shift(summed: Floats, unit_ns: int) -> Ints:
@@ -52,16 +59,20 @@ def best_shift(summed: Floats, unit_ns: int) -> Ints:
 
 
 @njit(nogil=True, cache=True)
-def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, widest, labels):  # type: ignore[no-untyped-def]
-    """Largest matchings for each tolerance and shift, shape (tolerances, shifts).
+def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, labels):  # type: ignore[no-untyped-def]
+    """Largest matchings at each shift, summed over all tolerances but the last, and at the last; shape (2, shifts).
 
-    Times of one label are cut into groups that no shift can bring together. A group of one truth and one prediction
-    matches over one run of shifts, which is two additions; only larger groups are matched shift by shift.
+    Times of one label are cut into groups that no shift can bring together. If neighbours of a side are further apart
+    than twice the tolerance, no shift gives a time two candidates: each pair of times then matches over one run of
+    shifts, which is two additions. Only denser groups are matched shift by shift.
     """
-    n_tolerances, n_shifts = len(tolerances), len(tried)
+    n_shifts = len(tried)
     step = tried[1] - tried[0] if n_shifts > 1 else np.int64(1)
-    out = np.zeros((n_tolerances, n_shifts), np.int64)
-    changes = np.zeros((n_tolerances, n_shifts + 1), np.int64)
+    out = np.zeros((2, n_shifts), np.int64)
+    changes = np.zeros((2, n_shifts + 1), np.int64)
+    widest = np.int64(0)
+    for tolerance in tolerances:
+        widest = max(widest, tolerance)
     far = tried[-1] + widest
     for label in range(labels):
         i, i_end = truth_edges[label], truth_edges[label + 1]
@@ -80,21 +91,40 @@ def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, wi
                     break
             if i == first or j == other:
                 continue
-            for k in range(n_tolerances):
-                if i - first == 1 and j - other == 1:
-                    distance = predicted[other] - truth[first]
-                    # All shifts s with |distance − s| ≤ tolerance; divisions round towards −∞.
-                    low = max(0, -((tried[0] - distance + tolerances[k]) // step))
-                    high = min(n_shifts - 1, (distance + tolerances[k] - tried[0]) // step)
-                    if low <= high:
-                        changes[k, low] += 1
-                        changes[k, high + 1] -= 1
+            right, guess = truth[first:i], predicted[other:j]
+            apart = min(_least_gap(right), _least_gap(guess))
+            for k in range(len(tolerances)):
+                to = int(k == len(tolerances) - 1)
+                if apart > 2 * tolerances[k]:
+                    begin = 0  # predictions before it are too early for every later truth
+                    for time in right:
+                        while begin < len(guess) and guess[begin] - time < tried[0] - tolerances[k]:
+                            begin += 1
+                        for at in range(begin, len(guess)):
+                            distance = guess[at] - time
+                            if distance > tried[-1] + tolerances[k]:
+                                break
+                            # All shifts s with |distance − s| ≤ tolerance; divisions round towards −∞.
+                            low = max(0, -((tried[0] - distance + tolerances[k]) // step))
+                            high = min(n_shifts - 1, (distance + tolerances[k] - tried[0]) // step)
+                            if low <= high:
+                                changes[to, low] += 1
+                                changes[to, high + 1] -= 1
                     continue
                 for s in range(n_shifts):
-                    out[k, s] += largest_count(truth[first:i], predicted[other:j], tolerances[k], tried[s])
-    for k in range(n_tolerances):
+                    out[to, s] += largest_count(right, guess, tolerances[k], tried[s])
+    for to in range(2):
         running = np.int64(0)
         for s in range(n_shifts):
-            running += changes[k, s]
-            out[k, s] += running
+            running += changes[to, s]
+            out[to, s] += running
     return out
+
+
+@njit(nogil=True, cache=True)
+def _least_gap(times):  # type: ignore[no-untyped-def]
+    """The least distance of two neighbours; very large for a single time."""
+    least = np.int64(1) << 62
+    for i in range(1, len(times)):
+        least = min(least, times[i] - times[i - 1])
+    return least

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from assay.events.actions.baselines import BASELINES, COPIED
-from assay.events.actions.estimates import TOLERANCES_MS
+from assay.events.actions.states import TOLERANCES_MS
 from assay.events.protocols import ProtocolMetric
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 
 from assay.events.actions.comparing import ActionMatches
-from assay.events.actions.labels import HEADLINE, Actions
-from assay.events.actions.states import EXTRA, MATCHED, MISSED, SUBSTITUTED, counts_state
-from assay.types import Ints, Joint
+from assay.events.actions.labels import EXTRA, HEADLINE, MATCHED, MISSED
+from assay.events.actions.states import SLICES
+from assay.events.compiled import njit
+from assay.types import Ints
 
 WINDOW_NS = 2_000_000_000
-SLICES = 48
-"""Slices of equal length that the outline of an episode has."""
 NO_PARTNER = -(10**9)
 """Stands for the time of a partner that is not there, in ms."""
 _WINDOWS = 2
@@ -26,83 +22,99 @@ _MS = 1_000_000
 TRUE, PREDICTED = 0, 1
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The actions of one side with what became of each; arrays of shape (n,)."""
-
-    actions: Actions
-    outcome: Ints
-    partner_ns: Ints
-    """Time of the other side's action that it is matched with or was taken for; meaningless without one."""
-
-
-def answered(comparison: ActionMatches) -> dict[int, Answered]:
-    """Both sides' actions, by TRUE and PREDICTED."""
-    truth, predicted, substituted = comparison.truth, comparison.predicted, comparison.substitutions
-    matched = np.flatnonzero(comparison.partner >= 0)
-    pairs = np.concatenate([np.stack([matched, comparison.partner[matched]], axis=1), substituted])
-    sides = {}
-    for side, actions, other, alone in ((TRUE, truth, predicted, MISSED), (PREDICTED, predicted, truth, EXTRA)):
-        outcome = np.full(len(actions), alone)
-        outcome[pairs[: len(matched), side]] = MATCHED
-        outcome[substituted[:, side]] = SUBSTITUTED
-        partner_ns = np.zeros(len(actions), np.int64)
-        partner_ns[pairs[:, side]] = other.time_ns[pairs[:, 1 - side]]
-        sides[side] = Answered(actions, outcome, partner_ns)
-    return sides
-
-
-def worst_moments(sides: Mapping[int, Answered], origin_ns: int) -> Joint:
-    """Rows (start of the window in ms after `origin_ns`, side, ms into the window, label, outcome, ms of the partner).
+def worst_moments(found: ActionMatches, origin_ns: int) -> Ints:
+    """Columns (start of the window in ms after `origin_ns`, side, ms into the window, label, outcome, ms of partner).
 
     Of equally bad windows the earliest. A substitution is one error, not two, and happens when its truth does. The
-    partner's time counts from the start of the window too and is NO_PARTNER where there is none.
+    partner's time counts from the start of the window too and is NO_PARTNER where there is none. Shape (6, rows).
     """
-    wrong = [
-        sides[TRUE].actions.time_ns[sides[TRUE].outcome != MATCHED],
-        sides[PREDICTED].actions.time_ns[sides[PREDICTED].outcome == EXTRA],
-    ]
-    errors = np.concatenate(wrong) - origin_ns
-    if not len(errors):
-        return Joint()
-    windows, counts = np.unique(errors // WINDOW_NS, return_counts=True)
-    worst = np.sort(windows[np.lexsort((windows, -counts))][:_WINDOWS])
-    rows = [_rows(window, side, answered, origin_ns) for side, answered in sides.items() for window in worst.tolist()]
-    return Joint.of(*np.concatenate(rows, axis=1))
+    truth, predicted = found.truth, found.predicted
+    windows = _worst(
+        truth.time_ns, truth.order, found.true_outcome, predicted.time_ns, predicted.order, found.predicted_outcome,
+        origin_ns,
+    )  # fmt: skip
+    rows = np.empty((6, 2 * len(windows) * _ACTIONS), np.int64)
+    n = 0
+    for side, actions, outcome, partner_ns in (
+        (TRUE, truth, found.true_outcome, found.true_partner_ns),
+        (PREDICTED, predicted, found.predicted_outcome, found.predicted_partner_ns),
+    ):
+        if len(windows):
+            columns = (actions.time_ns, actions.order, actions.labels, outcome, partner_ns)
+            n = _draw(windows, side, *columns, origin_ns, rows, n)
+    return rows[:, :n]
 
 
-def _rows(window: int, side: int, answered: Answered, origin_ns: int) -> Ints:
-    actions = answered.actions
-    start_ns = origin_ns + window * WINDOW_NS
-    inside = np.flatnonzero((actions.time_ns - origin_ns) // WINDOW_NS == window)
-    inside = inside[np.argsort(actions.time_ns[inside], kind="stable")][:_ACTIONS]
-    outcome = answered.outcome[inside]
-    paired = (outcome == MATCHED) | (outcome == SUBSTITUTED)
-    partner = np.where(paired, (answered.partner_ns[inside] - start_ns) // _MS, NO_PARTNER)
-    constant = np.ones(len(inside), np.int64)
-    return np.stack(
-        [
-            constant * (window * WINDOW_NS // _MS),
-            constant * side,
-            (actions.time_ns[inside] - start_ns) // _MS,
-            actions.labels[inside].astype(np.int64),
-            outcome,
-            partner,
-        ]
-    )
+@njit(nogil=True, cache=True)
+def _worst(truth, truth_order, true_outcome, predicted, predicted_order, outcome, origin):  # type: ignore[no-untyped-def]
+    """The numbers of the windows with the most errors, ascending."""
+    best, most = np.zeros(_WINDOWS, np.int64), np.zeros(_WINDOWS, np.int64)
+    i = j = 0
+    window = errors = np.int64(0)
+    n, m = len(truth), len(predicted)
+    while i <= n:
+        # Errors of both sides in the order of time, and one step after the last.
+        now = window
+        wrong = False
+        if i < n and (j == m or truth[truth_order[i]] <= predicted[predicted_order[j]]):
+            wrong = true_outcome[truth_order[i]] != MATCHED
+            now = (truth[truth_order[i]] - origin) // WINDOW_NS
+            i += 1
+        elif j < m:
+            wrong = outcome[predicted_order[j]] == EXTRA
+            now = (predicted[predicted_order[j]] - origin) // WINDOW_NS
+            j += 1
+        else:
+            i += 1
+        if now != window or i > n:
+            if errors > most[0]:
+                best[1], most[1] = best[0], most[0]
+                best[0], most[0] = window, errors
+            elif errors > most[1]:
+                best[1], most[1] = window, errors
+            window, errors = now, np.int64(0)
+        errors += wrong
+    found = (most[0] > 0) + (most[1] > 0)
+    if found == _WINDOWS and best[1] < best[0]:
+        best[0], best[1] = best[1], best[0]
+    return best[:found]
 
 
-def outline(sides: Mapping[int, Answered], first_ns: int, last_ns: int) -> Joint:
-    """Rows (slice, side, outcome): how the keys and buttons of each slice of the truth's span ended.
+@njit(nogil=True, cache=True)
+def _draw(windows, side, time, order, label, outcome, partner, origin, rows, n):  # type: ignore[no-untyped-def]
+    """Write the actions of one side in the windows to `rows`, from column n on; returns where they end."""
+    for window in windows:
+        start = origin + window * WINDOW_NS
+        room = n + _ACTIONS
+        for k in order:
+            if (time[k] - origin) // WINDOW_NS == window and n < room:
+                rows[0, n] = window * WINDOW_NS // _MS
+                rows[1, n] = side
+                rows[2, n] = (time[k] - start) // _MS
+                rows[3, n] = label[k]
+                rows[4, n] = outcome[k]
+                alone = outcome[k] == MISSED or outcome[k] == EXTRA
+                rows[5, n] = NO_PARTNER if alone else (partner[k] - start) // _MS
+                n += 1
+    return n
+
+
+def draw_outline(found: ActionMatches, first_ns: int, last_ns: int, counts: Ints) -> None:
+    """Add (slice, side, outcome), how the keys and buttons of each slice of the truth's span ended, to `counts`.
 
     What lies before or after the span stands in the outermost slices.
     """
     span = max(1, last_ns - first_ns)
-    counts = np.zeros((SLICES, 2, SUBSTITUTED + 1), np.int64)
-    for side, answered in sides.items():
-        n = int(answered.actions.edges[HEADLINE])
-        share = (answered.actions.time_ns[:n] - first_ns) / span
-        at = np.clip((share * SLICES).astype(np.int64), 0, SLICES - 1)
-        each = np.bincount(at * (SUBSTITUTED + 1) + answered.outcome[:n], minlength=SLICES * (SUBSTITUTED + 1))
-        counts[:, side] = each.reshape(SLICES, SUBSTITUTED + 1)
-    return counts_state(counts)
+    for side, actions, outcome in (
+        (TRUE, found.truth, found.true_outcome),
+        (PREDICTED, found.predicted, found.predicted_outcome),
+    ):
+        _outline(actions.time_ns, int(actions.edges[HEADLINE]), outcome, first_ns, span, side, counts)
+
+
+@njit(nogil=True, cache=True)
+def _outline(time, n, outcome, first, span, side, counts):  # type: ignore[no-untyped-def]
+    for i in range(n):
+        share = (time[i] - first) / span
+        at = int(max(0.0, min(share * SLICES, SLICES - 1.0)))
+        counts[at, side, outcome[i]] += 1

@@ -12,12 +12,12 @@ import numpy as np
 
 from assay.events.actions.clock import ClockSide
 from assay.events.compiled import njit
-from assay.events.stream import Kind
 from assay.types import Floats, Ints
 
 SCALE = 32
 """Steps to a pixel."""
 BIN_NS = 50_000_000
+_MOUSE = 1  # stream.Kind; a test holds them together
 
 SUMS = (
     "n", "t_x", "t_y", "p_x", "p_y", "tt_x", "tt_y", "pp_x", "pp_y", "tp_x", "tp_y", "length_t", "length_p",
@@ -36,8 +36,8 @@ _PATH_POINTS = 40
 class PointerSums:
     """What one episode adds to the figures of the pointer."""
 
-    sums: dict[str, int]
-    """By the names of SUMS."""
+    sums: Floats
+    """Whole numbers by the names of SUMS."""
     directions: Ints
     """Angle between both displacements in hundredths of a degree, for each bin in which both sides move."""
     path: Ints
@@ -46,29 +46,44 @@ class PointerSums:
 
 def compare_paths(truth: ClockSide, predicted: ClockSide) -> PointerSums:
     """Sums over the bins of one episode; all 0 where neither side has a mouse event."""
-    sides = [_knots(side) for side in (truth, predicted)]
+    sides = [_path(side) for side in (truth, predicted)]
     known = [times for times, _, _ in sides if len(times)]
     if not known:
-        return PointerSums(dict.fromkeys(SUMS, 0), np.empty(0, np.int64), np.empty((0, 5), np.int64))
+        return PointerSums(np.zeros(len(SUMS)), np.empty(0, np.int64), np.empty((0, 5), np.int64))
     origin = int(known[0][0])  # bins are laid from the truth's first mouse event, whatever the prediction does
     low = min(int(times[0]) for times in known)
     high = max(int(times[-1]) for times in known)
     first = (low - origin - 1) // BIN_NS  # the edge before the first event, where both sides are at 0
     n = -(-(high - origin) // BIN_NS) - first
-    sums, directions, path = _walk(*sides[0], *sides[1], origin + first * BIN_NS, n, max(1, -(-n // _PATH_POINTS)))
-    return PointerSums({name: int(value) for name, value in zip(SUMS, sums, strict=True)}, directions, path)
+    return PointerSums(*_walk(*sides[0], *sides[1], origin + first * BIN_NS, n, max(1, -(-n // _PATH_POINTS))))
 
 
-def _knots(side: ClockSide) -> tuple[Ints, Ints, Ints]:
+def _path(side: ClockSide) -> tuple[Ints, Ints, Ints]:
     """Times and cumulative positions (in 1/SCALE pixels) after each distinct time of a mouse event, stray ones out."""
     if side.first_ns is None or side.last_ns is None:
         return (np.empty(0, np.int64),) * 3
-    events = side.events
-    chosen = (events.kind == Kind.MOUSE) & (events.time_ns >= side.first_ns) & (events.time_ns <= side.last_ns)
-    times = events.time_ns[chosen]
-    x, y = (np.cumsum(axis[chosen], dtype=np.int64) * SCALE for axis in (events.dx, events.dy))
-    last_of_time = np.append(times[1:] != times[:-1], True) if len(times) else np.empty(0, np.bool_)
-    return times[last_of_time], x[last_of_time], y[last_of_time]
+    stream = side.stream
+    times, x, y = _knots(side.at, side.time_ns, stream.kind, stream.dx, stream.dy, side.first_ns, side.last_ns)
+    return times, x, y
+
+
+@njit(nogil=True, cache=True)
+def _knots(at, time_ns, kind, dx, dy, first, last):  # type: ignore[no-untyped-def]
+    n = len(at)
+    times, xs, ys = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    x = y = np.int64(0)
+    found = 0
+    for i in range(n):
+        if kind[at[i]] != _MOUSE or time_ns[i] < first or time_ns[i] > last:
+            continue
+        x += dx[at[i]]
+        y += dy[at[i]]
+        if found == 0 or times[found - 1] != time_ns[i]:
+            found += 1
+        times[found - 1] = time_ns[i]
+        xs[found - 1] = x * SCALE
+        ys[found - 1] = y * SCALE
+    return times[:found], xs[:found], ys[:found]
 
 
 @njit(nogil=True, cache=True)

@@ -12,19 +12,14 @@ from typing import Any
 import numpy as np
 
 from assay.events.actions import states
+from assay.events.actions.states import StateRows
 from assay.events.compiled import njit
-from assay.events.stream import EventStream, Kind
+from assay.events.stream import Column, EventStream
 from assay.events.tally import Tally
-from assay.types import Ints, Joint
-
-POSITIONS = "positions"
-"""Sums, by the names of POSITION_SUMS."""
-POSITION_SUMS = ("episodes", "true", "predicted", "equal", "aligned", "longer", "shorter", "out_of_step")
-OFFSETS = "offsets"
-"""(position) of the first event out of step, for each episode that went out of step."""
 
 # Aligned are the first so many events of an episode, at most so far out of step beyond the difference in length.
 _EVENTS, _BAND, _WIDEST = 20_000, 32, 256
+_KEYBOARD, _MOUSE = 0, 1  # stream.Kind; a test holds them together
 # Keys in step at this share of positions leave nothing to explain.
 _IN_STEP = 0.6
 # An alignment has to explain this much of the events to count as an offset.
@@ -45,37 +40,31 @@ class PositionAlignment:
 
 def align(predicted: EventStream, truth: EventStream) -> PositionAlignment:
     """Position by position and by edit distance, over the first events of an episode."""
-    guess, right = (_symbols(side[:_EVENTS]) for side in (predicted, truth))
-    n = min(len(guess), len(right))
-    same = guess[:n] == right[:n]
-    equal = int(same.sum())
-    keys = truth.kind[:n] == Kind.KEYBOARD
-    band = abs(len(guess) - len(right)) + _BAND
-    in_step = len(guess) == len(right) and bool(same[keys].mean() >= _IN_STEP if keys.any() else same.all())
-    if not n or in_step or band > _WIDEST:
+    n, m = (min(len(side), _EVENTS) for side in (truth, predicted))
+    columns = (*_columns(truth), *_columns(predicted))
+    equal, keys, equal_keys = _compare(*columns, min(n, m)).tolist()
+    in_step = n == m and (equal_keys / keys >= _IN_STEP if keys else equal == n)
+    band = abs(n - m) + _BAND
+    if not min(n, m) or in_step or band > _WIDEST:
         return PositionAlignment(equal, equal, None)
+    right, guess = (_symbols(*_columns(side), size) for side, size in ((truth, n), (predicted, m)))
     aligned, first = _align(right, guess, band)
-    out = first >= 0 and aligned - equal >= _GAIN * len(right)
+    out = first >= 0 and aligned - equal >= _GAIN * n
     return PositionAlignment(equal, int(aligned), int(first) if out else None)
 
 
-def measure(predicted: EventStream, truth: EventStream) -> dict[str, Joint]:
-    """The states of one episode."""
-    found = align(predicted, truth)
-    n, m = len(truth), len(predicted)
-    sums = (1, n, m, found.equal, found.aligned, m > n, m < n, found.offset is not None)
-    return {
-        POSITIONS: states.pack([int(value) for value in sums]),
-        OFFSETS: Joint.of(np.array([] if found.offset is None else [found.offset], np.int64)),
-    }
+def _columns(stream: EventStream) -> tuple[Column, Column, Column, Column, Column]:
+    return stream.problem, stream.kind, stream.vk, stream.press, stream.flags
 
 
 def summary(tally: Tally) -> dict[str, Any]:
     """What all episodes show, ready for JSON."""
-    found: dict[str, Any] = dict(states.named(tally.total(POSITIONS, Joint), POSITION_SUMS))
-    offsets = zip(tally.episodes, tally.parts(OFFSETS, Joint), strict=True)
-    firsts = [(episode.name, int(part.column(0)[0])) for episode, part in offsets if len(part)]
-    episode, position = firsts[0] if firsts else (None, None)
+    found: dict[str, Any] = states.facts(StateRows.of(tally, states.COUNTS), states.POSITIONS, states.POSITION_SUMS)
+    values = StateRows.of(tally, states.VALUES)
+    offsets = values.where(values.columns[0] == states.OFFSETS)
+    episode, position = None, None
+    if len(offsets.episode):
+        episode, position = tally.episodes[offsets.episode[0]].name, int(offsets.columns[1][0])
     return found | {"first_episode": episode, "first_position": position}
 
 
@@ -98,12 +87,66 @@ def out_of_step_sentence(tally: Tally) -> str | None:
     return None
 
 
-def _symbols(stream: EventStream) -> Ints:
-    """What an event is, apart from when and how far: a number for each."""
-    keys = 2 * stream.vk.astype(np.int64) + stream.press
-    mouse = 1000 + stream.flags.astype(np.int64)
-    symbols = np.where(stream.kind == Kind.KEYBOARD, keys, np.where(stream.kind == Kind.MOUSE, mouse, 10_000))
-    return np.where(stream.problem == 0, symbols, -1)
+@njit(nogil=True, cache=True)
+def _symbol(problem, kind, vk, press, flags):  # type: ignore[no-untyped-def]
+    """What an event is, apart from when and how far: a number for each, −1 if it is invalid."""
+    if problem != 0:
+        return np.int64(-1)
+    if kind == _KEYBOARD:
+        return np.int64(2 * vk + press)
+    return np.int64(1000 + flags) if kind == _MOUSE else np.int64(10_000)
+
+
+@njit(nogil=True, cache=True)
+def _symbols(problem, kind, vk, press, flags, n):  # type: ignore[no-untyped-def]
+    out = np.empty(n, np.int64)
+    for i in range(n):
+        out[i] = _symbol(problem[i], kind[i], vk[i], press[i], flags[i])
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _compare(problem, kind, vk, press, flags, p_problem, p_kind, p_vk, p_press, p_flags, n):  # type: ignore[no-untyped-def]
+    """Of the first n events: how many are equal, how many of the truth are keys, and how many of those are equal."""
+    out = np.zeros(3, np.int64)
+    for i in range(n):
+        right = _symbol(problem[i], kind[i], vk[i], press[i], flags[i])
+        equal = right == _symbol(p_problem[i], p_kind[i], p_vk[i], p_press[i], p_flags[i])
+        out[0] += equal
+        if kind[i] == _KEYBOARD:
+            out[1] += 1
+            out[2] += equal
+    return out
+
+
+def count_copied(predicted: EventStream, truth: EventStream) -> int:
+    """At how many positions the prediction equals the previous true event and not its own truth."""
+    if len(predicted) != len(truth):
+        return 0
+    columns = ("time_ns", "kind", "vk", "press", "dx", "dy", "flags", "data")
+    return int(_copied(*(getattr(side, name) for side in (predicted, truth) for name in columns)))
+
+
+@njit(nogil=True, cache=True)
+def _copied(time, kind, vk, press, dx, dy, flags, data, t_time, t_kind, t_vk, t_press, t_dx, t_dy, t_flags, t_data):  # type: ignore[no-untyped-def]
+    found = 0
+    for i in range(1, len(time)):
+        equal_to = 0
+        for back in range(2):
+            j = i - back
+            if (
+                time[i] == t_time[j]
+                and kind[i] == t_kind[j]
+                and vk[i] == t_vk[j]
+                and press[i] == t_press[j]
+                and dx[i] == t_dx[j]
+                and dy[i] == t_dy[j]
+                and flags[i] == t_flags[j]
+                and data[i] == t_data[j]
+            ):
+                equal_to += 1 + back
+        found += equal_to == 2
+    return found
 
 
 @njit(nogil=True, cache=True)

@@ -1,50 +1,31 @@
-"""What one episode leaves behind under `assay@1`: names of its states, and how sums are kept in them.
+"""What one episode leaves behind under `assay@1`: names of its states, and how numbers are kept in them.
 
-A state of sums is a Joint whose rows are (which sum, whether negative) with the size of the sum as the number of
-occurrences: whole numbers that add up exactly, in any order, and are stored like any other state.
+Whole numbers that are added up, such as counts by label, stand in tables, and the tables one behind the other in one
+long array. A state has a row for each of its numbers that is not 0: where it stands, and the number itself as how often
+the row occurs. So they add up exactly, in any order, and are stored like any other state.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from assay.events.actions.baselines import BASELINES
+from assay.events.actions.holds import HELD, HOLD_SUMS
+from assay.events.actions.labels import LABELS, SUBSTITUTED
+from assay.events.actions.pointer import SUMS as POINTER_SUMS
+from assay.events.tally import Tally
 from assay.types import Floats, Ints, Joint
 
-OUTCOMES = "outcomes"
-"""(label, outcome): how many actions of each label were matched, missed, or predicted without a truth."""
-MATCHED, MISSED, EXTRA = range(3)
-SUBSTITUTED = 3
-"""Of those missed and extra, the ones that took each other's place; told apart only where single actions are kept."""
-
-CONFUSION = "confusion"
-"""(true label, predicted label) of substitutions."""
-TIME_ERRORS = "time_errors"
-"""(kind of action, predicted − true time in ns) of matches."""
-CURVE = "curve"
-"""(index of the tolerance): matches of keys and buttons."""
-LAG = "lag"
-"""(0 for the sum over the lag's tolerances and 1 for the headline's, index of the shift): matches."""
-DISTANCE = "distance"
-"""Ratio: cost of turning the prediction into the truth, in nanoseconds of shifting, and true actions."""
-HOLDS = "holds"
-"""(what is held, which of HOLD_SUMS): counts and nanoseconds."""
-HOLD_SUMS = ("true", "predicted", "onset", "both", "shared_ns", "either_ns")
-LENGTH_ERRORS = "hold_length_errors"
-"""(predicted − true length in ns) of holds matched by onset."""
-POINTER = "pointer"
-"""Sums, by the names of pointer.SUMS."""
-DIRECTIONS = "pointer_directions"
-"""(angle in 1/100°) of bins in which both sides move."""
-PATH = "pointer_path"
-"""(bin, true x, y, predicted x, y): a few points of both paths, for drawing."""
-BASELINE_COUNTS = "baselines"
-"""(baseline, which): keys and buttons matched at the tolerance, predicted, and matched at each of the curve."""
-COVERAGE = "coverage"
-"""Ratio: time of the truth's span that predictions cover, and that span."""
-FACTS = "facts"
-"""Sums, by the names of FACT_SUMS."""
+TOLERANCES_MS = (10, 20, 50, 100, 200, 500)
+"""Where F1 is taken for its curve."""
+SLICES = 48
+"""Slices of equal length that the outline of an episode has."""
+POSITION_SUMS = ("episodes", "true", "predicted", "equal", "aligned", "longer", "shorter", "out_of_step")
 FACT_SUMS = (
     "missing", "unknown", "stray_true", "stray_predicted", "silences_true", "silences_predicted", "auto_repeats_true",
     "auto_repeats_predicted", "unreleased_true", "unreleased_predicted", "frames_true", "frames_predicted",
@@ -55,10 +36,76 @@ FACT_SUMS = (
 the event before, of `positions` in all, where both sides have the same length. clock_fell_back: 1 if only one side has
 frames with video times, so that the clock 'auto' could not use them. unpaired_logprobs: 1 if predictions have
 log-probabilities and are not as many as the truths."""
+_ROOM = 64
+"""Room for facts, so that a new one moves no other number of a stored run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of whole numbers, as a part of a long array."""
+
+    start: int
+    shape: tuple[int, ...]
+
+    @property
+    def stop(self) -> int:
+        return self.start + math.prod(self.shape)
+
+    def within(self, numbers: Ints) -> Ints:
+        """The table in a long array, sharing its memory."""
+        return numbers[self.start : self.stop].reshape(self.shape)
+
+
+COUNTS = "counts"
+"""(index): the tables of counts that follow."""
+OUTCOMES = Table(0, (LABELS, 3))
+"""(label, outcome): how many actions of each label were matched, missed, or predicted without a truth."""
+CURVE = Table(OUTCOMES.stop, (len(TOLERANCES_MS),))
+"""(index of the tolerance): matches of keys and buttons."""
+BASELINE_COUNTS = Table(CURVE.stop, (len(BASELINES) + 1, 2 + len(TOLERANCES_MS)))
+"""(baseline, which): keys and buttons matched at the tolerance, predicted, and matched at each of the curve. The copied
+input comes last of the baselines."""
+OUTLINE = Table(BASELINE_COUNTS.stop, (SLICES, 2, SUBSTITUTED + 1))
+"""(slice of the truth's span, side, outcome) of keys and buttons."""
+POSITIONS = Table(OUTLINE.stop, (len(POSITION_SUMS),))
+"""By the names of POSITION_SUMS."""
+FACTS = Table(POSITIONS.stop, (_ROOM,))
+"""By the names of FACT_SUMS."""
+
+
+def lag_table(n_shifts: int) -> Table:
+    """(0 for the sum over the lag's tolerances and 1 for the headline's, index of the shift): matches. The last."""
+    return Table(FACTS.stop, (2, n_shifts))
+
+
+SUMS = "sums"
+"""(index, whether negative): the tables of larger numbers that follow."""
+HOLDS = Table(0, (HELD, len(HOLD_SUMS)))
+"""(what is held, which of HOLD_SUMS): counts and nanoseconds."""
+POINTER = Table(HOLDS.stop, (len(POINTER_SUMS),))
+"""By the names of pointer.SUMS."""
+
+VALUES = "values"
+"""(which of the following, value): single whole numbers."""
+TIME_ERRORS = range(3)
+"""By kind of action: predicted − true time in ns of matches."""
+LENGTH_ERRORS = 3
+"""Predicted − true length in ns of holds matched by onset."""
+DIRECTIONS = 4
+"""Angle in 1/100° of bins in which both sides move."""
+CONFUSION = 5
+"""True label · LABELS + predicted label of substitutions."""
+OFFSETS = 6
+"""Position of the first event out of step, of an episode that went out of step."""
+
+DISTANCE = "distance"
+"""Ratio: cost of turning the prediction into the truth, in nanoseconds of shifting, and true actions."""
+PATH = "pointer_path"
+"""(bin, true x, y, predicted x, y): a few points of both paths, for drawing."""
+COVERAGE = "coverage"
+"""Ratio: time of the truth's span that predictions cover, and that span."""
 MOMENTS = "moments"
 """(start of a window in ms, side, ms into the window, label, outcome, ms of the partner) of the worst windows."""
-OUTLINE = "outline"
-"""(slice of the truth's span, side, outcome) of keys and buttons."""
 CONFIDENCE = "confidence"
 """By tenth of the predicted event's probability, packed: events, Σ (probability − right), Σ −log p of the true event;
 the last two in billionths."""
@@ -67,34 +114,88 @@ LIKELIHOOD = "likelihood"
 of true events whose probability is known, and Σ −log p of them in billionths."""
 LIKELIHOOD_KINDS = ("keyboard", "mouse")
 
+LIMIT = 2**62
+"""No number of SUMS is larger, either way."""
 
-def pack(values: Sequence[int]) -> Joint:
-    """Sums as a state; negative ones too. What 62 bits cannot hold stays at their limit."""
-    array = np.array([max(-(2**62), min(2**62, int(value))) for value in values], np.int64)
-    at = np.flatnonzero(array)
-    return Joint.of_distinct([at, (array[at] < 0).astype(np.int8)], np.abs(array[at]))
+
+def counts_state(numbers: Ints) -> Joint:
+    """Numbers that are not negative as a state."""
+    at = numbers.nonzero()[0]
+    return Joint.of_distinct([at], numbers[at])
+
+
+def pack(values: Sequence[int] | Ints) -> Joint:
+    """Numbers as a state; negative ones too. What 62 bits cannot hold stays at their limit."""
+    if not isinstance(values, np.ndarray):
+        values = np.array([max(-LIMIT, min(LIMIT, int(value))) for value in values], np.int64)
+    at = values.nonzero()[0]
+    numbers = values[at]
+    return Joint.of_distinct([at, (numbers < 0).view(np.int8)], np.abs(numbers))
 
 
 def unpack(state: Joint, size: int) -> Floats:
-    """The sums of a state that `pack` made, shape (size,)."""
+    """The numbers of a state that `pack` made, shape (size,)."""
     signs = 1 - 2 * state.column(1)
     return np.bincount(state.column(0), weights=signs * state.counts, minlength=size).astype(np.float64)
 
 
-def named(state: Joint, names: Sequence[str]) -> Mapping[str, int]:
-    """The sums of a state by name."""
-    return {name: int(value) for name, value in zip(names, unpack(state, len(names)), strict=True)}
+def values_state(values: Mapping[int, Ints]) -> Joint:
+    """Values by what they are."""
+    which = np.repeat(np.array(list(values)), [len(some) for some in values.values()])
+    return Joint.of(which, np.concatenate(list(values.values())))
 
 
-def counts_array(state: Joint, shape: tuple[int, ...]) -> Ints:
-    """Occurrences by the row's columns, as an array of this shape."""
-    out = np.zeros(shape, np.int64)
-    if len(state):
-        out[tuple(state.column(at) for at in range(len(shape)))] = state.counts
-    return out
+@dataclass(frozen=True, slots=True)
+class StateRows:
+    """The rows of one state of many episodes, one episode behind the other."""
+
+    n: int
+    """Number of episodes."""
+    episode: Ints
+    """The episode of each row, as a number; shape (rows,), ascending."""
+    columns: tuple[Ints, ...]
+    counts: Ints
+
+    @classmethod
+    def of(cls, tally: Tally, name: str) -> StateRows:
+        """All rows of a state, in the order of `tally.episodes`."""
+        parts = tally.parts(name, Joint)
+        filled = [part for part in parts if len(part)]
+        episode = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        if not filled:
+            return cls(len(parts), episode, (episode, episode), episode)
+        columns = [np.concatenate(column).astype(np.int64) for column in zip(*(p.columns for p in filled), strict=True)]
+        counts = np.concatenate([part.occurrences for part in filled]).astype(np.int64)
+        return cls(len(parts), episode, tuple(columns), counts)
+
+    def where(self, chosen: NDArray[np.bool_]) -> StateRows:
+        """The rows for which `chosen`, shape (rows,), is true."""
+        columns = tuple(column[chosen] for column in self.columns)
+        return StateRows(self.n, self.episode[chosen], columns, self.counts[chosen])
+
+    def table(self, table: Table) -> Ints:
+        """A table of counts of each episode, shape (episodes, *table.shape)."""
+        rows = self.where((self.columns[0] >= table.start) & (self.columns[0] < table.stop))
+        out = np.zeros((self.n, table.stop - table.start), np.int64)
+        out[rows.episode, rows.columns[0] - table.start] = rows.counts
+        return out.reshape(self.n, *table.shape)
+
+    def sums(self, table: Table) -> Floats:
+        """A table of sums of each episode, shape (episodes, size of the table); of a state that has negative ones."""
+        size = table.stop - table.start
+        rows = self.where((self.columns[0] >= table.start) & (self.columns[0] < table.stop))
+        at = rows.episode * size + rows.columns[0] - table.start
+        out = np.bincount(at, weights=(1 - 2 * rows.columns[1]) * rows.counts, minlength=self.n * size)
+        return out.astype(np.float64).reshape(self.n, size)
+
+    def total(self, table: Table) -> Ints:
+        """A table summed over all episodes; of a state without negative ones in that table."""
+        rows = self.where((self.columns[0] >= table.start) & (self.columns[0] < table.stop))
+        out = np.zeros(table.stop - table.start, np.int64)
+        np.add.at(out, rows.columns[0] - table.start, rows.counts)
+        return out.reshape(table.shape)
 
 
-def counts_state(array: Ints) -> Joint:
-    """The way back from `table`: a row for each entry that is not 0."""
-    where = np.nonzero(array)
-    return Joint.of_distinct(where, array[where])
+def facts(rows: StateRows, table: Table, names: Sequence[str]) -> dict[str, int]:
+    """The numbers of a table by name, over all episodes."""
+    return dict(zip(names, rows.total(table).tolist(), strict=False))

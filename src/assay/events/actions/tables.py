@@ -9,19 +9,24 @@ import numpy as np
 
 from assay.events.actions import lag, positions, states
 from assay.events.actions.baselines import BASELINES, COPIED
-from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
+from assay.events.actions.estimates import ActionFigures
 from assay.events.actions.holds import HELD
 from assay.events.actions.labels import (
     ACTION_KINDS,
+    EXTRA,
     KIND_EDGES,
     LABELS,
+    MATCHED,
+    MISSED,
+    SUBSTITUTED,
     key_of,
     kind_of,
     name_of,
     name_of_key,
 )
-from assay.events.actions.moments import NO_PARTNER, PREDICTED, SLICES, TRUE, WINDOW_NS
+from assay.events.actions.moments import NO_PARTNER, PREDICTED, TRUE, WINDOW_NS
 from assay.events.actions.pointer import BIN_NS, SCALE, SUMS
+from assay.events.actions.states import TOLERANCES_MS
 from assay.events.actions.verdict import find_verdict
 from assay.types import Estimate, Ints, Joint, Ratio
 
@@ -30,10 +35,10 @@ _NAMED_EPISODES = 10
 _WORST_EPISODES = 20
 _WORST_MOMENTS = 12
 _OUTCOME_NAMES = {
-    states.MATCHED: "matched",
-    states.MISSED: "missed",
-    states.EXTRA: "extra",
-    states.SUBSTITUTED: "substituted",
+    MATCHED: "matched",
+    MISSED: "missed",
+    EXTRA: "extra",
+    SUBSTITUTED: "substituted",
 }
 
 _Row = dict[str, Any]
@@ -78,9 +83,8 @@ def report_details(figures: ActionFigures, estimates: Mapping[str, Estimate]) ->
 
 
 def _with_fact(figures: ActionFigures, name: str) -> list[str]:
-    parts = figures.tally.parts(states.FACTS, Joint)
-    pairs = zip(figures.tally.episodes, parts, strict=True)
-    return [episode.name for episode, part in pairs if states.named(part, states.FACT_SUMS)[name]]
+    counts = figures.counts.table(states.FACTS)[:, states.FACT_SUMS.index(name)]
+    return [episode.name for episode, count in zip(figures.tally.episodes, counts.tolist(), strict=True) if count]
 
 
 def _rates(matched: int, missed: int, extra: int) -> _Row:
@@ -132,7 +136,7 @@ def key_table(figures: ActionFigures) -> list[_Row]:
 
 def _confusions(figures: ActionFigures) -> dict[tuple[int, int], int]:
     """Substitutions by true and predicted key."""
-    total = figures.tally.total(states.CONFUSION, Joint)
+    total = figures.confusion
     found: dict[tuple[int, int], int] = {}
     rows = zip(total.column(0).tolist(), total.column(1).tolist(), total.counts.tolist(), strict=True)
     for true, predicted, times in rows if len(total) else ():
@@ -162,7 +166,7 @@ def key_confusion(figures: ActionFigures) -> list[_Row]:
 def kind_confusion(figures: ActionFigures) -> list[_Row]:
     """By kind: matched, substituted within the kind, missed and extra."""
     total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
-    confused = figures.tally.total(states.CONFUSION, Joint)
+    confused = figures.confusion
     of_kind = np.searchsorted(KIND_EDGES, confused.column(0), "right") - 1
     out = []
     for at, kind in enumerate(ACTION_KINDS):
@@ -203,7 +207,7 @@ def lag_curve(figures: ActionFigures) -> list[_Row]:
 def worst_episodes(figures: ActionFigures) -> list[_Row]:
     """The episodes with the most errors in keys and buttons, each with an outline for a small timeline."""
     rows = []
-    outlines, spans = figures.tally.parts(states.OUTLINE, Joint), figures.tally.parts(states.COVERAGE, Ratio)
+    outlines, spans = figures.counts.table(states.OUTLINE), figures.tally.parts(states.COVERAGE, Ratio)
     for at, episode in enumerate(figures.tally.episodes):
         matched, missed, extra = figures.headline[at].tolist()
         if matched + missed + extra:
@@ -213,9 +217,8 @@ def worst_episodes(figures: ActionFigures) -> list[_Row]:
     return [row | {"outline": _outline(outlines[row.pop("at")])} for row in rows[:_WORST_EPISODES]]
 
 
-def _outline(part: Joint) -> dict[str, dict[str, list[int]]]:
+def _outline(counts: Ints) -> dict[str, dict[str, list[int]]]:
     """By side and outcome, the number of actions in each slice."""
-    counts = states.counts_array(part, (SLICES, 2, len(_OUTCOME_NAMES)))
     return {
         side: {name: counts[:, at, outcome].tolist() for outcome, name in _OUTCOME_NAMES.items() if name != other}
         for at, (side, other) in enumerate((("true", "extra"), ("predicted", "missed")))
@@ -231,7 +234,7 @@ def worst_moment_rows(figures: ActionFigures) -> list[_Row]:
             window = part.where(starts == start)
             side, outcome = window.column(1), window.column(4)
             # A substitution has a row on both sides and is one error.
-            wrong = np.where(side == TRUE, outcome != states.MATCHED, outcome == states.EXTRA)
+            wrong = np.where(side == TRUE, outcome != MATCHED, outcome == EXTRA)
             found.append((int(window.counts[wrong].sum()), episode, start, window))
     found.sort(key=lambda entry: (-entry[0], entry[1].stratum, entry[1].name, entry[2]))
     return [

@@ -165,14 +165,14 @@ def _compare(t_at, t_label, t_x, t_y, p_at, p_label, p_x, p_y):  # type: ignore[
         now = t_at[i] if j == m or (i < n and t_at[i] <= p_at[j]) else p_at[j]
         tx = ty = px = py = np.int64(0)
         moves = False
-        found = 0
+        found = np.int64(0)
         while i < n and t_at[i] == now:
             if t_label[i] == _MOVE:
                 tx += t_x[i]
                 ty += t_y[i]
                 moves = True
             else:
-                found = _count(t_label[i], 1, excess, known, labels, found)
+                found = _count(t_label[i], np.int64(1), excess, known, labels, found)
             i += 1
         while j < m and p_at[j] == now:
             if p_label[j] == _MOVE:
@@ -180,7 +180,7 @@ def _compare(t_at, t_label, t_x, t_y, p_at, p_label, p_x, p_y):  # type: ignore[
                 py += p_y[j]
                 moves = True
             else:
-                found = _count(p_label[j], -1, excess, known, labels, found)
+                found = _count(p_label[j], np.int64(-1), excess, known, labels, found)
             j += 1
         if moves:
             moved[0, bins], moved[1, bins], moved[2, bins], moved[3, bins] = tx, px, ty, py
@@ -202,11 +202,9 @@ def _compare(t_at, t_label, t_x, t_y, p_at, p_label, p_x, p_y):  # type: ignore[
 @njit(nogil=True, cache=True)
 def _count(label, by, excess, known, labels, found):  # type: ignore[no-untyped-def]
     """Count an event with `label`; returns how many labels of the bin are known now."""
-    first, last = label, label
-    if label >= _KEYS:
-        first, last = _KEYS, _LABELS - 1
-    for one in range(first, last + 1):
-        if label < _KEYS or (label - _KEYS) >> (one - _KEYS) & 1:
+    several = label >= _KEYS
+    for one in range(_KEYS if several else label, _LABELS if several else label + 1):
+        if not several or (label - _KEYS) >> (one - _KEYS) & 1:
             excess[one] += by
             if not known[one]:
                 known[one] = True

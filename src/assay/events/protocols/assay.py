@@ -17,15 +17,15 @@ from assay.events.actions import baselines, holds, lag, pointer, positions, stat
 from assay.events.actions.calibration import calibration_states
 from assay.events.actions.clock import ClockSide, clock_side
 from assay.events.actions.comparing import ActionMatches, compare_actions, matches_at, saved_ns
-from assay.events.actions.estimates import TOLERANCES_MS, ActionFigures
+from assay.events.actions.estimates import ActionFigures
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.metrics import metrics
-from assay.events.actions.moments import answered, outline, worst_moments
+from assay.events.actions.moments import draw_outline, worst_moments
+from assay.events.actions.states import StateRows
 from assay.events.actions.tables import report_details
 from assay.events.align import CLOCKS, Clock, Pair, clock_shifts, fell_back, fell_back_sentence
 from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
-from assay.events.stream import EventStream, Kind
 from assay.events.tally import Tally
 from assay.stats import Resampling
 from assay.types import Estimate, Ints, Joint, Ratio, State
@@ -33,6 +33,7 @@ from assay.types import Estimate, Ints, Joint, Ratio, State
 _MILLISECOND = 1_000_000
 DISTANCE_LIMIT_NS = 50 * _MILLISECOND
 """Victor–Purpura with q = 40 a second: a shift of 50 ms costs 2, as much as deleting and inserting."""
+_CURVE_NS = np.array(states.TOLERANCES_MS) * _MILLISECOND
 
 
 def score(
@@ -41,58 +42,74 @@ def score(
     """The states of one episode. An episode without any truth is reported and not scored."""
     missing, unknown = not len(pair.predicted), not len(pair.truth)
     if unknown:
-        return {states.FACTS: _packed(unknown=not missing)}
+        return {states.COUNTS: states.counts_state(_facts(np.zeros(states.FACTS.stop, np.int64), unknown=not missing))}
     shifts = clock_shifts(pair.predicted, pair.truth, clock)
     truth = clock_side(pair.truth, shifts[1])
     predicted = clock_side(pair.predicted, shifts[0], truth=truth, tolerance_ns=tolerance_ns)
-    right, guess = Actions.of(truth.events), Actions.of(predicted.events)
+    right, guess = (Actions.among(side.stream, side.at, side.time_ns) for side in (truth, predicted))
     turn_ns, by_shift = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), unit_ns, tolerance_ns)
     if turn_ns:
-        guess, predicted = guess.shifted(turn_ns), _shifted(predicted, turn_ns)
-    comparison = compare_actions(right, guess, tolerance_ns)
-    sides = answered(comparison)
+        guess, predicted = guess.shifted(turn_ns), predicted.shifted(turn_ns)
     end_ns = max((side.last_ns for side in (truth, predicted) if side.last_ns is not None), default=0)
     end_ns = end_ns if truth.last_ns is None else truth.last_ns
     true_holds, guessed_holds = holds.Holds.of(right, end_ns), holds.Holds.of(guess, end_ns)
+    comparison = compare_actions(right, guess, tolerance_ns)
+    path = pointer.compare_paths(truth, predicted)
+    steps = positions.align(pair.predicted, pair.truth)
+    begin_ns = truth.first_ns or 0
+
+    lags = states.lag_table(by_shift.shape[1])
+    counts = np.zeros(lags.stop, np.int64)
+    lags.within(counts)[:] = by_shift
+    states.OUTCOMES.within(counts)[:] = comparison.counts
+    states.CURVE.within(counts)[:] = matches_at(right, guess, _CURVE_NS)
+    _measure_baselines(right, tolerance_ns, seed, pair.episode.name, states.BASELINE_COUNTS.within(counts))
+    draw_outline(comparison, begin_ns, truth.last_ns or 0, states.OUTLINE.within(counts))
+    n, m = len(pair.truth), len(pair.predicted)
+    states.POSITIONS.within(counts)[:] = (1, n, m, steps.equal, steps.aligned, m > n, m < n, steps.offset is not None)
+    _facts(
+        counts,
+        missing=missing,
+        stray_true=truth.stray,
+        stray_predicted=predicted.stray,
+        silences_true=truth.silences,
+        silences_predicted=predicted.silences,
+        auto_repeats_true=truth.auto_repeats,
+        auto_repeats_predicted=predicted.auto_repeats,
+        unreleased_true=true_holds.unreleased,
+        unreleased_predicted=guessed_holds.unreleased,
+        frames_true=truth.frames,
+        frames_predicted=predicted.frames,
+        predicted_actions=len(guess),
+        predicted_events=predicted.valid,
+        copied=positions.count_copied(pair.predicted, pair.truth),
+        positions=n - 1 if n == m else 0,
+        invalid=m - predicted.valid,
+        clock_fell_back=fell_back(pair.predicted, pair.truth, clock),
+        unpaired_logprobs=pair.predicted.logprob is not None and 0 < m != n,
+    )
+    sums = np.zeros(states.POINTER.stop, np.int64)
+    length_errors = holds.compare_holds(true_holds, guessed_holds, tolerance_ns, states.HOLDS.within(sums))
+    states.POINTER.within(sums)[:] = np.minimum(np.maximum(path.sums, -states.LIMIT), states.LIMIT)
     return {
-        **_matching(comparison, by_shift),
-        **_holding(true_holds, guessed_holds, tolerance_ns),
-        **_pointing(truth, predicted),
-        **positions.measure(pair.predicted, pair.truth),
-        **calibration_states(pair.predicted, pair.truth, pair.truth.logprob, pair.predicted.logprob),
-        states.BASELINE_COUNTS: _baselines(right, tolerance_ns, seed, pair.episode.name, teacher_forced),
+        states.COUNTS: states.counts_state(counts),
+        states.SUMS: states.pack(sums),
+        states.VALUES: _values(comparison, length_errors, path.directions, steps.offset),
+        states.DISTANCE: _distance(right, guess),
+        states.PATH: Joint.of_distinct(path.path.T, np.ones(len(path.path), np.int8)) if len(path.path) else Joint(),
         states.COVERAGE: _coverage(truth, predicted),
-        states.MOMENTS: worst_moments(sides, truth.first_ns or 0),
-        states.OUTLINE: outline(sides, truth.first_ns or 0, truth.last_ns or 0),
-        states.FACTS: _packed(
-            missing=missing,
-            stray_true=truth.stray,
-            stray_predicted=predicted.stray,
-            silences_true=truth.silences,
-            silences_predicted=predicted.silences,
-            auto_repeats_true=truth.auto_repeats,
-            auto_repeats_predicted=predicted.auto_repeats,
-            unreleased_true=true_holds.unreleased,
-            unreleased_predicted=guessed_holds.unreleased,
-            frames_true=int((truth.events.kind == Kind.SCREEN).sum()),
-            frames_predicted=int((predicted.events.kind == Kind.SCREEN).sum()),
-            predicted_actions=len(guess),
-            predicted_events=int(pair.predicted.valid.sum()),
-            invalid=int((~pair.predicted.valid).sum()),
-            clock_fell_back=fell_back(pair.predicted, pair.truth, clock),
-            unpaired_logprobs=pair.predicted.logprob is not None and 0 < len(pair.predicted) != len(pair.truth),
-            **_copied(pair.predicted, pair.truth),
-        ),
+        states.MOMENTS: Joint.of(*worst_moments(comparison, begin_ns)),
+        **calibration_states(pair.predicted, pair.truth, pair.truth.logprob, pair.predicted.logprob),
     }
 
 
-def _packed(**facts: int) -> Joint:
-    return states.pack([facts.get(name, 0) for name in states.FACT_SUMS])
+def _facts(counts: Ints, **facts: int) -> Ints:
+    """Write facts by the names of FACT_SUMS to the tables of counts."""
+    states.FACTS.within(counts)[: len(states.FACT_SUMS)] = [facts.get(name, 0) for name in states.FACT_SUMS]
+    return counts
 
 
-def _turn(
-    truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int, tolerance_ns: int
-) -> tuple[int, tuple[Ints, Ints]]:
+def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int, tolerance_ns: int) -> tuple[int, Ints]:
     """Which number of whole periods of the encoding's clock to add to the predictions; and the matches by shift then.
 
     The first time of each side lies in the first period, so a prediction just before the end of a period and a truth
@@ -111,57 +128,33 @@ def _turn(
     return best, found
 
 
-def _shifted(side: ClockSide, by_ns: int) -> ClockSide:
-    events = replace(side.events, time_ns=side.events.time_ns + by_ns)
-    first, last = (None if end is None else end + by_ns for end in (side.first_ns, side.last_ns))
-    return replace(side, events=events, first_ns=first, last_ns=last)
+def _values(found: ActionMatches, length_errors: Ints, directions: Ints, offset: int | None) -> Joint:
+    """Single values: errors of time and length, directions, substitutions, and where both sides went out of step."""
+    edges = found.counts[:, 0].cumsum()[KIND_EDGES[1:-1] - 1]
+    true, predicted = found.substitutions.T
+    return states.values_state(
+        {
+            **dict(zip(states.TIME_ERRORS, np.split(found.time_errors_ns, edges), strict=True)),
+            states.LENGTH_ERRORS: length_errors,
+            states.DIRECTIONS: directions,
+            states.CONFUSION: found.truth.labels[true] * np.int64(LABELS) + found.predicted.labels[predicted],
+            states.OFFSETS: np.array([] if offset is None else [offset], np.int64),
+        }
+    )
 
 
-def _matching(comparison: ActionMatches, by_shift: tuple[Ints, Ints]) -> dict[str, State]:
-    truth, predicted = comparison.truth, comparison.predicted
-    matched = np.bincount(truth.labels[comparison.partner >= 0], minlength=LABELS)
-    outcomes = np.stack([matched, truth.counts - matched, predicted.counts - matched], axis=1)
-    substituted = comparison.substitutions
-    kinds = np.searchsorted(KIND_EDGES, truth.labels[comparison.partner >= 0], "right") - 1
-    n_headline = int(truth.edges[HEADLINE]) + int(predicted.edges[HEADLINE])
-    saved = saved_ns(truth, predicted, DISTANCE_LIMIT_NS)
-    tolerances = np.array(TOLERANCES_MS) * _MILLISECOND
-    return {
-        states.OUTCOMES: states.counts_state(outcomes),
-        states.CONFUSION: Joint.of(truth.labels[substituted[:, 0]], predicted.labels[substituted[:, 1]]),
-        states.TIME_ERRORS: Joint.of(kinds, comparison.time_errors_ns),
-        states.CURVE: states.counts_state(matches_at(truth, predicted, tolerances)),
-        states.LAG: states.counts_state(np.array(by_shift)),
-        states.DISTANCE: Ratio(n_headline * DISTANCE_LIMIT_NS // 2 - saved, int(truth.edges[HEADLINE])),
-    }
+def _distance(truth: Actions, predicted: Actions) -> Ratio:
+    n, m = int(truth.edges[HEADLINE]), int(predicted.edges[HEADLINE])
+    return Ratio((n + m) * DISTANCE_LIMIT_NS // 2 - saved_ns(truth, predicted, DISTANCE_LIMIT_NS), n)
 
 
-def _holding(truth: holds.Holds, predicted: holds.Holds, tolerance_ns: int) -> dict[str, State]:
-    found = holds.compare_holds(truth, predicted, tolerance_ns)
-    by_key = np.stack([getattr(found, name) for name in states.HOLD_SUMS], axis=1)
-    return {states.HOLDS: states.counts_state(by_key), states.LENGTH_ERRORS: Joint.of(found.length_errors_ns)}
-
-
-def _pointing(truth: ClockSide, predicted: ClockSide) -> dict[str, State]:
-    found = pointer.compare_paths(truth, predicted)
-    return {
-        states.POINTER: states.pack([found.sums[name] for name in pointer.SUMS]),
-        states.DIRECTIONS: Joint.of(found.directions),
-        states.PATH: Joint.of_distinct(found.path.T, np.ones(len(found.path), np.int64))
-        if len(found.path)
-        else Joint(),
-    }
-
-
-def _baselines(truth: Actions, tolerance_ns: int, seed: int, episode: str, teacher_forced: bool) -> Joint:
+def _measure_baselines(truth: Actions, tolerance_ns: int, seed: int, episode: str, counts: Ints) -> None:
     streams = baselines.predictions(truth, tolerance_ns, seed, episode)
     streams[baselines.COPIED] = baselines.copied(truth)
-    tolerances = np.append(tolerance_ns, np.array(TOLERANCES_MS) * _MILLISECOND)
-    rows = []
-    for name in (*baselines.BASELINES, baselines.COPIED):
+    tolerances = np.append(tolerance_ns, _CURVE_NS)
+    for at, name in enumerate((*baselines.BASELINES, baselines.COPIED)):
         matched = matches_at(truth, streams[name], tolerances)
-        rows.append([matched[0], len(streams[name]), *matched[1:]])
-    return states.counts_state(np.array(rows))
+        counts[at, 0], counts[at, 1], counts[at, 2:] = matched[0], len(streams[name]), matched[1:]
 
 
 def _coverage(truth: ClockSide, predicted: ClockSide) -> Ratio:
@@ -172,17 +165,6 @@ def _coverage(truth: ClockSide, predicted: ClockSide) -> Ratio:
         return Ratio(0, span)
     covered = min(truth.last_ns, predicted.last_ns) - max(truth.first_ns, predicted.first_ns)
     return Ratio(max(0, covered), span)
-
-
-def _copied(predicted: EventStream, truth: EventStream) -> dict[str, int]:
-    """At how many positions the prediction equals the previous true event and not its own truth."""
-    n = len(truth)
-    if len(predicted) != n or n < 2:
-        return {}
-    columns = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
-    before = np.logical_and.reduce([getattr(predicted, c)[1:] == getattr(truth, c)[:-1] for c in columns])
-    itself = np.logical_and.reduce([getattr(predicted, c)[1:] == getattr(truth, c)[1:] for c in columns])
-    return {"copied": int((before & ~itself).sum()), "positions": n - 1}
 
 
 @dataclass(frozen=True)
@@ -238,7 +220,7 @@ class Assay:
         by_position = {"owa", "sequence"} & set(beside)
         said = positions.out_of_step_sentence(tally) if by_position else None
         found = [] if said is None else [said]
-        facts = states.named(tally.total(states.FACTS, Joint), states.FACT_SUMS)
+        facts = states.facts(StateRows.of(tally, states.COUNTS), states.FACTS, states.FACT_SUMS)
         if facts["clock_fell_back"]:
             n = len(tally.episodes) - facts["missing"] - facts["unknown"]
             found.append(fell_back_sentence(facts["clock_fell_back"], n))
