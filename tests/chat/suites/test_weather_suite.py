@@ -17,6 +17,7 @@ from assay.chat.world.cities import find_city
 from assay.chat.world.embedded import World
 from assay.chat.world.faults import FAULTS
 from assay.chat.world.scripted import Skill
+from assay.compare.skill import skill_over
 
 # --- the weather suite -----------------------------------------------------------------------------------------------
 
@@ -150,6 +151,15 @@ MOST_PASSED = 0.1
 def gamed(name: str) -> Scores:
     with World(seed=1) as world:
         return score(played_by(name, WEATHER, world))
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_no_bot_without_skill_is_above_the_honest_agent(name: str) -> None:
+    """On no metric of answers but the response time: who says nothing true is fast."""
+    honest, bot = played(1), gamed(name)
+    found = skill_over(honest, bot)
+    above = {one.metric: (one.value, one.best) for one in found.metrics if one.value > one.best + 1e-9}
+    assert above.keys() <= {"response_time"}, above
 
 
 @pytest.mark.parametrize("name", BOTS)

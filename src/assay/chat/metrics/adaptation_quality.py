@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.chat.metrics._soundness import baseless_advice
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.chat.scoring.truth import has_aspect
@@ -34,5 +35,6 @@ METRIC = Metric(
     rules=(
         Rule("adapts", +0.15, "adapts to a preference", when=_adapts),
         Rule("awareness", +0.1, "says that it knows the preference", words="awareness"),
+        Rule("baseless", -0.1, "the advice rests on a claim that does not hold", when=baseless_advice),
     ),
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from assay.chat.metrics._soundness import is_baseless
+from assay.chat.reading.text import Mention
 from assay.chat.scoring.context import ScoringContext
-from assay.chat.scoring.metric import Finding, Metric, Rule
+from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
 _PARTS = {
     "place": "a place",
@@ -27,18 +29,33 @@ def _needless_question(context: ScoringContext) -> Finding | None:
 
 
 def _clarifies(context: ScoringContext) -> Finding | None:
-    return Finding(context.clarifications[:1], note=_missing(context)) if context.clarifications else None
+    asked = _asked_back(context)
+    return Finding(asked[:1], note=_missing(context)) if asked else None
+
+
+def _asked_back(context: ScoringContext) -> list[Mention]:
+    """Where it asks for information, in a question or a sentence; keywords in a row ask nothing."""
+    return [one for one in context.clarifications if one.asserted or context.response.is_question(one.first)]
 
 
 def _helps_anyway(context: ScoringContext) -> Finding | None:
     found = context.told or context.advice
-    return Finding(found[:1]) if found else None
+    return Finding(found[:1]) if found and not _told_of_nowhere(context) and not is_baseless(context) else None
+
+
+def _told_of_nowhere(context: ScoringContext) -> Finding | None:
+    """Figures or states although the query names no place, and neither does the response, nor what it assumes."""
+    is_open = "place" in context.missing_parts or ("intent" in context.missing_parts and not context.query_places)
+    if not is_open or context.response_places or context.said("assumption"):
+        return None
+    told: list[TextSpan] = [*context.figures, *context.said("states")]
+    return Finding(told[:1]) if told else None
 
 
 def _asks_place(context: ScoringContext) -> Finding | None:
     if not {"place", "which place"} & set(context.missing_parts):
         return None
-    asked = {context.response.sentence(clarification.first) for clarification in context.clarifications}
+    asked = {context.response.sentence(clarification.first) for clarification in _asked_back(context)}
     places = [place for place in context.response.all("place_words") if context.response.sentence(place.first) in asked]
     return Finding(places[:1]) if places else None
 
@@ -76,6 +93,7 @@ METRIC = Metric(
         Rule("helps_anyway", +0.2, "helps anyway", when=_helps_anyway),
         Rule("asks_place", +0.2, "asks for the missing place", when=_asks_place),
         Rule("guidance", +0.2, "guides the user", words="guidance"),
+        Rule("nowhere", -0.4, "tells figures or states of no place", when=_told_of_nowhere),
         Rule("ignored", -0.2, "ignores what the query leaves open", when=_ignored),
     ),
 )

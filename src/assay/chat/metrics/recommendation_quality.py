@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.chat.metrics._soundness import baseless_advice
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 
@@ -42,5 +43,6 @@ METRIC = Metric(
         Rule("items", +0.2, "names something to act on", when=_items),
         Rule("reasons", +0.2, "says why", words="reasons"),
         Rule("several", +0.1, "three recommendations or more", when=_several),
+        Rule("baseless", -0.2, "the advice rests on a claim that does not hold", when=baseless_advice),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.chat.metrics._soundness import is_baseless
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
@@ -71,7 +72,7 @@ def _agrees(context: ScoringContext, now: Quantity, before: Quantity) -> bool:
 
 
 def _same_figure(context: ScoringContext) -> Finding | None:
-    pairs = _pairs(context)
+    pairs = [] if is_baseless(context) else _pairs(context)
     if pairs and all(_agrees(context, now, before) for now, before in pairs):
         return Finding([now for now, _ in pairs])
     return None
@@ -91,12 +92,14 @@ def _same_advice(context: ScoringContext) -> Finding | None:
     earlier = _earlier(context)
     if earlier is None or not context.advice or not (earlier.stated("advice") or earlier.stated("items")):
         return None
+    if is_baseless(context):  # a constant text repeats itself, whatever is true
+        return None
     return Finding(context.advice[:1])
 
 
 def _same_items(context: ScoringContext) -> Finding | None:
     earlier = _earlier(context)
-    if earlier is None:
+    if earlier is None or is_baseless(context):
         return None
     before, now = earlier.sublists("items"), context.said_by_name("items")
     return Finding([now[name][0] for name in now if name in before]) if before.keys() & now.keys() else None

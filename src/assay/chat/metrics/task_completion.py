@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.chat.metrics._soundness import is_baseless
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.context import ScoringContext
@@ -26,7 +27,9 @@ def _nothing_told(context: ScoringContext) -> Finding | None:
 
 
 def _figures(context: ScoringContext) -> Finding | None:
-    """A figure of the domain, or a bare number in a sentence about its subject."""
+    """A figure of the domain, or a bare number in a sentence about its subject; none if the truth speaks against it."""
+    if is_baseless(context) or _is_small_talk(context):
+        return None
     figures = [one for one in context.told if isinstance(one, Quantity)]
     if figures:
         return Finding(figures[:1])
@@ -41,7 +44,12 @@ def _figures(context: ScoringContext) -> Finding | None:
 
 
 def _advice(context: ScoringContext) -> Finding | None:
-    return Finding(context.advice[:1]) if context.advice else None
+    return Finding(context.advice[:1]) if context.advice and not _is_small_talk(context) else None
+
+
+def _is_small_talk(context: ScoringContext) -> bool:
+    """Whether the query neither needs data nor asks for advice: then neither completes anything."""
+    return not context.needs_data and not context.asks_advice
 
 
 def _substantial(context: ScoringContext) -> Finding | None:
