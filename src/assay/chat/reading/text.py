@@ -89,6 +89,14 @@ class Reading:
         first = self.stops[at - 1] + 1 if at else 0
         return first, self.stops[at] if at < len(self.stops) else len(self.tokens) - 1
 
+    def sentences_with(self, key: str) -> set[tuple[int, int]]:
+        """The sentences that mention the list `key`, stated or not."""
+        known = self.memory.get(f"sentences with {key}")
+        if not isinstance(known, set):
+            known = {self.sentence(mention.first) for mention in self.all(key)}
+            self.memory[f"sentences with {key}"] = known
+        return known
+
     def is_question(self, index: int) -> bool:
         """Whether the sentence that contains token `index` ends with a question mark."""
         if not self.tokens:

@@ -250,9 +250,12 @@ class ScoringContext:
             needs = self.kind(told.kind).told_with
             if told.role == "other" or needs is None:
                 return told.role != "other"
-            sentence = self.response.sentence(told.first)
-            return any(self.response.sentence(mention.first) == sentence for mention in self.response.all(needs))
-        return all(item.first != told.last + 1 for item in self.response.all("items"))
+            return self.response.sentence(told.first) in self.response.sentences_with(needs)
+        return told.last + 1 not in self._first_of_items
+
+    @once
+    def _first_of_items(self) -> frozenset[int]:
+        return frozenset(item.first for item in self.response.all("items"))
 
     def kind(self, name: str) -> QuantityKind:
         return self.reader.lexicon.kinds[name]

@@ -6,6 +6,7 @@ The score is the base plus the points, clipped to 0–1; every change of the sco
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -245,6 +246,7 @@ def band(score: float) -> str:
     return next((name for limit, name in BANDS if score < limit), "excellent")
 
 
+@functools.lru_cache(maxsize=1024)
 def signed_points(points: float) -> str:
     """Points as they are shown: +0.2, −0.3."""
     return f"{'−' if points < 0 else '+'}{abs(points):.2f}".rstrip("0").rstrip(".")

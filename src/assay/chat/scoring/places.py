@@ -110,9 +110,18 @@ class Subjects:
     def _named(self, reading: Reading) -> _Named:
         named = self._by_reading.get(reading)
         if named is None:
-            places = self._find(reading)
-            names = frozenset(place.name for place in places)
-            named = self._by_reading[reading] = _Named(places, [place.first for place in places], names)
+            # A turn is read once and met again with every later answer; only names of a suite are searched each time.
+            key = f"subjects with {self._true_words}"
+            kept = None if self._suite_names else reading.memory.get(key)
+            if isinstance(kept, _Named):
+                named = kept
+            else:
+                places = self._find(reading)
+                names = frozenset([place.name for place in places])
+                named = _Named(places, [place.first for place in places], names)
+                if not self._suite_names:
+                    reading.memory[key] = named
+            self._by_reading[reading] = named
         return named
 
     def _find(self, reading: Reading) -> list[Place]:

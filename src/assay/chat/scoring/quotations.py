@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from assay.chat.reading.text import Reading
 
+_MARKS = ('"', "“", "«", "„", ">")
 _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“"}
 
 
 def quoted_tokens(response: Reading, user_texts: Iterable[Reading]) -> frozenset[int]:
     """Indices of the response's tokens inside quotations that repeat one of the user's texts."""
-    quotations = _quotations(response)
+    text = response.text
+    quotations = _quotations(response) if any(mark in text for mark in _MARKS) else []
     if not quotations:
         return frozenset()
     texts = [f" {text.plain()} " for text in user_texts]
