@@ -13,17 +13,20 @@ KINDS = ("current", "forecast", "context", "units")
 
 
 def accurate(skill: str, *, repeat: int) -> Estimate:
-    """The share of answers that agree with the truth in every respect, over turns that have one and no fault."""
+    """The share of answers that agree with the truth in every respect, over turns that have one and no fault.
+
+    An answer that claims nothing is not measured, and does not agree.
+    """
     suite = chat.load_suite("weather").select(kinds=KINDS)
     scores = chat.run(suite, ["agent-framework"], repeat=repeat, skill=skill)
     entries = [(answer.entries["accuracy"], answer.scenario) for answer in scores.answers]
-    measured = [(float(entry.score == 1.0), scenario) for entry, scenario in entries if entry.measured]
-    assert len(measured) >= 40 * repeat
+    due = [(entry, scenario) for entry, scenario in entries if entry.measured or "claims nothing" in entry.details]
+    assert len(due) >= 40 * repeat
     return stats.bootstrap(
-        [value for value, _ in measured],
+        [float(entry.measured and entry.score == 1.0) for entry, _ in due],
         statistic="mean",
         interval="episode",
-        groups=[scenario for _, scenario in measured],
+        groups=[scenario for _, scenario in due],
     )
 
 
