@@ -97,7 +97,7 @@ def test_the_table_fits_80_columns(files: tuple[Path, Path], full: tuple[str, ..
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    for title in ("owa@1", "sequence@1", "d2e@1", "Keys right", "95% intervals, resampled by event"):
+    for title in ("owa@1", "sequence@1", "d2e@1", "Keys right", "95% intervals by event"):
         assert any(title in line for line in lines), title
     assert "…" not in done.stdout  # nothing was cut off to fit
 

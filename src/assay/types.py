@@ -41,17 +41,21 @@ class Estimate:
     level: float = 0.95
     """Confidence level of the interval."""
     method: str = "none"
-    """How the interval was computed, e.g. 'percentile bootstrap, 1000 resamples, seed 42'."""
+    """How the interval was computed, e.g. 't interval on the logit scale, jackknife of 20 episodes'."""
     unit: str = "none"
-    """What was resampled: 'reference', 'event', 'episode', 'scenario' or 'none'."""
+    """What the interval varies: 'reference', 'event', 'episode', 'scenario' or 'none'."""
     n: int = 0
     """How many values the estimate is computed from."""
     n_units: int = 0
-    """How many resampling units there were."""
+    """How many such units there were."""
     n_skipped: int = 0
     """How many cases had nothing to measure and are not part of the value."""
     replicates: Floats | None = field(default=None, repr=False, compare=False)
     """The statistic of every resample, shape (reps,), NaN if undefined. Kept only if a comparison asked for it."""
+    contributions: Floats | None = field(default=None, repr=False, compare=False)
+    """What each unit contributes to the value, shape (n_units,), if nothing was resampled. Kept like `replicates`."""
+    freedom: float | None = field(default=None, repr=False, compare=False)
+    """Degrees of freedom of the interval. Kept like `replicates`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +386,16 @@ class Verdict:
     """'better', 'worse', 'same' (the interval lies within the margin) or 'inconclusive'; 'unmeasured' if a side is
     undefined or has no interval, 'descriptive' if neither direction is better."""
     n_needed: int | None
-    """How many cases would decide if the difference did not change; None if it is decided or cannot be computed."""
+    """With how many cases the comparison would be decided in 80 % of all repetitions if the difference seen is the true
+    one; the upper end of a range if there are few cases. None if it is decided or cannot be computed."""
     reason: str = ""
     """Why there is no verdict, or a remark on it; may be empty."""
+    n_needed_low: int | None = None
+    """The lower end of that range; None if there is no range."""
+
+    @property
+    def needed(self) -> str:
+        """The number of cases needed in words, such as '120' or '40–310'; empty if there is none."""
+        if self.n_needed is None:
+            return ""
+        return f"{self.n_needed:,}" if self.n_needed_low is None else f"{self.n_needed_low:,}–{self.n_needed:,}"

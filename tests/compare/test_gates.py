@@ -97,7 +97,7 @@ def test_failures_fail_the_gate_though_failed_turns_have_no_scores() -> None:
     failures = [outcome.failure for outcome in Gates(["worse"]).check([comparison]) if outcome.failure]
     assert len(failures) == 1
     assert "trials_passed is worse: 1 → 0.5" in failures[0]
-    assert comparison.line("accuracy").verdict.call == "same"
+    assert comparison.line("accuracy").verdict.difference == 0
 
 
 def test_unmeasured_means_undefined_in_the_candidate_only() -> None:

@@ -1,4 +1,4 @@
-"""Differences on the same resamples: their p-values, and how many cases would decide."""
+"""Paired differences: intervals and p-values agree with each other, and the number of cases needed decides."""
 
 from __future__ import annotations
 
@@ -6,105 +6,115 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from assay.stats.paired import case_weights, cases_needed, difference, mean_replicates
+from assay.stats.paired import Changes, Difference, cases_needed, difference
+from assay.types import Floats
 
 
-def replicates_of(d: np.ndarray, reps: int = 4000) -> np.ndarray:
-    weights = np.random.default_rng(5).multinomial(len(d), np.full(len(d), 1 / len(d)), size=reps)
-    return np.asarray(weights @ d / len(d))
-
-
-def test_the_p_value_adds_one_to_both_counts() -> None:
-    # 30 of 199 lie at or below 0: 2 · 31 ÷ 200. With so many degrees of freedom the tails are the normal ones.
-    replicates = np.concatenate([np.full(30, -1.0), np.full(169, 1.0)])
-    found = difference(0.7, replicates, level=0.95, freedom=10**9, n=10**9)
+def of_changes(d: Floats, level: float = 0.95, *, possible: float = 1.0) -> Difference:
+    """The difference of two sides whose cases have the same size and change by d."""
+    changes = Changes.of(np.zeros(len(d)), d, possible)
+    found = difference(
+        float(d.mean()), contributions=(d - d.mean()) / len(d), freedom=len(d) - 1, level=level, changes=changes
+    )
     assert found is not None
-    assert found.p == pytest.approx(0.31, abs=1e-6)
+    return found
 
 
-def test_the_p_value_agrees_with_the_paired_t_test_on_normal_differences() -> None:
-    rng = np.random.default_rng(11)
-    for n, shift in ((15, 0.5), (40, 0.3), (40, 0.8), (200, 0.25)):
-        d = rng.normal(shift, 1, n)
-        found = difference(float(d.mean()), replicates_of(d), level=0.95, freedom=n - 1, n=n)
-        assert found is not None
-        expected = scipy_stats.ttest_1samp(d, 0).pvalue
-        assert np.log(found.p) == pytest.approx(np.log(expected), abs=0.45)
-        assert found.error == pytest.approx(d.std(ddof=1) / np.sqrt(n), rel=0.05)
+def test_symmetric_changes_have_the_paired_t_test() -> None:
+    d = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]) - 0.3
+    found = of_changes(d)
+    expected = scipy_stats.ttest_1samp(d, 0)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert found.error == pytest.approx(d.std(ddof=1) / np.sqrt(7))
 
 
-def test_few_cases_have_wider_tails() -> None:
-    # 19 of 3999 lie below 0: 2 · 20 ÷ 4000 is 0.01, a normal score of 2.5758.
-    replicates = np.concatenate([np.full(19, -1.0), np.full(3980, 1.0)])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_p_value_is_that_of_the_interval_that_just_touches_0(seed: int) -> None:
+    d = np.random.default_rng(seed).gamma(1.5, 0.1, 9) - 0.05
+    p = of_changes(d).p
+    inner, outer = of_changes(d, 1 - p * 1.001), of_changes(d, 1 - p * 0.999)
+    assert not inner.low <= 0 <= inner.high
+    assert outer.low <= 0 <= outer.high
 
-    def p(freedom: int) -> float:
-        found = difference(1.0, replicates, level=0.95, freedom=freedom, n=freedom + 1)
-        assert found is not None
-        return found.p
 
-    assert p(9) > p(99) > 0.01
-    # Student's t: a normal value of 2.576 · √(9 / 10) with 9 degrees of freedom.
-    assert p(9) == pytest.approx(2 * scipy_stats.t.sf(2.5758 * np.sqrt(0.9), 9), rel=0.02)
+def test_the_difference_of_resampled_figures_inverts_the_hull_of_both_intervals() -> None:
+    replicates = np.random.default_rng(5).normal(0.5, 0.2, 4000)
+    found = difference(0.5, replicates=replicates, freedom=9, level=0.95)
+    assert found is not None
+    half = scipy_stats.t.ppf(0.975, 9) * replicates.std()
+    assert found.low <= 0.5 - half + 1e-12
+    assert found.high >= 0.5 + half - 1e-12
+    assert found.p == pytest.approx(2 * scipy_stats.t.sf(2.5, 9), rel=0.15)
+    assert difference(0.1, replicates=np.full(10, np.nan), level=0.95, freedom=3) is None
+
+
+def test_a_difference_that_many_resamples_do_not_share_is_uncertain() -> None:
+    # A fifth of the resamples jumps to the other side, although their spread is small.
+    replicates = np.concatenate([np.full(200, -0.01), np.full(800, 0.1)])
+    found = difference(0.1, replicates=replicates, freedom=30, level=0.95)
+    assert found is not None
+    assert found.p == pytest.approx(2 * scipy_stats.t.cdf(scipy_stats.norm.ppf(0.2), 30))
+
+
+@pytest.mark.parametrize("n", [3, 10, 71, 72])
+def test_if_no_case_changes_so_many_can_have_missed_a_part_of_all(n: int) -> None:
+    found = of_changes(np.zeros(n))
+    missed = 1 - 0.025 ** (1 / n)
+    assert (found.low, found.high, found.p) == pytest.approx((-missed, missed, 1.0))
+    assert (missed <= 0.05) == (n >= 72)
+    assert of_changes(np.zeros(n), possible=300.0).high == pytest.approx(300 * missed)
+
+
+def test_cases_that_all_change_by_the_same_differ_for_sure_if_there_are_enough() -> None:
+    assert of_changes(np.full(5, 0.1)).low == 0.0  # five agree by chance with a probability of 2 · ½⁵ > 0.05
+    found = of_changes(np.full(6, 0.1))
+    assert found.p == 2 / 64
+    assert found.low == pytest.approx(0.1 * 0.025 ** (1 / 6))
 
 
 def test_three_cases_that_all_improved_may_have_done_so_by_chance() -> None:
     d = np.zeros(50)
     d[:3] = 0.3
-    found = difference(0.018, replicates_of(d), level=0.95, freedom=49, n=50, n_differing=3)
-    assert found is not None
+    found = of_changes(d)
     assert found.p >= 0.25  # 2 · ½³
+    assert found.low <= 0
 
 
-def test_the_difference_of_undefined_replicates_is_none() -> None:
-    assert difference(0.1, np.full(10, np.nan), level=0.95, freedom=3, n=4) is None
+def test_a_minority_that_changes_may_be_larger_by_chance() -> None:
+    # 2 of 20 change by 0.2. A t interval ends at 0.0488, within a margin of 0.05; but up to 31.7 % of all may change.
+    d = np.zeros(20)
+    d[:2] = 0.2
+    assert of_changes(d).high == pytest.approx(0.2 * scipy_stats.beta.ppf(0.975, 3, 18))
 
 
-def test_four_times_as_many_cases_halve_an_interval() -> None:
-    # ±1.96 · 0.1 is twice the difference of 0.098, so with four times 25 cases the interval just excludes 0.
-    assert cases_needed(0.098, 0.1, 25, margin=0.0) == 100
-    # 0.196, half the interval of 25 cases, has to shrink to 0.05 − 0.001.
-    assert cases_needed(0.001, 0.1, 25, margin=0.05) == pytest.approx(25 * (0.196 / 0.049) ** 2, rel=0.01)
-    assert cases_needed(0.0, 0.1, 25, margin=0.0) is None
-    assert cases_needed(0.1, 0.0, 25, margin=0.0) is None
-    more = cases_needed(0.098, 0.1, 25, margin=0.0, tests=15)
+def test_cases_needed_have_a_power_of_80_percent() -> None:
+    # A spread of 1 in a pilot of 100; the interval is 5 % wider than the plain one.
+    found = Difference(0.2, 0.0, 0.4, 0.05, 0.1, 99)
+    needed = cases_needed(found, 100, margin=0.0)
+    assert needed is not None
+    n = needed[0]
+    assert needed == (n, n)
+    assert n == pytest.approx((1.05 * (1.96 + 0.8416) / 0.2) ** 2, rel=0.03)
+    more = cases_needed(found, 100, margin=0.0, tests=16)
     assert more is not None
-    assert more > 200
+    assert more[0] == pytest.approx((1.05 * (scipy_stats.norm.ppf(1 - 0.025 / 16) + 0.8416) / 0.2) ** 2, rel=0.03)
 
 
-def test_resamples_keep_the_size_of_every_stratum_for_any_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    strata = list("abbbab")
-    whole = np.concatenate(list(case_weights(strata, 50, np.random.default_rng(1))))
-    assert whole.shape == (50, 6)
-    assert (whole[:, [0, 4]].sum(axis=1) == 2).all()
-    assert (whole[:, [1, 2, 3, 5]].sum(axis=1) == 4).all()
-    monkeypatch.setattr("assay.stats.paired._CELLS_AT_ONCE", 60)
-    assert [len(chunk) for chunk in case_weights(strata, 25, np.random.default_rng(1))] == [10, 10, 5]
+def test_cases_needed_to_show_that_both_are_the_same() -> None:
+    # The difference seen is 0: both ends must lie within the margin, 90 % each.
+    needed = cases_needed(Difference(0.0, -0.2, 0.2, 1.0, 0.1, 99), 100, margin=0.1)
+    assert needed is not None
+    assert needed[0] == pytest.approx((1.05 * (1.96 + 1.2816) / 0.1) ** 2, rel=0.03)
+    # If no case changed, the part that can have been missed has to be smaller than the margin.
+    assert cases_needed(of_changes(np.zeros(9)), 9, margin=0.05, changes=Changes(9, 0, 0, 0.0, 1.0)) == (72, 72)
+    assert cases_needed(of_changes(np.zeros(9)), 9, margin=0.0) is None
 
 
-def test_replicates_of_means_weight_sums_and_counts() -> None:
-    sums = np.array([[1.0, 2.0], [3.0, 0.0], [0.5, 1.0]])
-    counts = np.array([[1.0, 2.0], [3.0, 0.0], [1.0, 2.0]])
-    found = mean_replicates(sums, counts, [""] * 3, reps=200, seed=3)
-    weights = np.concatenate(list(case_weights([""] * 3, 200, np.random.default_rng(3))))
-    with np.errstate(invalid="ignore"):
-        expected = (weights @ sums) / (weights @ counts)
-    np.testing.assert_allclose(found, expected)
-    assert np.isnan(found[:, 1]).any()  # a resample of the second case alone has nothing to measure
-
-
-def test_combined_cases_vary_as_single_cases_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(8)
-    strata = ["a"] * 3000 + ["b"] * 1000
-    sums = np.concatenate([rng.normal(0, 1, (3000, 1)), rng.normal(5, 2, (1000, 1))])
-    single = mean_replicates(sums, np.ones_like(sums), strata, reps=2000, seed=1)
-    monkeypatch.setattr("assay.stats.paired._SINGLE", 800)
-    together = mean_replicates(sums, np.ones_like(sums), strata, reps=2000, seed=1)
-    assert together.mean() == pytest.approx(single.mean(), abs=0.003)
-    assert together.std() == pytest.approx(single.std(), rel=0.1)
-
-
-def test_a_difference_of_a_hundred_errors_is_clear_with_five_cases() -> None:
-    d = np.array([1.00, 1.01, 0.99, 1.02, 0.98])
-    found = difference(float(d.mean()), replicates_of(d), level=0.95, freedom=4, n=5)
-    assert found is not None
-    assert np.log(found.p) == pytest.approx(np.log(scipy_stats.ttest_1samp(d, 0).pvalue), abs=1.0)
+def test_a_small_pilot_gives_a_range() -> None:
+    needed = cases_needed(Difference(0.3, -0.1, 0.7, 0.2, 0.2, 9), 10, margin=0.0)
+    assert needed is not None
+    low, high = needed
+    # The spread of 10 cases is known to a factor: from √(9 ÷ 14.68) to √(9 ÷ 4.17) with a chance of 80 %.
+    assert 10 < low < high
+    assert high / low == pytest.approx(14.68 / 4.17, rel=0.15)

@@ -100,7 +100,7 @@ class Transcript(_Model):
 
     agent: str
     scenario: str
-    """Name of the scenario. Its repetitions share it, and intervals come from resampling scenarios."""
+    """Name of the scenario. Its repetitions share it, and intervals are over scenarios."""
     repetition: int = 0
     domain: str = "weather"
     language: str = "en"

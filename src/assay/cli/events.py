@@ -82,7 +82,7 @@ def evaluate(
     interval: Annotated[
         str | None,
         typer.Option(
-            help="What intervals resample: reference, event or episode; by default episodes, if they are named.",
+            help="What intervals vary: reference, event or episode; by default episodes, if they are named.",
             rich_help_panel=_SCORING,
         ),
     ] = None,

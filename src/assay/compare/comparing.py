@@ -1,8 +1,8 @@
-"""From measurements to verdicts: differences on the same resamples, p-values corrected for the number of metrics."""
+"""From measurements to verdicts: paired differences, p-values corrected for the number of metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from assay.compare.comparison import (
 )
 from assay.errors import UsageError
 from assay.stats import Difference, Resampling, difference, holm, performance_profile, probability_of_improvement
-from assay.stats.paired import cases_needed, differing
+from assay.stats.paired import Changes, cases_needed
 from assay.types import Call, Case, Estimate, Floats, Run, Verdict
 
 _CHANGES = 10
@@ -154,19 +154,21 @@ def verdict_lines(sample: Sample, margins: Margin, level: float) -> list[Compari
     adjusted: dict[int, float] = {}
     if tested:
         adjusted = dict(zip(tested, holm([found[at].p for at in tested]).tolist(), strict=True))  # type: ignore[union-attr]
+    # Of the metrics that are not shown to differ yet, the first that is has to stand a correction for all of them.
+    open_tests = sum(p > 1 - level for p in adjusted.values())
     lines = []
     for at, (entry, result) in enumerate(zip(sample.measured, found, strict=True)):
         a, b = entry.baseline.value, entry.candidate.value
         margin = 0.0 if a is None or b is None else margins.of(entry.measure, a, b)
         if isinstance(result, Difference):
-            verdict = _verdict(entry, result, adjusted[at], margin, level)
+            verdict = _verdict(entry, result, adjusted[at], margin, level, max(open_tests, 1))
         else:
             verdict = _without_test(entry, *result)
         lines.append(
             ComparisonLine(
                 entry.measure,
-                replace(entry.baseline, replicates=None),
-                replace(entry.candidate, replicates=None),
+                replace(entry.baseline, replicates=None, contributions=None),
+                replace(entry.candidate, replicates=None, contributions=None),
                 margin,
                 entry.n_cases,
                 verdict,
@@ -186,57 +188,86 @@ def _difference(entry: Measured, sample: Sample, level: float) -> Difference | t
     if entry.measure.better == "none":
         return "descriptive", "describes the data; no direction is better"
     if entry.n_cases < 2:
-        return "inconclusive", f"{entry.n_cases} common case{'' if entry.n_cases == 1 else 's'}: nothing to resample"
-    if a.replicates is None or b.replicates is None:
+        return (
+            "inconclusive",
+            f"{entry.n_cases} common case{'' if entry.n_cases == 1 else 's'}: too few to compare",
+        )
+    sides = [_signed(side, entry.measure.better == "zero") for side in (a, b)]
+    value = float(sides[1].value or 0.0) - float(sides[0].value or 0.0)
+    freedom = min(side.freedom or entry.n_cases - 1.0 for side in sides)
+    contributions, replicates = (_subtracted(sides, name) for name in ("contributions", "replicates"))
+    strata = [case.stratum for case in sample.cases]
+    if contributions is not None and entry.scores is not None:
+        known = ~(np.isnan(entry.scores[0]) & np.isnan(entry.scores[1]))
+        contributions, strata = (
+            contributions[known],
+            [name for name, is_known in zip(strata, known, strict=True) if is_known],
+        )
+    if contributions is None and replicates is None:
         return "unmeasured", "has no interval"
-    n_differing, freedom = None, sample.freedom
-    if sample.unit == "event":
-        freedom = entry.n_cases - 1
-    elif entry.scores is not None:
-        moved = int(differing(*(side[:, None] for side in entry.scores))[0])
-        n_differing = moved if 2 * moved < entry.n_cases else None
-        freedom = max(entry.n_cases - (len(sample.cases) - sample.freedom), 1)
-    away = _distance if entry.measure.better == "zero" else _same
     found = difference(
-        float(away(np.array(b.value)) - away(np.array(a.value))),
-        away(b.replicates) - away(a.replicates),
+        value,
         level=level,
         freedom=freedom,
-        n=entry.n_cases,
-        n_differing=n_differing,
+        contributions=contributions,
+        strata=strata,
+        replicates=replicates,
+        changes=changes_of(entry),
     )
     return ("unmeasured", "no resample could be measured") if found is None else found
+
+
+def _signed(side: Estimate, by_distance: bool) -> Estimate:
+    """The estimate, or, if 0 is best, that of its distance from 0."""
+    if not by_distance or side.value is None:
+        return side
+    sign = -1.0 if side.value < 0 else 1.0
+    return replace(
+        side,
+        value=abs(side.value),
+        contributions=None if side.contributions is None else sign * side.contributions,
+        replicates=None if side.replicates is None else np.abs(side.replicates),
+    )
+
+
+def _subtracted(sides: Sequence[Estimate], name: str) -> Floats | None:
+    a, b = (getattr(side, name) for side in sides)
+    return None if a is None or b is None else b - a
+
+
+def changes_of(entry: Measured) -> Changes | None:
+    """How many cases changed, and how much one can; None if cases were not scored one by one."""
+    if entry.scores is None:
+        return None
+    a, b = (np.abs(side) if entry.measure.better == "zero" else side for side in entry.scores)
+    is_share = entry.measure.unit == "" and np.nanmax(np.abs([a, b]), initial=0.0) <= 1
+    return Changes.of(a, b, 1.0 if is_share else float(np.nanmax(np.abs([a, b]), initial=0.0)))
 
 
 def _missing(baseline: Estimate) -> str:
     return "baseline" if baseline.value is None else "candidate"
 
 
-def _distance(values: Floats) -> Floats:
-    return np.abs(values)
+def _verdict(entry: Measured, found: Difference, p_adjusted: float, margin: float, level: float, tests: int) -> Verdict:
+    """A difference within the margin is 'same', however certain it is; otherwise the p-value decides.
 
-
-def _same(values: Floats) -> Floats:
-    return values
-
-
-def _verdict(entry: Measured, found: Difference, p_adjusted: float, margin: float, level: float) -> Verdict:
-    """A difference within the margin is 'same', however certain it is; otherwise the p-value decides."""
+    'Same' are two one-sided tests at once: the interval that is printed lies within the margin.
+    """
     gain = found.value if entry.measure.better == "higher" else -found.value
     call: Call
     if -margin <= found.low and found.high <= margin:
         call = "same"
-    elif p_adjusted <= 1 - level and gain:
+    elif p_adjusted <= 1 - level and gain and not found.low <= 0 <= found.high:
         call = "better" if gain > 0 else "worse"
     else:
         call = "inconclusive"
-    needed = None
-    if call == "inconclusive":
-        factor = p_adjusted / found.p if found.p else 1.0
-        needed = cases_needed(
-            found.value, found.error, entry.n_cases, margin=margin, tests=max(factor, 1.0), level=level
-        )
-    return Verdict(entry.measure.key, found.value, found.low, found.high, p_adjusted, call, needed)
+    verdict = Verdict(entry.measure.key, found.value, found.low, found.high, p_adjusted, call, None)
+    if call != "inconclusive":
+        return verdict
+    needed = cases_needed(found, entry.n_cases, margin=margin, tests=tests, level=level, changes=changes_of(entry))
+    if needed is None:
+        return verdict
+    return replace(verdict, n_needed=needed[1], n_needed_low=needed[0] if needed[0] < needed[1] else None)
 
 
 def _without_test(entry: Measured, call: Call, reason: str) -> Verdict:

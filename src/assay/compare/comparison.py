@@ -12,6 +12,7 @@ import numpy as np
 from assay.errors import UsageError
 from assay.result import Result
 from assay.stats import Profile
+from assay.stats.jackknife import pooled
 from assay.types import Case, Direction, Estimate, Floats, Run, Verdict
 
 _SHORT = 40  # letters of a setting that is shown in a sentence
@@ -170,7 +171,7 @@ class Comparison(Result):
     n_baseline_only: int
     n_candidate_only: int
     unit: str
-    """What was resampled: 'episode', 'scenario' or 'event'."""
+    """What the intervals vary: 'episode', 'scenario' or 'event'."""
     level: float
     reps: int
     seed: int
@@ -212,6 +213,7 @@ class Comparison(Result):
                 "p_adjusted": line.verdict.p_adjusted,
                 "verdict": line.verdict.call,
                 "n_needed": line.verdict.n_needed,
+                "n_needed_low": line.verdict.n_needed_low,
             }
             for line in self.lines
         ]
@@ -241,7 +243,8 @@ class Measured:
     measure: Measure
     baseline: Estimate
     candidate: Estimate
-    """With replicates; on the same resamples as the baseline if the unit is a case."""
+    """With what each case contributes, or with replicates: on the same resamples as the baseline if the unit is a
+    case."""
     scores: tuple[Floats, Floats] | None = None
     """Case by case, shape (cases,) each, NaN if undefined; None if that was not computed."""
     n_cases: int = 0
@@ -254,28 +257,22 @@ class Sample:
     """The common cases of two sides, with everything measured on them."""
 
     cases: Sequence[Case]
-    """In the order of the scores; strata as they were resampled."""
+    """In the order of the scores; strata of one pooled."""
     measured: Sequence[Measured]
     unit: str
     reps: int
     notes: Sequence[str]
-    freedom: int
-    """Cases less strata."""
 
 
 def pooled_strata(cases: Sequence[Case]) -> tuple[list[Case], list[str]]:
-    """The cases with strata that can be resampled, and a note if that changed strata.
-
-    A resample of a stratum of one case is always the same, which would look like no uncertainty at all. Such strata are
-    combined; a single one joins the largest stratum.
-    """
+    """The cases with strata that have a spread, those of one case pooled, and a note if that changed strata."""
     sizes = Counter(case.stratum for case in cases)
-    lone = {stratum for stratum, size in sizes.items() if size == 1}
+    lone = sum(size == 1 for size in sizes.values())
     if not lone or len(cases) < 2:
         return list(cases), []
-    home = sizes.most_common(1)[0][0] if len(lone) == 1 else "(strata of one case)"
-    note = f"{len(lone)} of {len(sizes)} strata have one common case only and were resampled together."
-    return [replace(case, stratum=home) if case.stratum in lone else case for case in cases], [note]
+    note = f"{lone} of {len(sizes)} strata have one common case only and were taken together."
+    strata = pooled([case.stratum for case in cases])
+    return [replace(case, stratum=stratum) for case, stratum in zip(cases, strata, strict=True)], [note]
 
 
 def matched(a: Mapping[Case, object], b: Mapping[Case, object]) -> list[Case]:
@@ -304,6 +301,7 @@ def _line_json(line: ComparisonLine) -> dict[str, Any]:
         "call": verdict.call,
         "n_cases": line.n_cases,
         "n_needed": verdict.n_needed,
+        "n_needed_low": verdict.n_needed_low,
         "reason": verdict.reason,
     }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from assay.compare.comparison import Measure, Measured, Sample, Side, matched, pooled_strata
-from assay.stats.paired import mean_replicates
-from assay.types import Case, Distribution, Estimate, Floats, State
+from assay.stats import POSITIVE, SHARE, Resampling, mean_interval
+from assay.types import Case, Distribution, Floats, State
 
 _PROTOCOL = "chat"
 _NOTHING = Distribution()
@@ -39,14 +40,11 @@ def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full
     left_out = {*_ENDS, *(() if full else _FIGURES), *({_PASSED} - (named[0].keys() & named[1].keys()))}
     metrics = [name for name in named[0] | named[1] if name not in left_out]
     strata = [case.stratum for case in cases]
-    freedom = len(cases) - len(set(strata))
     tables = [_sums(side, common, metrics) for side in sides]
     # A scenario that was measured on one side only says nothing about the difference.
     both = (tables[0][1] > 0) & (tables[1][1] > 0)
     sums, counts = (np.concatenate([table[at] * both for table in tables], axis=1) for at in (0, 1))
-    replicates = None
-    if len(cases) >= 2:
-        replicates = mean_replicates(sums, counts, strata, reps=reps, seed=seed)
+    plan = Resampling("episode", reps, level, seed, keep=True)
     measured = []
     for at, name in enumerate(metrics):
         columns = (at, at + len(metrics))
@@ -56,8 +54,14 @@ def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full
         else:  # the value of one side alone still shows whether the other lost it
             shown = [(table[0][:, at], table[1][:, at]) for table in tables]
         estimates = [
-            _estimate(*side, int(chosen.sum()), replicates, column, level, reps, seed)
-            for side, column in zip(shown, columns, strict=True)
+            replace(
+                mean_interval(
+                    *side, plan, strata=strata, scale=POSITIVE if name in _FIGURES else SHARE, unit="scenario"
+                ),
+                n_units=int(chosen.sum()),
+                n_skipped=len(cases) - int(chosen.sum()),
+            )
+            for side in shown
         ]
         scores = [np.where(chosen, sums[:, column] / np.maximum(counts[:, column], 1), np.nan) for column in columns]
         versions = [_version(side, name) for side in (a, b)]
@@ -68,7 +72,7 @@ def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full
         measured.append(
             Measured(measure, estimates[0], estimates[1], (scores[0], scores[1]), int(chosen.sum()), reason)
         )
-    return Sample(cases, measured, "scenario", reps, [*notes, *_unscored_note(sides, common)], freedom)
+    return Sample(cases, measured, "scenario", reps, [*notes, *_unscored_note(sides, common)])
 
 
 def _unscored_note(sides: Sequence[Mapping[Case, Mapping[str, State]]], cases: Sequence[Case]) -> list[str]:
@@ -119,27 +123,3 @@ def _sums(
         sums[:, at] = np.bincount(index, values * times, len(distinct))[where]
         counts[:, at] = np.bincount(index, times, len(distinct))[where]
     return sums, counts
-
-
-def _estimate(
-    sums: Floats,
-    counts: Floats,
-    n_cases: int,
-    replicates: Floats | None,
-    column: int,
-    level: float,
-    reps: int,
-    seed: int,
-) -> Estimate:
-    n = int(counts.sum())
-    value = float(sums.sum() / n) if n else None
-    method = f"percentile bootstrap, {reps} resamples, seed {seed}"
-    blank = Estimate(value, None, None, level, method, "scenario", n, n_cases, len(counts) - n_cases)
-    if replicates is None or value is None or n_cases < 2:
-        return blank
-    own = replicates[:, column]
-    tail = (1 - level) / 2 * 100
-    low, high = np.nanpercentile(own, [tail, 100 - tail])
-    return Estimate(
-        value, float(low), float(high), level, method, "scenario", n, n_cases, blank.n_skipped, replicates=own
-    )

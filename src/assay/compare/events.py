@@ -31,16 +31,15 @@ def measure_events(a: Side, b: Side, *, level: float, seed: int, reps: int, full
     unit = "episode" if len(cases) >= 2 else "event"
     if unit == "event" and cases:
         notes.append(
-            "There is one common episode: its events were resampled, separately on each side. That says nothing about "
+            "There is one common episode: intervals vary its events, separately on each side. That says nothing about "
             "other episodes, and events of one episode are not independent."
         )
     chosen = {
         protocol.name: [metric for metric in protocol.metrics if metric.headline or (full and metric.listed)]
         for protocol in protocols
     }
-    freedom = len(cases) - len({case.stratum for case in cases})
-    # On the same resamples of episodes, differences are paired. Draws of single events do not correspond to each
-    # other, although with the same seed they would seem to: so each side has its own seed.
+    # With the same episodes, and on the same resamples of them, differences are paired. Draws of single events do not
+    # correspond to each other, although with the same seed they would seem to: so each side has its own seed.
     plans = [Resampling(unit, reps, level, seed + (unit == "event") * at, keep=True) for at in (0, 1)]
     measured: list[Measured] = []
     for protocol in protocols if cases else []:
@@ -61,7 +60,7 @@ def measure_events(a: Side, b: Side, *, level: float, seed: int, reps: int, full
     measured = _with_unique_titles(measured)
     if unit == "episode" and len(cases) > _MOST_LISTED_EPISODES:
         notes.append(f"{len(cases):,} episodes are too many to list which changed; the verdicts rest on all of them.")
-    return Sample(cases, measured, unit, reps, notes, freedom)
+    return Sample(cases, measured, unit, reps, notes)
 
 
 def _shared_protocols(a: Run, b: Run) -> tuple[list[EventProtocol], list[str]]:

@@ -115,5 +115,5 @@ class Gates:
         if verdict.p_adjusted is not None and verdict.call == "worse":
             text += f", adjusted p {verdict.p_adjusted:.2g}"
         if verdict.n_needed is not None:
-            text += f"; about {verdict.n_needed:,} cases would decide"
+            text += f"; about {verdict.needed} cases would decide"
         return text

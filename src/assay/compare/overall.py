@@ -1,4 +1,4 @@
-"""The overall of agents: a weighted mean of criteria, with the ranges of the weights and intervals by resampling.
+"""The overall of agents: a weighted mean of criteria, with the ranges of the weights and intervals.
 
 The criteria are every metric that was measured for all agents, and the share of trials that pass. An agent without a
 single scored turn has nothing to weigh: it is left out and named, and removes no criterion from the others.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,18 @@ import numpy as np
 from assay.chat.scoring.scores import Scores
 from assay.compare.standing import TIE, CriterionMeans, Standing, WeightRange, group_ranges, ranges, standing
 from assay.compare.weights import DEFAULT_WEIGHTS, TRIALS_PASSED, Criterion, Weights
-from assay.stats.paired import mean_replicates
+from assay.stats import SHARE, Changes, difference
+from assay.stats.by_episode import resample_weights
+from assay.stats.jackknife import Strata, contributions, ends
 from assay.types import Estimate, Floats
+
+# At most this many weights are in memory at a time (32 MB).
+_WEIGHTS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """How much of a standing is chance: its values in resamples of the scenarios, the same for every agent."""
+    """How much of a standing is chance: how it varies with the scenarios, the same for every agent."""
 
     values: Mapping[str, Estimate]
     lead: Estimate | None
@@ -150,50 +155,72 @@ class _ScenarioTable:
         )
 
     def uncertainty(self, now: Standing, weights: Weights, *, level: float, reps: int, seed: int) -> Uncertainty:
-        """How `now` varies if the scenarios are resampled."""
-        n = len(self.sums)
-        method = f"percentile bootstrap, {reps} resamples, seed {seed}"
-
-        def estimate(value: float, replicates: Floats) -> Estimate:
-            low = high = None
-            if len(replicates):
-                tail = (1 - level) / 2 * 100
-                low, high = np.percentile(replicates, [tail, 100 - tail]).tolist()
-            return Estimate(value, low, high, level, method, "scenario", n, n)
-
+        """How `now` varies with the scenarios."""
         if not now.winners:
             return Uncertainty({}, None, {})
-        replicates = self._replicates(weights, reps=reps, seed=seed)
-        column = {agent: replicates[:, at] for at, agent in enumerate(self.agents)}
+        n = len(self.sums)
+        blank = Estimate(
+            None, level=level, unit="scenario", n=n, n_units=n, method=f"t interval, jackknife of {n} scenarios"
+        )
+        if n < 2:
+            blank = replace(blank, method="none: one scenario only")
+            lead = None if now.lead is None else replace(blank, value=now.lead)
+            return Uncertainty({agent: replace(blank, value=value) for agent, value in now.values.items()}, lead, {})
+        weighed = self._weighed(weights)
+        within, values = Strata.of(None, n), np.array([now.values[agent] for agent in self.agents])
+        parts = contributions(self._table, weighed, values, within)
+        error, skewness = within.spread(parts)
+        low, high = ends(values, error, skewness, n - 1, level=level, scale=SHARE, n=n)
         lead = None
         if now.lead is not None:
-            first, second = now.order[:2]
-            lead = estimate(now.lead, column[first] - column[second])
-        values = {agent: estimate(value, column[agent]) for agent, value in now.values.items()}
-        return Uncertainty(values, lead, self._first(replicates))
+            first, second = (self.agents.index(agent) for agent in now.order[:2])
+            ahead = parts[:, first] - parts[:, second]
+            by_scenario = np.round(now.lead + ahead * n, 12)
+            changes = Changes.of(np.zeros(n), by_scenario, possible=1.0)
+            found = difference(now.lead, contributions=ahead, freedom=n - 1, level=level, changes=changes)
+            assert found is not None
+            lead = replace(blank, value=found.value, low=found.low, high=found.high)
+        return Uncertainty(
+            {
+                agent: replace(blank, value=value, low=float(low[at]), high=float(high[at]))
+                for at, (agent, value) in enumerate(zip(self.agents, values.tolist(), strict=True))
+            },
+            lead,
+            self._first(self._replicates(weighed, reps=reps, seed=seed)),
+        )
 
-    def _replicates(self, weights: Weights, *, reps: int, seed: int) -> Floats:
-        """Each agent's overall in each resample, shape (reps, agents); empty with fewer than two scenarios.
+    @property
+    def _table(self) -> Floats:
+        """Sums and counts, shape (scenarios, 2 · agents · criteria)."""
+        n = len(self.sums)
+        return np.concatenate([self.sums.reshape(n, -1), self.counts.reshape(n, -1)], axis=1)
 
-        A resample may contain no scenario that measures some criterion. Without the criterion it would be a mean of
-        different things, so the agent keeps its mean over all scenarios there.
+    def _weighed(self, weights: Weights) -> Callable[[Floats], Floats]:
+        """A function from sums and counts of all scenarios, shape (…, 2 · agents · criteria), to overalls, (…, agents).
+
+        A part of the scenarios may not measure some criterion. Without the criterion it would be a mean of different
+        things, so the agent keeps its mean over all scenarios there.
         """
-        n, agents, criteria = self.sums.shape
-        if n < 2:
-            return np.empty((0, agents))
-        shape = (n, agents * criteria)
-        flat = mean_replicates(self.sums.reshape(shape), self.counts.reshape(shape), [""] * n, reps=reps, seed=seed)
-        means = flat.reshape(reps, agents, criteria)
         counts = self.counts.sum(axis=0)
         known = (counts > 0).all(axis=0)
         whole = self.sums.sum(axis=0) / np.maximum(counts, 1)
         weighed = np.array([weights.of(criterion) for criterion in self.criteria])[known]
-        filled = np.where(np.isnan(means), whole, means)[:, :, known]
-        return np.asarray(filled @ weighed / weighed.sum(), np.float64)
+
+        def overalls(table: Floats) -> Floats:
+            sums, counts = np.moveaxis(table.reshape(*table.shape[:-1], 2, *whole.shape), -3, 0)
+            means = np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), whole)[..., known]
+            return np.asarray(means @ weighed / weighed.sum(), np.float64)
+
+        return overalls
+
+    def _replicates(self, weighed: Callable[[Floats], Floats], *, reps: int, seed: int) -> Floats:
+        """Each agent's overall in each resample, shape (reps, agents)."""
+        n, table = len(self.sums), self._table
+        rng, step = np.random.default_rng(seed), max(1, _WEIGHTS_AT_ONCE // n)
+        sizes = [min(step, reps - start) for start in range(0, reps, step)]
+        return np.concatenate([weighed(resample_weights(n, None, size, rng) @ table) for size in sizes])
 
     def _first(self, replicates: Floats) -> dict[str, float]:
-        if not len(replicates):
-            return {}
         ahead = replicates.max(axis=1, keepdims=True) - replicates <= TIE
         shares = (ahead / ahead.sum(axis=1, keepdims=True)).mean(axis=0)
         return dict(zip(self.agents, shares.tolist(), strict=True))

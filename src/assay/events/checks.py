@@ -80,9 +80,9 @@ def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> 
         if side.doubled:
             found.append(f"In the {name}: {_counted(side.doubled, 'episode')} more than once, joined.")
     if unit != "episode" and episodes >= 2:
-        found.append(f"Intervals resample single events although {episodes} episodes are known: they are too narrow.")
+        found.append(f"Intervals vary single events although {episodes} episodes are known: they are too narrow.")
     if episodes == 1 and unit != "episode":
-        found.append("There is one episode: intervals resample its events and say nothing about other episodes.")
+        found.append("There is one episode: intervals vary its events and say nothing about other episodes.")
     return found
 
 

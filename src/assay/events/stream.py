@@ -85,7 +85,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One recording: a continuous sequence of events, and the unit that intervals resample."""
+    """One recording: a continuous sequence of events, and the unit of intervals."""
 
     name: str = ""
     """Its name in the data set; empty if the source gives none."""

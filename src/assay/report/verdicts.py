@@ -23,7 +23,7 @@ def matching(comparison: Comparison) -> str:
     ]
     left = f"; not matched: {' and '.join(only)}" if only else ""
     return (
-        f"{comparison.n_common:,} common {case}{left}. {comparison.level:.0%} intervals, resampled by "
+        f"{comparison.n_common:,} common {case}{left}. {comparison.level:.0%} intervals by "
         f"{comparison.unit}; p after Holm's correction."
     )
 

@@ -1,31 +1,41 @@
-"""Statistics of evaluation: percentiles, the interquartile mean, and bootstrap intervals that name their unit.
+"""Statistics of evaluation: percentiles, the interquartile mean, and intervals that name their unit.
 
 Knows NumPy and `assay.types`, and nothing of events or conversations.
 """
 
 from assay.stats.agreement import corrected_mean, kappa, slope
-from assay.stats.bootstrap import (
-    UNITS,
-    Resampling,
-    bootstrap,
-    curve_intervals,
-    ratio_interval,
-    sum_interval,
-    value_intervals,
-)
+from assay.stats.bootstrap import bootstrap, value_intervals
 from assay.stats.by_episode import UnitValues
 from assay.stats.improvement import Profile, performance_profile, probability_of_improvement
+from assay.stats.jackknife import CORRELATION, PLAIN, POSITIVE, RATE, SHARE, SKILL, Scale
 from assay.stats.multiplicity import holm
-from assay.stats.paired import Difference, difference
+from assay.stats.paired import Changes, Difference, difference
 from assay.stats.passk import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
+from assay.stats.plan import UNITS, Resampling
 from assay.stats.quantiles import iqm, iqmpe, percentile
 from assay.stats.sorted_values import SortedValues
+from assay.stats.sums import (
+    curve_intervals,
+    mean_interval,
+    ratio_interval,
+    resampled_sum_interval,
+    share_interval,
+    sum_interval,
+)
 
 __all__ = [
+    "CORRELATION",
+    "PLAIN",
+    "POSITIVE",
+    "RATE",
+    "SHARE",
+    "SKILL",
     "UNITS",
+    "Changes",
     "Difference",
     "Profile",
     "Resampling",
+    "Scale",
     "SortedValues",
     "UnitValues",
     "bootstrap",
@@ -36,6 +46,7 @@ __all__ = [
     "iqm",
     "iqmpe",
     "kappa",
+    "mean_interval",
     "mean_pass_at_k",
     "mean_pass_hat_k",
     "pass_at_k",
@@ -44,6 +55,8 @@ __all__ = [
     "performance_profile",
     "probability_of_improvement",
     "ratio_interval",
+    "resampled_sum_interval",
+    "share_interval",
     "slope",
     "sum_interval",
     "value_intervals",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.stats.by_event import CELLS_AT_ONCE, equal_mass_edges
+from assay.stats.jackknife import Strata
 from assay.stats.quantiles import interpolate, percent_of, statistic_of_rows
 from assay.stats.sorted_values import SortedValues
 from assay.types import Distribution, Floats, Ints, Joint
@@ -25,6 +26,8 @@ _BLOCKS = 2048
 _BLOCK_CELLS = 2_000_000
 # Weights that are kept for the next figure: at most this many (64 MB).
 _KEPT_WEIGHTS = 8_000_000
+# Resamples of up to this many units are counted all at once.
+_COUNTED_TOGETHER = 2000
 # Resamples whose cells of one block are laid out at once, and values that are looked up at once.
 _ROWS_AT_ONCE = 256
 VALUES_AT_ONCE = 30_000
@@ -51,6 +54,12 @@ class UnitValues:
         unit = np.repeat(np.arange(len(sizes)), sizes)[known]
         return cls(values[known], counts[known], np.bincount(unit, minlength=len(sizes)))
 
+    def sums(self) -> tuple[Floats, Floats]:
+        """Sum and number of the values of each unit, shape (units,) each."""
+        unit = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        sums = _weighted(unit, self.values * self.counts, len(self.sizes))
+        return sums, _weighted(unit, self.counts, len(self.sizes))
+
     @classmethod
     def derived(cls, parts: Sequence[Joint], derive: Callable[[Joint], Floats]) -> Iterator[UnitValues]:
         """What `derive` makes of each row of the parts, one part for each unit; NaN is left out."""
@@ -67,13 +76,27 @@ class UnitValues:
 def resample_weights(
     n_units: int, strata: Sequence[str] | None, reps: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """How often each unit occurs in each resample, shape (reps, n_units): units are drawn within their stratum."""
-    weights = np.zeros((reps, n_units), np.float64)
-    labels = np.zeros(n_units, np.int64) if strata is None else np.unique(list(strata), return_inverse=True)[1]
-    for label in range(int(labels.max(initial=-1)) + 1):
-        members = np.flatnonzero(labels == label)
-        weights[:, members] = rng.multinomial(len(members), np.full(len(members), 1 / len(members)), size=reps)
+    """How much each unit counts in each resample, shape (reps, n_units): units are drawn within their stratum.
+
+    Of n units in a stratum n − 1 are drawn, because n draws would vary by √((n − 1) / n) too little (Rao and Wu 1988).
+    Strata of unequal size are weighted so that each keeps its share. Strata of one unit are pooled.
+    """
+    weights = np.ones((reps, n_units), np.float64)
+    within = Strata.of(strata, n_units)
+    for label, n in enumerate(within.size.tolist()):
+        if n < 2:
+            continue
+        drawn = _drawn(reps, n, rng)
+        weights[:, within.label == label] = drawn if within.size.min() == within.size.max() else drawn * (n / (n - 1))
     return weights
+
+
+def _drawn(reps: int, n: int, rng: np.random.Generator) -> Ints:
+    """How often each of n units occurs in n − 1 draws, shape (reps, n)."""
+    if n > _COUNTED_TOGETHER:  # row by row, the counts stay in the processor's cache
+        return np.stack([np.bincount(rng.integers(0, n, n - 1), minlength=n) for _ in range(reps)])
+    members = rng.integers(0, n, (reps, n - 1)) + np.arange(reps)[:, None] * n
+    return np.bincount(members.ravel(), minlength=reps * n).reshape(reps, n)
 
 
 def seeded_weights(n_units: int, strata: Sequence[str] | None, reps: int, seed: int) -> NDArray[np.float64]:
@@ -99,8 +122,10 @@ def replicates(
     *,
     reps: int,
     seed: int,
-) -> dict[str, Floats]:
-    """Each statistic of `reps` resamples of the parts, one per episode, within strata; shape (reps,) each."""
+) -> tuple[dict[str, Floats], Floats]:
+    """Each statistic of `reps` resamples of the parts, one per episode, within strata, shape (reps,) each; and how many
+    values each episode has, shape (episodes,).
+    """
     weights = seeded_weights(len(strata), strata, reps, seed)
     cells = _Cells.of(parts, len(strata), total)
     out: dict[str, list[Floats]] = {name: [] for name in statistics}
@@ -109,7 +134,7 @@ def replicates(
         chunk = weights[start : start + step]
         for name, values in cells.reduce(chunk, statistics).items():
             out[name].append(values)
-    return {name: np.concatenate(chunks) for name, chunks in out.items()}
+    return {name: np.concatenate(chunks) for name, chunks in out.items()}, cells.block_counts.sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +176,7 @@ class _Cells:
         if isinstance(parts, SortedValues):
             every, unit, count = parts.values, parts.units, parts.counts
         else:
-            every, unit, count = _sorted(_together(parts), n_units)
+            every, unit, count = _sorted(together(parts), n_units)
         index = np.zeros(len(every), np.int32)
         np.cumsum(every[1:] != every[:-1], out=index[1:])
         del every
@@ -225,7 +250,9 @@ class _WeightedRows:
                 totals[row] += product[begin:end].sum()
                 sizes[row] += count[begin:end].sum()
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(sizes > 0, totals / sizes, np.nan)
+            # Only two values that differ have none between their quartiles: their mean is taken.
+            of_all = sums.sum(axis=1) / np.where(self.n > 0, self.n, np.nan)
+            return np.where(sizes > 0, totals / sizes, of_all)
 
     def quantiles(self, q: float) -> Floats:
         """The q-th percentile of each resample; of an empty one whatever comes."""
@@ -270,7 +297,7 @@ def _rows_by_block(blocks: Sequence[Ints]) -> Iterator[tuple[int, Ints]]:
                 yield int(named[rows[0]]), rows[start : start + _ROWS_AT_ONCE]
 
 
-def _together(parts: Iterable[Distribution | UnitValues]) -> Iterator[UnitValues]:
+def together(parts: Iterable[Distribution | UnitValues]) -> Iterator[UnitValues]:
     """The same values with several units at a time, so that each step is worth its call."""
     waiting: list[Distribution] = []
     size = 0

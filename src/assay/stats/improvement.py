@@ -2,20 +2,21 @@
 
 Both follow Agarwal et al. (2021, "Deep reinforcement learning at the edge of the statistical precipice"): the
 probability of improvement is averaged over strata, ties count half, and a performance profile is the share of cases
-that score above a threshold. Intervals resample cases within strata, the same cases on both sides, with a given seed.
+that score above a threshold. Intervals are those of shares, from the jackknife over cases within strata; a case is left
+out on both sides at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import UsageError
-from assay.stats.bootstrap import Resampling
-from assay.stats.by_episode import seeded_weights
+from assay.stats.jackknife import SHARE, Strata, ends
+from assay.stats.plan import Resampling
 from assay.types import Estimate, Floats
 
 
@@ -37,25 +38,30 @@ def probability_of_improvement(
     labels = [""] * len(xs) if strata is None else list(strata)
     if len(labels) != len(xs):
         raise UsageError(f"got {len(labels)} strata for {len(xs)} cases", hint="Give one stratum for each case")
-    blank = Estimate(None, level=plan.level, method=plan.method, unit="episode", n=len(xs), n_units=len(xs))
+    blank = Estimate(None, level=plan.level, unit="episode", n=len(xs), n_units=len(xs))
     if not len(xs):
         return blank
-    weights = seeded_weights(len(xs), labels, plan.reps, plan.seed)
     names = np.asarray(labels)
-    values, replicates = [], np.zeros(plan.reps)
+    parts, values = np.zeros(len(xs)), []
     for stratum in np.unique(names):
         chosen = names == stratum
         wins = _wins(xs[chosen], ys[chosen])
-        size = len(wins)
-        values.append(wins.mean())
-        inner = weights[:, chosen]
-        replicates += ((inner @ wins) * inner).sum(axis=1) / size**2
+        size, total = len(wins), wins.sum()
+        values.append(total / size**2)
+        if size > 1:
+            without = (total - wins.sum(axis=0) - wins.sum(axis=1) + wins.diagonal()) / (size - 1) ** 2
+            parts[chosen] = (values[-1] - without) * (size - 1) / size
+        else:
+            parts[chosen] = values[-1]
     value = float(np.mean(values))
     if len(xs) < 2:
-        return Estimate(value, level=plan.level, method=plan.method, unit="episode", n=len(xs), n_units=len(xs))
-    tail = (1 - plan.level) / 2 * 100
-    low, high = np.percentile(replicates / len(values), [tail, 100 - tail])
-    return Estimate(value, float(low), float(high), plan.level, plan.method, "episode", len(xs), len(xs))
+        return replace(blank, value=value, method="none: one case only")
+    within = Strata.of(labels, len(xs))
+    error, _ = within.spread(parts[:, None] / len(values))
+    freedom = within.freedom()
+    low, high = ends(np.array([value]), error, np.zeros(1), freedom, level=plan.level, scale=SHARE, n=len(xs))
+    method = f"t interval{SHARE.words}, jackknife of {len(xs)} cases"
+    return replace(blank, value=value, low=float(low[0]), high=float(high[0]), method=method)
 
 
 def _wins(x: Floats, y: Floats) -> Floats:
@@ -85,7 +91,7 @@ def performance_profile(
 ) -> Profile:
     """The share of `scores`, shape (n,), above each of `thresholds`, shape (t,), each with its interval.
 
-    With one case there is no interval: both ends are the share itself.
+    With one case there is no interval: both ends are NaN.
 
     Example:
         >>> performance_profile([0.2, 0.6, 0.9], [0.5]).share.tolist()
@@ -97,10 +103,13 @@ def performance_profile(
     if not len(values) or np.isnan(values).any():
         raise UsageError("a profile needs at least one score and no NaN", hint="Leave out undefined scores")
     above = (values[:, None] > marks[None, :]).astype(np.float64)
-    weights = seeded_weights(len(values), strata, plan.reps, plan.seed)
-    tail = (1 - plan.level) / 2 * 100
-    low, high = np.percentile(weights @ above / len(values), [tail, 100 - tail], axis=0)
-    return Profile(marks, above.mean(axis=0), low, high)
+    share = above.mean(axis=0)
+    if len(values) < 2:
+        return Profile(marks, share, np.full(len(marks), np.nan), np.full(len(marks), np.nan))
+    within = Strata.of(strata, len(values))
+    error, skewness = within.spread(above / len(values))
+    low, high = ends(share, error, skewness, within.freedom(), level=plan.level, scale=SHARE, n=len(values))
+    return Profile(marks, share, low, high)
 
 
 def _paired(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:

@@ -1,7 +1,8 @@
 """Percentiles and the interquartile mean, from distinct values and counts.
 
 Percentiles interpolate linearly, as NumPy's default does, to the last bit. The interquartile mean is the mean of all
-x with Q25 ≤ x ≤ Q75, both ends included. Everything is None if there are no values.
+x with Q25 ≤ x ≤ Q75, both ends included; of exactly two values, which both lie outside, it is their mean. Everything
+is None if there are no values.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ def percentile(x: ArrayLike | Distribution, q: float) -> float | None:
 
 
 def iqm(x: ArrayLike | Distribution) -> float | None:
-    """The interquartile mean of x, or None if no value lies between the quartiles: no values, or two that differ.
+    """The interquartile mean of x, or None if x is empty.
 
     Example:
-        >>> iqm([1, 2, 3, 4, 100])
-        3.0
+        >>> iqm([1, 2, 3, 4, 100]), iqm([1, 2])
+        (3.0, 1.5)
 
     """
     d = _distribution(x)
@@ -47,7 +48,7 @@ def iqm(x: ArrayLike | Distribution) -> float | None:
         return None
     inside = slice(np.searchsorted(d.values, q25, "left"), np.searchsorted(d.values, q75, "right"))
     mean = mean_of_counts(d.values[inside], d.counts[inside])
-    return None if math.isnan(mean) else mean
+    return mean_of_counts(d.values, d.counts) if math.isnan(mean) else mean
 
 
 def iqmpe(predicted: ArrayLike, truth: ArrayLike) -> float | None:
@@ -130,7 +131,10 @@ def statistic_of_rows(values: Floats, counts: NDArray[np.int64] | Floats, name: 
         return np.where(sizes > 0, quantile(percent_of(name)), np.nan)
     lows = np.searchsorted(values, quantile(25), "left")
     highs = np.searchsorted(values, quantile(75), "right")
-    return np.array([mean_of_counts(values[a:b], row[a:b]) for row, a, b in zip(counts, lows, highs, strict=True)])
+    means = np.array([mean_of_counts(values[a:b], row[a:b]) for row, a, b in zip(counts, lows, highs, strict=True)])
+    for row in np.flatnonzero(np.isnan(means)).tolist():  # two values that differ, or none
+        means[row] = mean_of_counts(values, counts[row])
+    return means
 
 
 def _at_rank(values: Floats, cumulative: Ints, rank: int) -> float:

@@ -61,6 +61,11 @@ class SortedValues:
         chosen = np.flatnonzero(self.labels == label)
         return SortedValues(self.values[chosen], self.counts[chosen], self.units[chosen], self.labels[chosen])
 
+    def sums(self, n_units: int) -> tuple[Floats, Floats]:
+        """Sum and number of the values of each unit, shape (n_units,) each."""
+        sums, counts = (np.bincount(self.units, w, n_units) for w in (self.values * self.counts, self.counts))
+        return np.asarray(sums, np.float64), np.asarray(counts, np.float64)
+
     @property
     def firsts(self) -> Ints:
         """Index of the first of each distinct value."""

@@ -122,7 +122,7 @@ def test_the_table_names_the_unit_of_its_intervals(scores: Scores) -> None:
     console = Console(file=io.StringIO(), width=100)
     console.print(conversations(scores))
     shown = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "resampled by scenario" in shown
+    assert "intervals by scenario" in shown
     assert "accuracy" in shown
     assert "pass^k" in shown
 

@@ -67,10 +67,10 @@ def test_every_figure_is_shown_in_full() -> None:
 
 
 def test_the_unit_of_resampling_is_stated() -> None:
-    assert any("resampled by episode" in line for line in printed({"": report()}))
-    assert any("resampled by event" in line for line in printed({"": report("event")}))
+    assert any("intervals by episode" in line for line in printed({"": report()}))
+    assert any("intervals by event" in line for line in printed({"": report("event")}))
     # Only what is kept in order can be resampled in order; shares are always by event.
-    assert any("resampled by event and reference" in line for line in printed({"": report("reference")}))
+    assert any("intervals by event and reference" in line for line in printed({"": report("reference")}))
 
 
 def test_models_are_shown_side_by_side() -> None:

@@ -1,6 +1,6 @@
 """Transcripts in, a table out: every answer scored, and for each agent and metric the mean with its interval.
 
-The unit of resampling is the scenario: repetitions of one scenario and turns of one conversation are not independent.
+The unit of intervals is the scenario: repetitions of one scenario and turns of one conversation are not independent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay.chat.scoring.passing import failed_checks
 from assay.chat.transcript import ToolCall, Transcript, Transcripts, Turn
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
-from assay.stats import bootstrap, mean_pass_at_k, mean_pass_hat_k
+from assay.stats import SHARE, Resampling, mean_interval, mean_pass_at_k, mean_pass_hat_k
 from assay.types import Estimate, Run
 
 KS = (1, 2, 3, 4, 5)
@@ -102,18 +102,12 @@ class Scores(Result):
             if answer.agent == agent and metric.name in answer.entries
         ]
         measured = [(entry.score, scenario) for entry, scenario in pairs if entry.measured]
-        estimate = bootstrap(
-            [score for score, _ in measured],
-            statistic="mean",
-            interval="episode",
-            groups=[scenario for _, scenario in measured],
-            seed=self.seed,
-        )
-        # One scenario cannot be resampled against others: the interval would be a point and pretend to know.
-        if estimate.n_units < 2:
-            estimate = replace(estimate, low=None, high=None)
-        skipped = len(pairs) - len(measured)
-        return Line(agent, metric.name, metric.group, replace(estimate, unit="scenario", n_skipped=skipped))
+        of_scenario: dict[str, list[float]] = {}
+        for score, scenario in measured:
+            of_scenario.setdefault(scenario, []).append(score)
+        sums, counts = ([reduce(scores) for scores in of_scenario.values()] for reduce in (sum, len))
+        estimate = mean_interval(sums, counts, Resampling("episode"), scale=SHARE, unit="scenario")
+        return Line(agent, metric.name, metric.group, replace(estimate, n_skipped=len(pairs) - len(measured)))
 
     def trials(self, agent: str) -> dict[str, dict[int, bool]]:
         """Whether each repetition of each scenario passes (see `trials_of`)."""

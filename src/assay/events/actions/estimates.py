@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,22 @@ from assay.events.actions.baselines import BASELINES, COPIED
 from assay.events.actions.labels import ACTION_KINDS, HEADLINE, KIND_EDGES, LABELS
 from assay.events.actions.states import TOLERANCES_MS, StateRows
 from assay.events.tally import Tally
-from assay.stats import Resampling, UnitValues, curve_intervals, ratio_interval, sum_interval, value_intervals
+from assay.stats import (
+    CORRELATION,
+    PLAIN,
+    POSITIVE,
+    RATE,
+    SHARE,
+    SKILL,
+    Resampling,
+    Scale,
+    UnitValues,
+    curve_intervals,
+    resampled_sum_interval,
+    share_interval,
+    sum_interval,
+    value_intervals,
+)
 from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
 
 _LIKELIHOODS = 10 + 2 * len(states.LIKELIHOOD_KINDS)
@@ -44,9 +59,9 @@ class ActionFigures:
             **self.holding(),
             **self.pointing(),
             **self.timing(),
-            "coverage": self.sums(self._ratios(states.COVERAGE), _quotient),
+            "coverage": self.quotient(self._ratios(states.COVERAGE)),
             **self.skill(),
-            "victor_purpura": self.sums(self._ratios(states.DISTANCE), _distance),
+            "victor_purpura": self.sums(self._ratios(states.DISTANCE), _distance, scale=RATE, sizes=1),
             **self.calibration(),
         }
 
@@ -129,22 +144,35 @@ class ActionFigures:
 
     # --- how estimates are made ----------------------------------------------------------------------------------
 
-    def ratio(self, parts: Iterable[Ratio]) -> Estimate:
-        return ratio_interval(list(parts), self.plan, strata=self.strata)
-
-    def share(self, hits: Ints, totals: Ints) -> Estimate:
+    def share(self, hits: Floats | Ints, totals: Floats | Ints) -> Estimate:
         """Hits ÷ totals, one of each for an episode."""
-        return self.ratio(Ratio(int(h), int(t)) for h, t in zip(hits, totals, strict=True))
+        return share_interval(hits, totals, self.plan, strata=self.strata)
+
+    def quotient(self, table: Floats | Ints, n: int | None = None) -> Estimate:
+        """A share of time, not of events, so that only episodes can vary; `table` has shape (episodes, 2)."""
+        return self.sums(table, _quotient, n, scale=SHARE, sizes=1)
 
     def f1(self, outcomes: Ints) -> Estimate:
         """F1 of matched, missed and extra ones, shape (episodes, 3)."""
         matched, missed, extra = outcomes.T
         return self.share(2 * matched, 2 * matched + missed + extra)
 
-    def sums(self, table: Floats | Ints, function: Callable[[Floats], Any], n: int | None = None) -> Estimate:
-        """`function` of the sum over episodes of `table`, shape (episodes, k)."""
+    def sums(
+        self,
+        table: Floats | Ints,
+        function: Callable[[Floats], Any],
+        n: int | None = None,
+        *,
+        scale: Scale = PLAIN,
+        sizes: int | Floats | Ints,
+    ) -> Estimate:
+        """`function` of the sum over episodes of `table`, shape (episodes, k).
+
+        `sizes` is how much each episode weighs, shape (episodes,), or the column of the table that says so.
+        """
         size = int(self.headline.sum()) if n is None else n
-        return sum_interval(list(table), function, self.plan, n=size, strata=self.strata)
+        weights = table[:, sizes] if isinstance(sizes, int) else sizes
+        return sum_interval(list(table), function, self.plan, n=size, strata=self.strata, scale=scale, sizes=weights)
 
     def curves(self, table: Floats | Ints) -> list[tuple[float | None, float | None, float | None]]:
         """F1 with the ends of its interval at each point of a curve.
@@ -154,7 +182,11 @@ class ActionFigures:
         if not len(table):
             return [(None, None, None)] * (table.shape[1] - 1)
         found = curve_intervals(
-            list(table), lambda sums: _divided(2 * sums[..., :-1], sums[..., -1:]), self.plan, strata=self.strata
+            list(table),
+            lambda sums: _divided(2 * sums[..., :-1], sums[..., -1:]),
+            self.plan,
+            strata=self.strata,
+            sizes=table[:, -1],
         )
         columns = [[None if np.isnan(value) else float(value) for value in column] for column in found]
         return list(zip(*columns, strict=True))
@@ -185,7 +217,7 @@ class ActionFigures:
             out[f"{prefix}precision"] = self.share(matched, matched + extra)
             out[f"{prefix}recall"] = self.share(matched, matched + missed)
         by_label = self.outcomes[:, :HEADLINE].reshape(-1, HEADLINE * 3)
-        return out | {"macro_f1": self.sums(by_label, _macro_f1)}
+        return out | {"macro_f1": self.sums(by_label, _macro_f1, scale=SHARE, sizes=self.headline.sum(axis=1))}
 
     def curve(self) -> dict[str, Estimate]:
         matches = self.counts.table(states.CURVE)
@@ -194,7 +226,7 @@ class ActionFigures:
             f"f1_at_{tolerance}_ms": self.share(2 * matches[:, at], totals)
             for at, tolerance in enumerate(TOLERANCES_MS)
         }
-        return out | {"f1_curve_area": self.sums(np.column_stack([matches, totals]), _area)}
+        return out | {"f1_curve_area": self.sums(np.column_stack([matches, totals]), _area, scale=SHARE, sizes=-1)}
 
     def errors(self) -> dict[str, Estimate]:
         which, values = self.single.columns
@@ -204,7 +236,7 @@ class ActionFigures:
         _, missed, extra = self.headline.T
         table = np.column_stack([substitutions, missed - substitutions, extra - substitutions, self.headline[:, :2]])
         n = int(self.headline.sum())
-        out = {"error_rate": self.sums(table, _error_rate)}
+        out = {"error_rate": self.sums(table, _error_rate, scale=RATE, sizes=self.headline.sum(axis=1))}
         for at, name in enumerate(("substitutions", "deletions", "insertions")):
             out[name] = Estimate(float(table[:, at].sum()) if n else None, level=self.plan.level, n=n)
         return out
@@ -215,7 +247,7 @@ class ActionFigures:
         return {
             "hold_f1": self.share(2 * both, true + predicted),
             "hold_onset_f1": self.share(2 * onset, true + predicted),
-            "hold_iou": self.sums(np.column_stack([shared, either]), _quotient, int((true + predicted).sum())),
+            "hold_iou": self.quotient(np.column_stack([shared, either]), int((true + predicted).sum())),
             "hold_duration_error_p50_ms": self.values(_only(states.LENGTH_ERRORS), _absolute_ms, "p50"),
             "auto_repeats": _plain_count(facts["auto_repeats_predicted"]),
             "unreleased_holds": _plain_count(facts["unreleased_predicted"]),
@@ -224,16 +256,17 @@ class ActionFigures:
     def pointing(self) -> dict[str, Estimate]:
         sums = self.pointer_sums
         n = int(sums[:, pointer.SUMS.index("n")].sum())
-        figures: dict[str, Callable[[Floats], Floats]] = {
-            "pointer_pearson_x": lambda s: pointer.pearson(s, "x"),
-            "pointer_pearson_y": lambda s: pointer.pearson(s, "y"),
-            "pointer_r2": pointer.r2,
-            "pointer_cosine": pointer.cosine,
-            "pointer_log2_scale": pointer.log2_scale,
-            "pointer_path_error_px": pointer.path_error_px,
-            "pointer_final_error_px": pointer.final_error_px,
+        figures: dict[str, tuple[Callable[[Floats], Floats], Scale]] = {
+            "pointer_pearson_x": (lambda s: pointer.pearson(s, "x"), CORRELATION),
+            "pointer_pearson_y": (lambda s: pointer.pearson(s, "y"), CORRELATION),
+            "pointer_r2": (pointer.r2, SKILL),
+            "pointer_cosine": (pointer.cosine, CORRELATION),
+            "pointer_log2_scale": (pointer.log2_scale, PLAIN),
+            "pointer_path_error_px": (pointer.path_error_px, POSITIVE),
+            "pointer_final_error_px": (pointer.final_error_px, POSITIVE),
         }
-        out = {key: self.sums(sums, function, n) for key, function in figures.items()}
+        bins = pointer.SUMS.index("n")
+        out = {key: self.sums(sums, one, n, scale=scale, sizes=bins) for key, (one, scale) in figures.items()}
         moves, still, missed, idle = (
             sums[:, pointer.SUMS.index(name)].astype(np.int64) for name in ("t_moves", "t_still", "missed", "idle")
         )
@@ -255,7 +288,14 @@ class ActionFigures:
             return np.where(sums.max(axis=-1) > 0, lags, np.nan)
 
         totals = 2 * self.headline[:, 0] + self.headline[:, 1] + self.headline[:, 2]
-        lag_ms = self.sums(matches[:, 0], best, int(matches[:, 0].max(axis=-1).sum()) if len(matches) else 0)
+        lag_ms = resampled_sum_interval(
+            list(matches[:, 0]),
+            best,
+            self.plan,
+            n=int(matches[:, 0].max(axis=-1).sum()) if len(matches) else 0,
+            strata=self.strata,
+            step=self.unit_ns / 1e6,
+        )
         if lag_ms.value is None:
             after = self.f1(self.headline)
         else:
@@ -266,7 +306,7 @@ class ActionFigures:
                 lag_ms, after = Estimate(None, level=self.plan.level, n=lag_ms.n), self.f1(self.headline)
         return {
             "time_error_p50_ms": self.values(states.TIME_ERRORS, lambda ns: ns / 1e6, "p50"),
-            "time_error_spread_ms": self.sums(moments, _spread, n),
+            "time_error_spread_ms": self.sums(moments, _spread, n, scale=POSITIVE, sizes=0),
             "lag_ms": lag_ms,
             "f1_without_lag": after,
         }
@@ -284,7 +324,13 @@ class ActionFigures:
         options = [pointer.idle_r2, pointer.repeat_last_r2]
         stronger = max(options, key=lambda function: np.nan_to_num(float(function(total)), nan=-np.inf))
         n = int(total[pointer.SUMS.index("n")])
-        out["pointer_skill"] = self.sums(self.pointer_sums, lambda s: _over(pointer.r2(s), stronger(s)), n)
+        out["pointer_skill"] = self.sums(
+            self.pointer_sums,
+            lambda s: _over(pointer.r2(s), stronger(s)),
+            n,
+            scale=SKILL,
+            sizes=pointer.SUMS.index("n"),
+        )
         return out
 
     def skill_over(self, name: str) -> Estimate:
@@ -295,7 +341,8 @@ class ActionFigures:
         if name == COPIED and self.copies and self.headline_f1 >= reached:
             # The baseline leaves out one action of each episode; a copy that has kept it is a copy all the same.
             return Estimate(0.0, level=self.plan.level, n=int(true.sum()), n_units=len(trivial))
-        return self.sums(np.column_stack([self.headline, trivial[:, 0], true + trivial[:, 1]]), _skill)
+        table = np.column_stack([self.headline, trivial[:, 0], true + trivial[:, 1]])
+        return self.sums(table, _skill, scale=SKILL, sizes=self.headline.sum(axis=1))
 
     @property
     def headline_f1(self) -> float:
@@ -327,8 +374,10 @@ class ActionFigures:
             losses *= table[:, 20:].any()
         confident, likely = int(table[:, :10].sum()), int(losses[:, 10::2].sum())
         return {
-            "nll": self.sums(losses, _nll, likely),
-            "calibration_error": self.sums(table, _calibration_error, confident),
+            "nll": self.sums(losses, _nll, likely, scale=POSITIVE, sizes=losses[:, 10::2].sum(axis=1)),
+            "calibration_error": self.sums(
+                table, _calibration_error, confident, scale=SHARE, sizes=table[:, :10].sum(axis=1)
+            ),
         }
 
     def _packed(self, name: str, size: int) -> Floats:

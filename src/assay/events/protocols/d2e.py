@@ -26,7 +26,7 @@ from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._bins import RunningSide, compare_bins
 from assay.events.tally import Tally
-from assay.stats import Resampling, ratio_interval, sum_interval
+from assay.stats import CORRELATION, POSITIVE, SHARE, Resampling, ratio_interval, sum_interval
 from assay.types import Estimate, Floats, Joint, Ratio, State
 
 # Two sides that begin and end at least this far apart, by the same amount, seem to have different clocks.
@@ -115,15 +115,19 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
     spans = [np.array([part.hits, part.total], np.float64) for part in tally.parts("coverage", Ratio)]
     out = {
         "bins": Estimate(float(bins), n=bins),
-        "coverage": sum_interval(spans, _share, plan, n=bins, strata=strata),
+        "coverage": sum_interval(
+            spans, _share, plan, n=bins, strata=strata, scale=SHARE, sizes=[span for _, span in spans]
+        ),
     }
     for axis in "xy":
         parts = [_sums(part) for part in tally.parts(f"moved_{axis}", Joint)]
         n = tally.total(f"moved_{axis}", Joint).n
-        out[f"pearson_{axis}"] = sum_interval(parts, _pearson, plan, n=n, strata=strata)
+        out[f"pearson_{axis}"] = sum_interval(
+            parts, _pearson, plan, n=n, strata=strata, scale=CORRELATION, sizes=[part[0] for part in parts]
+        )
         scale = [np.array([part.hits, part.total], np.float64) for part in tally.parts(f"scale_{axis}", Ratio)]
-        out[f"scale_ratio_{axis}"] = sum_interval(scale, _scale_ratio, plan, n=bins, strata=strata)
-        out[f"scale_{axis}"] = sum_interval(scale, _scale, plan, n=bins, strata=strata)
+        out[f"scale_ratio_{axis}"] = sum_interval(scale, _scale_ratio, plan, n=bins, strata=strata, scale=_AT_LEAST_1)
+        out[f"scale_{axis}"] = sum_interval(scale, _scale, plan, n=bins, strata=strata, scale=POSITIVE)
     for name, key in (("keys", "key"), ("buttons", "button")):
         accuracy = ratio_interval(tally.parts(name, Ratio), plan, strata=strata)
         out |= {f"{key}_accuracy": accuracy, f"{key}_samples": Estimate(float(accuracy.n), n=accuracy.n)}
@@ -205,6 +209,9 @@ def _scale(sums: Floats) -> Floats:
     truth, predicted = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where((truth > 0) & (predicted > 0), predicted / truth, np.nan)
+
+
+_AT_LEAST_1 = replace(POSITIVE, back=lambda y: np.maximum(np.exp(y), 1.0))
 
 
 def _scale_ratio(sums: Floats) -> Floats:

@@ -27,7 +27,7 @@ def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()
             verdict, measure = line.verdict, line.measure
             call = _MARKS.get(verdict.call, f"{verdict.call}: {verdict.reason}")
             if verdict.n_needed is not None:
-                call += f" (~{verdict.n_needed:,} cases would decide)"
+                call += f" (~{verdict.needed} cases would decide)"
             values = [value_text(line.baseline.value, measure), value_text(line.candidate.value, measure)]
             cells = [title_with_unit(measure), *values, difference_text(line), p_value(line), call]
             rows.append(f"| {' | '.join(map(_escaped, cells))} |")

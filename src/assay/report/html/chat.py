@@ -33,7 +33,7 @@ def render(scores: Scores) -> str:
     scenarios = len({answer.scenario for answer in scores.answers})
     lead = (
         f"{len(scores.answers):,} answers of {len(scores.agents)} agents in {scenarios:,} scenarios. Intervals are "
-        f"95 % by bootstrap over scenarios, seed {scores.seed}. What could not be measured enters no mean."
+        "95 %, over scenarios. What could not be measured enters no mean."
     )
     shown = scores.answers[:MOST_ANSWERS]
     more = len(scores.answers) - len(shown)

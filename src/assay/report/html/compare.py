@@ -79,7 +79,8 @@ def _verdicts(comparison: Comparison) -> Markup:
         *(element("b", "better"), " or ", element("b", "worse")),
         f" if p, after Holm's correction for the number of metrics, is at most {1 - comparison.level:.2g}, and ",
         element("b", "inconclusive"),
-        " otherwise, with the number of cases that would decide it if the difference stayed what it is.",
+        " otherwise, with the number of cases that would decide it in 80 % of all repetitions if the difference seen "
+        "is the true one; from few cases, it is a range.",
     )
     return section(_label(comparison), table(header, rows, numeric=(1, 2, 3, 4)) + explained)
 
@@ -93,7 +94,7 @@ def _row(line: ComparisonLine) -> list[str]:
             difference.append(element("small", interval(verdict.low, verdict.high, measure.unit)))
     call = element("span", verdict.call, class_=_CLASSES.get(verdict.call, "muted"))
     if verdict.n_needed is not None:
-        call += element("small", f"about {verdict.n_needed:,} cases would decide")
+        call += element("small", f"about {verdict.needed} cases would decide")
     elif verdict.reason:
         call += element("small", verdict.reason)
     elif verdict.call == "same":

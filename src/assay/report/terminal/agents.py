@@ -222,7 +222,7 @@ def _metrics(scores: Scores, width: int, useless: Collection[str]) -> Iterator[R
                 found = [lines[scores.agents[at], metric.name] for at in some]
                 mark = f" {MARK}" if metric.name in useless else ""
                 shown.add_row(_text(f"  {metric.name}{mark}"), *(_estimate(estimate, wide) for estimate in found))
-        yield Group(_title(f"Metrics · means, {100 * level:g}% intervals resampled by scenario"), shown)
+        yield Group(_title(f"Metrics · means, {100 * level:g}% intervals by scenario"), shown)
 
 
 def _estimate(estimate: Estimate, wide: bool) -> Text:

@@ -34,7 +34,7 @@ def conversations(scores: Scores) -> RenderableType:
 def _agent(scores: Scores, agent: str) -> Table:
     lines = [line for line in scores.lines() if line.agent == agent]
     level = next((line.estimate.level for line in lines), 0.95)
-    shown = plain_table(f"{escape(agent)} · {100 * level:g}% intervals, resampled by scenario")
+    shown = plain_table(f"{escape(agent)} · {100 * level:g}% intervals by scenario")
     shown.add_column("metric")
     for column in ("mean", "interval", "band"):
         shown.add_column(column, justify="right")

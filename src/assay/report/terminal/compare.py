@@ -103,7 +103,7 @@ def _call(line: ComparisonLine) -> Text:
         return Text(verdict.reason or verdict.call, style="dim italic")
     text = Text(verdict.call, style=_STYLES[verdict.call])
     if verdict.n_needed is not None:
-        text.append(f"\n~{verdict.n_needed:,} cases", style="dim")
+        text.append(f"\n~{verdict.needed} cases", style="dim")
     elif verdict.reason:
         text.append(f"\n{verdict.reason}", style="dim")
     return text

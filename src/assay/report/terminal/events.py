@@ -122,7 +122,7 @@ def _unit(result: ProtocolResult) -> str:
         return "no intervals"
     level = next(iter(units.values())).level
     # Shares have no order, so that beside `reference` some intervals are always by event.
-    return f"{100 * level:g}% intervals, resampled by {' and '.join(sorted(units))}"
+    return f"{100 * level:g}% intervals by {' and '.join(sorted(units))}"
 
 
 def _rows(table: Table, result: ProtocolResult, full: bool) -> Iterator[ProtocolMetric]:

@@ -135,8 +135,8 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str) -> Markup:
     ]
     tiles.append(element("li", element("b", f"{len(scores.answers):,}"), " turns"))
     explained = (
-        f"Intervals are 95 % by bootstrap over scenarios, seed {scores.seed}. What could not be measured enters no "
-        "mean, and a turn that failed has no scores: it counts as one that does not pass. "
+        "Intervals are 95 %, over scenarios. What could not be measured enters no mean, and a turn that failed has no "
+        "scores: it counts as one that does not pass. "
         f"assay {__version__}."
     )
     return join(
@@ -185,7 +185,7 @@ def _verdicts(comparisons: Sequence[Comparison]) -> Markup:
         *(element("b", "Same"), " lies within the margin as a whole, "),
         *(element("b", "better"), " and ", element("b", "worse")),
         " hold after Holm's correction for the number of metrics, and ",
-        *(element("b", "inconclusive"), " says how many scenarios would decide."),
+        *(element("b", "inconclusive"), " says how many scenarios would decide in 80 % of all repetitions."),
     )
     return explained + table(header, rows, label="Verdicts")
 
@@ -200,7 +200,7 @@ def _verdict(line: ComparisonLine | None) -> Markup:
         if verdict.low is not None and verdict.high is not None:
             call += element("small", interval(verdict.low, verdict.high, line.measure.unit))
     if verdict.n_needed is not None:
-        call += element("small", f"~{verdict.n_needed:,} would decide")
+        call += element("small", f"~{verdict.needed} would decide")
     return call
 
 

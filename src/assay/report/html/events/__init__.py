@@ -87,8 +87,9 @@ def _lead(reports: Mapping[str, EventReport]) -> str:
     return (
         f"{one.truth.events:,} true events from {one.truth.source}, "
         f"{'one prediction' if len(reports) == 1 else f'{len(reports)} predictions'} of them, scored under {labels}. "
-        f"Brackets are {100 * settings['level']:g}% intervals: {settings['reps']:,} resamples of whole "
-        f"{'episodes' if settings['interval'] == 'episode' else 'events'}, seed {settings['seed']}."
+        f"Brackets are {100 * settings['level']:g}% intervals over "
+        f"{'whole episodes' if settings['interval'] == 'episode' else 'events'}; interquartile means and percentiles "
+        f"are resampled {settings['reps']:,} times, seed {settings['seed']}."
     )
 
 

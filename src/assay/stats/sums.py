@@ -1,0 +1,263 @@
+"""Shares, means and other functions of sums over episodes, with intervals from the jackknife.
+
+Nothing is resampled, except for functions that jump.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.stats import by_episode
+from assay.stats.jackknife import PLAIN, SHARE, Scale, Strata, contributions, ends, share_contributions
+from assay.stats.plan import Resampling
+from assay.stats.tails import t_quantile
+from assay.types import Estimate, Floats, Ratio
+
+ONE_EPISODE = "none: one episode only"
+"""The method of an estimate that has no interval because other episodes are not known."""
+_NORMAL = NormalDist()
+
+
+def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence[str] | None = None) -> Estimate:
+    """Hits ÷ total over all `parts` (one per episode), with its interval.
+
+    Example:
+        >>> share = ratio_interval([Ratio(9, 10), Ratio(7, 10), Ratio(8, 10)], Resampling("episode"))
+        >>> share.value, share.n_units
+        (0.8, 3)
+
+    """
+    table = np.array([(part.hits, part.total) for part in parts], np.float64).reshape(-1, 2)
+    return share_interval(table[:, 0], table[:, 1], plan, strata=strata)
+
+
+def share_interval(
+    hits: ArrayLike, totals: ArrayLike, plan: Resampling, *, strata: Sequence[str] | None = None
+) -> Estimate:
+    """Σ hits ÷ Σ totals, one of each for an episode, with its interval.
+
+    If every episode has the same share, as with a share of 0 or 1, the interval reaches as far as the part of all
+    episodes that so many can have missed by chance.
+
+    Example:
+        >>> share = share_interval([10, 10, 10, 10, 10], [10, 10, 10, 10, 10], Resampling("episode"))
+        >>> share.value, round(share.low, 3), share.high
+        (1.0, 0.478, 1.0)
+
+    """
+    if plan.unit == "episode":
+        return mean_interval(hits, totals, plan, strata=strata, scale=SHARE)
+    plan.count(1)
+    total = float(np.sum(totals))
+    return _of_events(float(np.sum(hits)) / total if total else None, round(total), plan)
+
+
+def mean_interval(
+    sums: ArrayLike,
+    counts: ArrayLike,
+    plan: Resampling,
+    *,
+    strata: Sequence[str] | None = None,
+    scale: Scale = PLAIN,
+    unit: str = "episode",
+) -> Estimate:
+    """The mean of values of which each episode has a sum and a count, with its interval by episode.
+
+    `unit` is what the groups are called: 'episode' or 'scenario'.
+
+    Example:
+        >>> mean_interval([3.0, 4.0, 8.0], [2, 2, 2], Resampling("episode")).value
+        2.5
+
+    """
+    plan.count(1)
+    h, t = np.asarray(sums, np.float64), np.asarray(counts, np.float64)
+    total = float(t.sum())
+    value = float(h.sum()) / total if total else None
+    blank = Estimate(value, level=plan.level, unit=unit, n=round(total), n_units=len(h))
+    if value is None:
+        return blank
+    known = t > 0
+    within = Strata.of(strata, len(h)).where(known)
+    parts = share_contributions(h[known], t[known], within)
+    return _jackknifed(blank, parts, known, within, t[known], scale, plan)
+
+
+def _of_events(value: float | None, n: int, plan: Resampling) -> Estimate:
+    """A share of independent events."""
+    blank = Estimate(value, level=plan.level, unit="event", n=n, n_units=n)
+    if value is None:
+        return blank
+    error = math.sqrt(max(value * (1 - value), 0.0) / max(n - 1, 1))
+    low, high = ends(
+        np.array([value]), np.array([error]), np.zeros(1), max(n - 1, 1), level=plan.level, scale=SHARE, n=max(n, 1)
+    )
+    found = replace(blank, low=float(low[0]), high=float(high[0]), method=_words(SHARE, error > 0, "events"))
+    if not plan.keep:
+        return found
+    return replace(found, replicates=np.random.default_rng(plan.seed).binomial(n, min(value, 1.0), plan.reps) / n)
+
+
+def sum_interval(
+    parts: Sequence[Floats],
+    function: Callable[[Floats], Floats],
+    plan: Resampling,
+    *,
+    n: int,
+    strata: Sequence[str] | None = None,
+    scale: Scale = PLAIN,
+    sizes: ArrayLike | None = None,
+) -> Estimate:
+    """`function` of the sum of all `parts`, one array of shape (k,) per episode, with its interval.
+
+    `function` takes sums of shape (…, k) and returns values of shape (…), NaN if undefined. It must be smooth (see
+    `resampled_sum_interval`) and must not change if all sums are multiplied by the same number. `sizes` is how much
+    each episode weighs, shape (episodes,), by default the same. Sums do not keep single events, so only the `episode`
+    unit has an interval here.
+
+    Example:
+        >>> parts = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]  # a sum and a count for each episode
+        >>> sum_interval(parts, lambda sums: sums[..., 0] / sums[..., 1], Resampling("episode"), n=6).value
+        0.6666666666666666
+
+    """
+    blank, table = _of_sums(parts, function, plan, n)
+    if blank.unit == "none" or blank.value is None:
+        return blank
+    known = np.asarray(table.any(axis=1))
+    within = Strata.of(strata, len(table)).where(known)
+    weights = None if sizes is None else np.asarray(sizes, np.float64)[known]
+    found = contributions(table[known], function, np.array([blank.value]), within)
+    return _jackknifed(blank, found, known, within, weights, scale, plan)
+
+
+def resampled_sum_interval(
+    parts: Sequence[Floats],
+    function: Callable[[Floats], Floats],
+    plan: Resampling,
+    *,
+    n: int,
+    strata: Sequence[str] | None = None,
+    step: float = 0.0,
+) -> Estimate:
+    """As `sum_interval` for a function that jumps, such as the place of a maximum: episodes are resampled.
+
+    Values are multiples of `step`, so what lies within half a step of the interval rounds to one of its values.
+    """
+    blank, table = _of_sums(parts, function, plan, n)
+    if blank.unit == "none" or blank.value is None or int(table.any(axis=1).sum()) < 2:
+        return blank
+    within = Strata.of(strata, len(table))
+    weights = by_episode.seeded_weights(len(table), None if strata is None else strata, plan.reps, plan.seed)
+    found = hull_of_replicates(blank, function(weights @ table), within.freedom(), plan)
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=found.low - step / 2, high=found.high + step / 2)
+
+
+def curve_intervals(
+    parts: Sequence[Floats],
+    function: Callable[[Floats], Floats],
+    plan: Resampling,
+    *,
+    strata: Sequence[str] | None = None,
+    sizes: ArrayLike | None = None,
+) -> tuple[Floats, Floats, Floats]:
+    """Like `sum_interval` for many shares at once: values, lower and upper ends, each of shape (m,).
+
+    `function` takes sums of shape (…, k) and gives values from 0 to 1 of shape (…, m). What is undefined is NaN, and so
+    are the ends where there is no interval: with one episode, or another unit than episodes.
+
+    Example:
+        >>> parts = [np.array([1.0, 3.0, 4.0]), np.array([2.0, 2.0, 4.0])]  # two sums and a count for each episode
+        >>> share = lambda sums: sums[..., :2] / sums[..., 2:]
+        >>> values, low, high = curve_intervals(parts, share, Resampling("episode"))
+        >>> values.tolist(), bool((low < values).all())
+        ([0.375, 0.625], True)
+
+    """
+    table = np.array(list(parts), np.float64)
+    values = np.asarray(function(table.sum(axis=0)), np.float64)
+    unknown = np.full(len(values), np.nan)
+    known = np.asarray(table.any(axis=1))
+    if plan.unit != "episode" or int(known.sum()) < 2:
+        return values, unknown, unknown.copy()
+    within = Strata.of(strata, len(table)).where(known)
+    error, skewness = within.spread(contributions(table[known], function, values, within))
+    freedom = within.freedom(None if sizes is None else np.asarray(sizes, np.float64)[known])
+    low, high = ends(values, error, skewness, freedom, level=plan.level, scale=SHARE, n=int(known.sum()))
+    return values, low, high
+
+
+def _of_sums(
+    parts: Sequence[Floats], function: Callable[[Floats], Floats], plan: Resampling, n: int
+) -> tuple[Estimate, Floats]:
+    """The value, and the table of all parts; the unit is 'none' if there can be no interval."""
+    plan.count(1)
+    table = np.array(list(parts), np.float64)
+    if not len(table):
+        return Estimate(None, level=plan.level, n=n), table
+    value = float(function(table.sum(axis=0)))
+    unit = "episode" if plan.unit == "episode" else "none"
+    blank = Estimate(None if math.isnan(value) else value, level=plan.level, unit=unit, n=n, n_units=len(table))
+    return blank, table
+
+
+def _jackknifed(
+    blank: Estimate,
+    parts: Floats,
+    known: NDArray[np.bool_],
+    within: Strata,
+    sizes: Floats | None,
+    scale: Scale,
+    plan: Resampling,
+) -> Estimate:
+    """The estimate with its interval; `parts` are the contributions of the units that are `known`, shape (known, 1)."""
+    if len(parts) < 2 or np.isnan(parts).any():
+        # One episode says nothing about others, nor does a figure that is undefined without one of them.
+        return replace(blank, method=f"none: one {blank.unit} only")
+    error, skewness = within.spread(parts)
+    freedom = within.freedom(sizes)
+    low, high = ends(np.array([blank.value]), error, skewness, freedom, level=plan.level, scale=scale, n=len(parts))
+    if plan.keep:
+        each = np.zeros(len(known))
+        each[known] = parts[:, 0]
+        blank = replace(blank, contributions=each, freedom=freedom)
+    if math.isnan(low[0]) or math.isnan(high[0]):
+        return replace(blank, method=f"none: no {blank.unit} differs")
+    method = _words(scale, bool(error[0] > 0), f"{len(parts)} {blank.unit}s")
+    return replace(blank, low=float(low[0]), high=float(high[0]), method=method)
+
+
+def _words(scale: Scale, varies: bool, units: str) -> str:
+    """The description of the method."""
+    if not varies:
+        return f"exact bound of what {units} can have missed"
+    skew = ", corrected for skewness" if scale.skewed else ""
+    return f"t interval{scale.words}{skew}, jackknife of {units}"
+
+
+def hull_of_replicates(point: Estimate, replicates: Floats, freedom: float, plan: Resampling) -> Estimate:
+    """The estimate with the hull of two intervals from the same resamples of episodes, shape (reps,).
+
+    One is the percentile interval with levels widened from the normal to Student's t distribution (Hesterberg 2015),
+    the other the t interval with the standard error of the replicates. Resamples in which nothing could be measured are
+    left out.
+    """
+    if plan.keep:
+        point = replace(point, replicates=replicates, freedom=freedom)
+    usable = replicates[~np.isnan(replicates)]
+    if not len(usable) or point.value is None:
+        return point
+    t = t_quantile(1 - (1 - plan.level) / 2, freedom)
+    tail = 100 * _NORMAL.cdf(-t)
+    low, high = np.percentile(usable, [tail, 100 - tail])
+    half = t * float(usable.std())
+    low, high = min(float(low), point.value - half), max(float(high), point.value + half)
+    return replace(point, low=low, high=high, method=plan.method("hull of expanded percentile and t bootstrap"))
