@@ -13,10 +13,8 @@ import numpy as np
 
 from assay.chat.scoring.metric import Metric
 from assay.chat.scoring.scores import Scores
-from assay.stats.paired import mean_replicates
-from assay.types import Estimate
-
-REPS, LEVEL = 1000, 0.95
+from assay.stats import SKILL, Resampling, sum_interval
+from assay.types import Estimate, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def skill_over(agents: Scores, baselines: Scores) -> SkillOverBaselines:
         best = _best(shares[agent], {name: shares[name] for name in baselines.agents})
         if best is not None:
             over[agent] = best
-        skill[agent] = _estimate(shares[agent], shares[best], agents.seed) if best is not None else Estimate(None)
+        skill[agent] = _estimate(shares[agent], shares[best]) if best is not None else Estimate(None)
     return SkillOverBaselines(
         tuple(agents.agents),
         tuple(baselines.agents),
@@ -118,25 +116,18 @@ def _best(of_agent: Mapping[str, float], baselines: Mapping[str, Mapping[str, fl
     return max(known, key=lambda name: known[name]) if known else None
 
 
-def _estimate(of_agent: Mapping[str, float], of_baseline: Mapping[str, float], seed: int) -> Estimate:
-    """Skill on common scenarios; the interval resamples them, the same for both."""
+def _estimate(of_agent: Mapping[str, float], of_baseline: Mapping[str, float]) -> Estimate:
+    """Skill on common scenarios, with its interval."""
     common = [scenario for scenario in of_agent if scenario in of_baseline]
-    pairs = np.array([(of_agent[scenario], of_baseline[scenario]) for scenario in common])
-    agent, baseline = pairs.mean(axis=0).tolist()
-    value = _skill(agent, baseline)
-    low = high = None
-    if value is not None and len(common) > 1:
-        means = mean_replicates(pairs, np.ones_like(pairs), [""] * len(common), reps=REPS, seed=seed)
-        room = 1 - means[:, 1]
-        defined = room > 0
-        if defined.any():
-            replicates = (means[defined, 0] - means[defined, 1]) / room[defined]
-            tail = 50 * (1 - LEVEL)
-            low, high = np.percentile(replicates, [tail, 100 - tail]).tolist()
-        if low == high:  # a width of zero would pretend to know
-            low = high = None
-    method = f"percentile bootstrap, {REPS} resamples, seed {seed}"
-    return Estimate(value, low, high, LEVEL, method, "scenario", len(common), len(common))
+    rows = [np.array([of_agent[scenario], of_baseline[scenario], 1.0]) for scenario in common]
+    return sum_interval(rows, _skill_of_sums, Resampling("episode"), n=len(common), scale=SKILL, unit="scenario")
+
+
+def _skill_of_sums(sums: Floats) -> Floats:
+    """Skill from sums of the agent's and the baseline's shares and the number of scenarios, shape (…, 3)."""
+    agent, baseline, n = np.moveaxis(sums, -1, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(n - baseline > 1e-9 * n, (agent - baseline) / (n - baseline), np.nan)
 
 
 def _metric(metric: Metric, agents: Scores, baselines: Scores) -> MetricSkill | None:

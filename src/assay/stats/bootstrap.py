@@ -100,7 +100,8 @@ def value_intervals(
         whole = Distribution.merge(known) if whole is None else whole
         parts = known
     assert strata is not None, "sorted values need the strata of their units"
-    plan.count(len(statistics))
+    by_jackknife = plan.unit == "episode" and "mean" in statistics  # which counts itself
+    plan.count(len(statistics) - by_jackknife)
     n_units = len(strata) if plan.unit == "episode" else whole.n
     blank = Estimate(None, level=plan.level, unit=plan.unit, n=whole.n, n_units=n_units)
     if not len(whole.values):
@@ -121,7 +122,7 @@ def value_intervals(
 
 
 def _by_episode(
-    parts: Iterable[Distribution] | Iterable[UnitValues],
+    parts: Iterable[Distribution] | Iterable[UnitValues] | SortedValues,
     whole: Distribution,
     points: dict[str, Estimate],
     strata: Sequence[str],

@@ -59,17 +59,28 @@ SHARE = Scale(
 CORRELATION = Scale(" on Fisher's z scale", (-1.0, 1.0), np.arctanh, lambda x: 1 / (1 - x * x), np.tanh)
 """For numbers from −1 to 1."""
 SKILL = Scale(
-    " on the scale of log(1 − x)",
+    " on the scale 2x − log(1 − x)",
     (-np.inf, 1.0),
-    lambda x: -np.log1p(-x),
-    lambda x: 1 / (1 - x),
-    lambda y: -np.expm1(-y),
+    lambda x: 2 * x - np.log1p(-x),
+    lambda x: 2 + 1 / (1 - x),
+    lambda y: _below_one(y),
 )
-"""For numbers up to 1 that have no lower end, such as R² and skill."""
+"""For numbers up to 1 that have no lower end, such as R² and skill: logarithmic near 1, linear far below."""
 POSITIVE = Scale(" on the logarithmic scale", None, np.log, lambda x: 1 / x, np.exp)
 """For numbers above 0."""
 RATE = replace(POSITIVE, range=(0.0, np.inf))
 """For errors per case: 0 is perfect, and 1 is what a result without any right case has."""
+
+
+def _below_one(y: Floats) -> Floats:
+    """The x with 2x − log(1 − x) = y, by Newton's method on log(1 − x)."""
+    log_room = np.where(y < 0, np.log(np.maximum(2 - y, 1) / 2), 2 - y)
+    for _ in range(50):
+        step = (2 * np.exp(log_room) + log_room - (2 - y)) / (2 * np.exp(log_room) + 1)
+        log_room = log_room - step
+        if not (np.abs(step) > 1e-14 * np.maximum(np.abs(log_room), 1)).any():
+            break
+    return np.asarray(-np.expm1(log_room))
 
 
 def pooled(strata: Sequence[str]) -> list[str]:

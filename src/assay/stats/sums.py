@@ -113,13 +113,14 @@ def sum_interval(
     strata: Sequence[str] | None = None,
     scale: Scale = PLAIN,
     sizes: ArrayLike | None = None,
+    unit: str = "episode",
 ) -> Estimate:
     """`function` of the sum of all `parts`, one array of shape (k,) per episode, with its interval.
 
     `function` takes sums of shape (…, k) and returns values of shape (…), NaN if undefined. It must be smooth (see
     `resampled_sum_interval`) and must not change if all sums are multiplied by the same number. `sizes` is how much
-    each episode weighs, shape (episodes,), by default the same. Sums do not keep single events, so only the `episode`
-    unit has an interval here.
+    each episode weighs, shape (episodes,), by default the same, and `unit` is what they are called. Sums do not keep
+    single events, so only the `episode` unit of a plan has an interval here.
 
     Example:
         >>> parts = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]  # a sum and a count for each episode
@@ -130,6 +131,7 @@ def sum_interval(
     blank, table = _of_sums(parts, function, plan, n)
     if blank.unit == "none" or blank.value is None:
         return blank
+    blank = replace(blank, unit=unit)
     known = np.asarray(table.any(axis=1))
     within = Strata.of(strata, len(table)).where(known)
     weights = None if sizes is None else np.asarray(sizes, np.float64)[known]
