@@ -151,6 +151,14 @@ def resampled_sum_interval(
     """As `sum_interval` for a function that jumps, such as the place of a maximum: episodes are resampled.
 
     Values are multiples of `step`, so what lies within half a step of the interval rounds to one of its values.
+
+    Example:
+        >>> parts = [np.array([0.0, 2.0, 1.0]), np.array([0.0, 3.0, 1.0])]
+        >>> place = lambda sums: sums.argmax(axis=-1)
+        >>> found = resampled_sum_interval(parts, place, Resampling("episode"), n=7, step=1.0)
+        >>> found.value, found.low, found.high
+        (1.0, 0.5, 1.5)
+
     """
     blank, table = _of_sums(parts, function, plan, n)
     if blank.unit == "none" or blank.value is None or int(table.any(axis=1).sum()) < 2:

@@ -80,7 +80,8 @@ def test_models_are_shown_side_by_side() -> None:
 
 
 def test_the_verdict_opens_in_words_and_assay_is_the_first_table() -> None:
-    one = events.evaluate(PREDICTED, TRUTH, protocols=["owa", "assay"], reps=30)
+    truth = synthetic.recording(episodes=8, seconds=3, seed=4)
+    one = events.evaluate(synthetic.prediction(truth, synthetic.POOR), truth, protocols=["owa", "assay"], reps=30)
     lines = printed({"": one})
     assert lines[0].strip() == "Verdict"
     assert lines[1].startswith("✓  Better than the best trivial baseline")
