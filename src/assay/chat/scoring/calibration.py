@@ -264,12 +264,12 @@ def _agreement(scores: Scores, people: Mapping[AnswerPlace, float], metric: str)
     by_agent = {agent: [one for one in judged if one.answer.agent == agent] for agent in agents}
     return Agreement(
         metric,
-        kappa(says, good, groups=groups, seed=scores.seed),
+        kappa(says, good, groups=groups),
         cells[True, True],
         cells[True, False],
         cells[False, True],
         cells[False, False],
-        slope(lengths, errors, groups=groups, seed=scores.seed),
+        slope(lengths, errors, groups=groups),
         sum(one.score for one in judged) / len(judged),
         _corrected(judged),
         {
