@@ -165,7 +165,8 @@ def contributions(table: Floats, function: Callable[[Floats], Floats], value: Fl
         rest = total - rows
         if len(strata.size) > 1:
             rest = rest + (of_stratum[label] - rows) / (n - 1)
-        without = np.asarray(function(rest), np.float64).reshape(len(rows), -1)
+        with np.errstate(invalid="ignore", divide="ignore"):  # without the only unit that has values, nothing is left
+            without = np.asarray(function(rest), np.float64).reshape(len(rows), -1)
         out[start : start + step] = (value - without) * ((n - 1) / n)
     return out
 
