@@ -19,7 +19,7 @@ from assay.compare.standing import TIE, CriterionMeans, Standing, WeightRange, g
 from assay.compare.weights import DEFAULT_WEIGHTS, TRIALS_PASSED, Criterion, Weights
 from assay.stats import SHARE, Changes, difference
 from assay.stats.by_episode import resample_weights
-from assay.stats.jackknife import Strata, contributions, ends
+from assay.stats.jackknife import Strata, ends, unit_contributions
 from assay.types import Estimate, Floats
 
 # At most this many weights are in memory at a time (32 MB).
@@ -168,7 +168,7 @@ class _ScenarioTable:
             return Uncertainty({agent: replace(blank, value=value) for agent, value in now.values.items()}, lead, {})
         weighed = self._weighed(weights)
         within, values = Strata.of(None, n), np.array([now.values[agent] for agent in self.agents])
-        parts = contributions(self._table, weighed, values, within)
+        parts = unit_contributions(self._table, weighed, values, within)
         error, skewness = within.spread(parts)
         low, high = ends(values, error, skewness, n - 1, level=level, scale=SHARE, n=n)
         lead = None

@@ -150,7 +150,7 @@ def _strata(names: tuple[str, ...]) -> Strata:
     return Strata(label, size)
 
 
-def contributions(table: Floats, function: Callable[[Floats], Floats], value: Floats, strata: Strata) -> Floats:
+def unit_contributions(table: Floats, function: Callable[[Floats], Floats], value: Floats, strata: Strata) -> Floats:
     """What each unit contributes to `function` of the sum of `table`, shape (units, k), by leaving it out.
 
     `value` is that function itself, shape (m,); the result has shape (units, m), NaN if the function is undefined
@@ -172,7 +172,7 @@ def contributions(table: Floats, function: Callable[[Floats], Floats], value: Fl
 
 
 def share_contributions(hits: Floats, totals: Floats, strata: Strata) -> Floats:
-    """As `contributions`, of Σ hits ÷ Σ totals; both have shape (units,), the result (units, 1)."""
+    """As `unit_contributions`, of Σ hits ÷ Σ totals; both have shape (units,), the result (units, 1)."""
     if len(strata.size) == 1:
         n, total = len(hits), totals.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -184,7 +184,7 @@ def share_contributions(hits: Floats, totals: Floats, strata: Strata) -> Floats:
             return np.asarray(sums[..., :1] / sums[..., 1:])
 
     table = np.column_stack([hits, totals])
-    return contributions(table, share, share(table.sum(axis=0)), strata)
+    return unit_contributions(table, share, share(table.sum(axis=0)), strata)
 
 
 def ends(

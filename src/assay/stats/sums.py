@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.stats import by_episode
-from assay.stats.jackknife import PLAIN, SHARE, Scale, Strata, contributions, ends, share_contributions
+from assay.stats.jackknife import PLAIN, SHARE, Scale, Strata, ends, share_contributions, unit_contributions
 from assay.stats.plan import Resampling
 from assay.stats.tails import t_quantile
 from assay.types import Estimate, Floats, Ratio
@@ -135,7 +135,7 @@ def sum_interval(
     known = np.asarray(table.any(axis=1))
     within = Strata.of(strata, len(table)).where(known)
     weights = None if sizes is None else np.asarray(sizes, np.float64)[known]
-    found = contributions(table[known], function, np.array([blank.value]), within)
+    found = unit_contributions(table[known], function, np.array([blank.value]), within)
     return _jackknifed(blank, found, known, within, weights, scale, plan)
 
 
@@ -199,7 +199,7 @@ def curve_intervals(
     if plan.unit != "episode" or int(known.sum()) < 2:
         return values, unknown, unknown.copy()
     within = Strata.of(strata, len(table)).where(known)
-    error, skewness = within.spread(contributions(table[known], function, values, within))
+    error, skewness = within.spread(unit_contributions(table[known], function, values, within))
     freedom = within.freedom(None if sizes is None else np.asarray(sizes, np.float64)[known])
     low, high = ends(values, error, skewness, freedom, level=plan.level, scale=SHARE, n=int(known.sum()))
     return values, low, high
