@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Columns = Sequence[NDArray[np.integer[Any]]] | NDArray[np.integer[Any]]
+"""Columns of shape (n,), or all of them in one array of shape (columns, n)."""
 
 _LIMITS: tuple[tuple[type[np.signedinteger[Any]], int], ...] = (
     (np.int8, 2**7),
@@ -21,12 +23,22 @@ _LIMITS: tuple[tuple[type[np.signedinteger[Any]], int], ...] = (
 
 def smallest(values: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
     """The same integers in the smallest type that holds them all."""
+    if values.dtype == np.int8:
+        return values
     return values.astype(kind_for(*ends(values))) if len(values) else values.astype(np.int8)
 
 
 def ends(values: NDArray[np.integer[Any]]) -> tuple[int, int]:
     """The smallest and the largest; called for every column of every episode, so without NumPy's wrappers."""
     return int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
+
+
+def ends_of_each(columns: Columns) -> list[tuple[int, int]]:
+    """The smallest and the largest of each column; of columns in one array with few calls."""
+    if isinstance(columns, np.ndarray):
+        low, high = np.minimum.reduce(columns, axis=1), np.maximum.reduce(columns, axis=1)
+        return list(zip(low.tolist(), high.tolist(), strict=True))
+    return [ends(column) for column in columns]
 
 
 def kind_for(low: int, high: int) -> type[np.signedinteger[Any]]:
@@ -61,13 +73,13 @@ class Packing:
     spans: list[int]
 
     @classmethod
-    def of(cls, columns: Sequence[NDArray[np.integer[Any]]]) -> Packing | None:
+    def of(cls, columns: Columns) -> Packing | None:
         """The packing for these columns, or None if their ranges need more than 63 bits together."""
-        ranges = [ends(column) for column in columns]
+        ranges = ends_of_each(columns)
         spans = [high - low + 1 for low, high in ranges]
         return cls([low for low, _ in ranges], spans) if math.prod(spans) < 2**63 else None
 
-    def pack(self, columns: Sequence[NDArray[np.integer[Any]]]) -> Ints:
+    def pack(self, columns: Columns) -> Ints:
         packed = columns[0].astype(np.int64)
         packed -= self.low[0]
         for column, least, span in zip(columns[1:], self.low[1:], self.spans[1:], strict=True):

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay._integers import Packing, count, smallest
+from assay._integers import Columns, Packing, count, ends_of_each, kind_for, smallest
 from assay.errors import UsageError
 
 Call = Literal["better", "worse", "same", "inconclusive", "unmeasured", "descriptive"]
@@ -192,8 +192,13 @@ class Joint:
         return cls.of_distinct([column[first] for column in ordered], np.add.reduceat(ones, first))
 
     @classmethod
-    def of_distinct(cls, columns: Iterable[NDArray[np.integer[Any]]], counts: NDArray[np.integer[Any]]) -> Joint:
+    def of_distinct(
+        cls, columns: Columns | Iterable[NDArray[np.integer[Any]]], counts: NDArray[np.integer[Any]]
+    ) -> Joint:
         """From rows that are already distinct and in order."""
+        if isinstance(columns, np.ndarray) and columns.size:
+            kinds = [kind_for(*range_) for range_ in ends_of_each(columns)]
+            return cls(tuple(map(np.ndarray.astype, columns, kinds)), smallest(counts))
         return cls(tuple(smallest(column) for column in columns), smallest(counts))
 
     def __add__(self, other: Joint) -> Joint:

@@ -249,17 +249,28 @@ def _unwrap(times, wrap):  # type: ignore[no-untyped-def]
     n = len(times)
     dense = _is_dense(times, wrap)
     eighth = wrap // 8
-    now = times[0]
+    now = on_clock = times[0]  # the last believed time, and what the clock that wraps showed then
     for i in range(1, n):
-        step = (times[i] - now + eighth) % wrap - eighth
+        shown = times[i]
+        step = _modulo(shown - on_clock + eighth, wrap) - eighth
         believed = True
         if dense and step > eighth:
             for j in range(i + 1, min(i + 5, n)):
-                if (times[j] - now + eighth) % wrap - eighth <= eighth:
+                if _modulo(times[j] - on_clock + eighth, wrap) - eighth <= eighth:
                     believed = False
         times[i] = now + step
         if believed:
-            now = times[i]
+            now, on_clock = times[i], shown
+
+
+@njit(nogil=True, cache=True)
+def _modulo(number, wrap):  # type: ignore[no-untyped-def]
+    """The number % wrap, which takes a slow division only if it is far from 0 … wrap−1."""
+    if number < 0:
+        number += wrap
+    elif number >= wrap:
+        number -= wrap
+    return number if 0 <= number < wrap else number % wrap
 
 
 @njit(nogil=True, cache=True)
@@ -269,7 +280,7 @@ def _is_dense(times, wrap):  # type: ignore[no-untyped-def]
     fewer = 0
     below, above = np.int64(0), wrap  # the greatest step below the limit, and the least that is not
     for i in range(1, len(times)):
-        step = (times[i] - times[i - 1]) % wrap
+        step = _modulo(times[i] - times[i - 1], wrap)
         step = min(step, wrap - step)
         if step < limit:
             fewer += 1

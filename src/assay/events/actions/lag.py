@@ -73,6 +73,11 @@ def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, la
     widest = np.int64(0)
     for tolerance in tolerances:
         widest = max(widest, tolerance)
+    last = len(tolerances) - 1
+    same = -1  # one of the others that equals the last, so that both are counted once
+    for k in range(last):
+        if tolerances[k] == tolerances[last]:
+            same = k
     far = tried[-1] + widest
     for label in range(labels):
         i, i_end = truth_edges[label], truth_edges[label + 1]
@@ -93,8 +98,9 @@ def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, la
                 continue
             right, guess = truth[first:i], predicted[other:j]
             apart = min(_least_gap(right), _least_gap(guess))
-            for k in range(len(tolerances)):
-                to = int(k == len(tolerances) - 1)
+            for k in range(last if same >= 0 else last + 1):
+                to = int(k == last)
+                both = k == same  # counts in either sum
                 if apart > 2 * tolerances[k]:
                     begin = 0  # predictions before it are too early for every later truth
                     for time in right:
@@ -110,9 +116,13 @@ def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, la
                             if low <= high:
                                 changes[to, low] += 1
                                 changes[to, high + 1] -= 1
+                                changes[1, low] += both
+                                changes[1, high + 1] -= both
                     continue
                 for s in range(n_shifts):
-                    out[to, s] += largest_count(right, guess, tolerances[k], tried[s])
+                    n = largest_count(right, guess, tolerances[k], tried[s])
+                    out[to, s] += n
+                    out[1, s] += n * both
     for to in range(2):
         running = np.int64(0)
         for s in range(n_shifts):

@@ -8,12 +8,13 @@ the row occurs. So they add up exactly, in any order, and are stored like any ot
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay._integers import kind_for, smallest
 from assay.events.actions.baselines import BASELINES
 from assay.events.actions.holds import HELD, HOLD_SUMS
 from assay.events.actions.labels import LABELS, SUBSTITUTED
@@ -97,6 +98,7 @@ CONFUSION = 5
 """True label · LABELS + predicted label of substitutions."""
 OFFSETS = 6
 """Position of the first event out of step, of an episode that went out of step."""
+_WHICH = np.arange(OFFSETS + 1)
 
 DISTANCE = "distance"
 """Ratio: cost of turning the prediction into the truth, in nanoseconds of shifting, and true actions."""
@@ -121,7 +123,7 @@ LIMIT = 2**62
 def counts_state(numbers: Ints) -> Joint:
     """Numbers that are not negative as a state."""
     at = numbers.nonzero()[0]
-    return Joint.of_distinct([at], numbers[at])
+    return Joint((at.astype(kind_for(0, len(numbers))),), smallest(numbers[at]))
 
 
 def pack(values: Sequence[int] | Ints) -> Joint:
@@ -130,7 +132,8 @@ def pack(values: Sequence[int] | Ints) -> Joint:
         values = np.array([max(-LIMIT, min(LIMIT, int(value))) for value in values], np.int64)
     at = values.nonzero()[0]
     numbers = values[at]
-    return Joint.of_distinct([at, (numbers < 0).view(np.int8)], np.abs(numbers))
+    negative = (numbers < 0).view(np.int8)
+    return Joint((at.astype(kind_for(0, len(values))), negative), smallest(np.abs(numbers)))
 
 
 def unpack(state: Joint, size: int) -> Floats:
@@ -139,10 +142,10 @@ def unpack(state: Joint, size: int) -> Floats:
     return np.bincount(state.column(0), weights=signs * state.counts, minlength=size).astype(np.float64)
 
 
-def values_state(values: Mapping[int, Ints]) -> Joint:
-    """Values by what they are."""
-    which = np.repeat(np.array(list(values)), [len(some) for some in values.values()])
-    return Joint.of(which, np.concatenate(list(values.values())))
+def values_state(sizes: Sequence[int], values: Sequence[Ints]) -> Joint:
+    """Values one behind the other, of which so many are each of the above."""
+    which = np.repeat(_WHICH, sizes)
+    return Joint.of(which, np.concatenate(values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,17 +130,12 @@ def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int,
 
 def _values(found: ActionMatches, length_errors: Ints, directions: Ints, offset: int | None) -> Joint:
     """Single values: errors of time and length, directions, substitutions, and where both sides went out of step."""
-    edges = found.counts[:, 0].cumsum()[KIND_EDGES[1:-1] - 1]
     true, predicted = found.substitutions.T
-    return states.values_state(
-        {
-            **dict(zip(states.TIME_ERRORS, np.split(found.time_errors_ns, edges), strict=True)),
-            states.LENGTH_ERRORS: length_errors,
-            states.DIRECTIONS: directions,
-            states.CONFUSION: found.truth.labels[true] * np.int64(LABELS) + found.predicted.labels[predicted],
-            states.OFFSETS: np.array([] if offset is None else [offset], np.int64),
-        }
-    )
+    confusion = found.truth.labels[true] * np.int64(LABELS) + found.predicted.labels[predicted]
+    offsets = np.array([] if offset is None else [offset], np.int64)
+    matches = np.add.reduceat(found.counts[:, 0], KIND_EDGES[:-1]).tolist()
+    others = [length_errors, directions, confusion, offsets]
+    return states.values_state([*matches, *map(len, others)], [found.time_errors_ns, *others])
 
 
 def _distance(truth: Actions, predicted: Actions) -> Ratio:
@@ -153,8 +148,9 @@ def _measure_baselines(truth: Actions, tolerance_ns: int, seed: int, episode: st
     streams[baselines.COPIED] = baselines.copied(truth)
     tolerances = np.append(tolerance_ns, _CURVE_NS)
     for at, name in enumerate((*baselines.BASELINES, baselines.COPIED)):
-        matched = matches_at(truth, streams[name], tolerances)
-        counts[at, 0], counts[at, 1], counts[at, 2:] = matched[0], len(streams[name]), matched[1:]
+        if len(streams[name]):
+            matched = matches_at(truth, streams[name], tolerances)
+            counts[at, 0], counts[at, 1], counts[at, 2:] = matched[0], len(streams[name]), matched[1:]
 
 
 def _coverage(truth: ClockSide, predicted: ClockSide) -> Ratio:
