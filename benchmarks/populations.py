@@ -304,7 +304,7 @@ POPULATIONS: dict[str, tuple[str, Sampler, Callable[[], float]]] = {
     "share of 0.8, unequal sizes": (_SHARE, share(8, 2, "unequal"), lambda: 0.8),
     "share near 1": (_SHARE, share(20, 1), lambda: 20 / 21),
     "share near 1, unequal sizes": (_SHARE, share(20, 1, "unequal"), lambda: 20 / 21),
-    "share of 0.8, strata of ½, ⅓ and ⅕": (_SHARE, share(8, 2, strata="games"), lambda: 0.8),
+    "share of 0.8, strata of 50, 30 and 20 %": (_SHARE, share(8, 2, strata="games"), lambda: 0.8),
     "share of 0.8, strata of two": (_SHARE, share(8, 2, strata="pairs"), lambda: 0.8),
     "share of 0.8, strata of one": (_SHARE, share(8, 2, strata="single"), lambda: 0.8),
     "mean, symmetric": (_MEAN, mean("symmetric"), lambda: 0.0),
@@ -326,7 +326,7 @@ POPULATIONS: dict[str, tuple[str, Sampler, Callable[[], float]]] = {
     "95th percentile, skewed": (_VALUES, time_errors("p95", "skewed"), lambda: time_errors_truth("p95", "skewed")),
     "paired difference of shares": (_MEAN, share_difference(), lambda: 0.05),
     "the same, unequal sizes": (_MEAN, share_difference("unequal"), lambda: 0.05),
-    "the same, strata of ½, ⅓ and ⅕": (_MEAN, share_difference(strata="games"), lambda: 0.05),
+    "the same, strata of 50, 30 and 20 %": (_MEAN, share_difference(strata="games"), lambda: 0.05),
     "paired difference of scores, 3 repetitions": (_MEAN, score_difference(), score_difference_truth),
     "paired difference of IQMs": (_VALUES, iqm_difference(), lambda: 7.0),
 }
