@@ -67,7 +67,7 @@ class ScoringContext:
     @once
     def asks_data(self) -> bool:
         """Whether the query is about the domain's subject, by itself or as a follow-up: 'and tomorrow?'."""
-        return bool(self._asked("topic")) or (self._is_vague and self._was_topical)
+        return bool(self._asked("topic")) or ((self._is_vague or self._follows_up) and self.was_topical)
 
     def _asked(self, key: str) -> list[Mention]:
         """Mentions of a list in the query, without sentences that only state a dislike: 'I can't stand the rain.'"""
@@ -139,17 +139,27 @@ class ScoringContext:
         told = {place.name for side in earlier for place in side.places if not place.several}
         return frozenset(named) - told
 
+    @once
+    def was_topical(self) -> bool:
+        """Whether an earlier message of the user was about the domain's subject."""
+        earlier = [turn.user for turn in self.history if turn.user is not None]
+        return any(user.all("topic") or user.all("asks_topic.advice") for user in earlier)
+
     @property
-    def _was_topical(self) -> bool:
-        return any(turn.user is not None and turn.user.all("topic") for turn in self.history)
+    def _follows_up(self) -> bool:
+        """Whether the query is a question of hardly more than a place or a day: 'And there now?'."""
+        return self.query.is_question(0) and self._says_little(self.query_reader.function_words)
 
     @once
     def _is_vague(self) -> bool:
-        if self.query.all("asks.vague"):
-            return True
+        return bool(self.query.all("asks.vague")) or self._says_little(frozenset())
+
+    def _says_little(self, ignored: frozenset[str]) -> bool:
+        """Whether the query names a place or a day and has at most one other word that is not ignored."""
         named = {at for place in self.subjects.mentions(self.query) for at in range(place.first, place.last + 1)}
         named |= {at for mention in self.query.all("times") for at in range(mention.first, mention.last + 1)}
-        words = [at for at, token in enumerate(self.query.tokens) if token.kind == "word"]
+        tokens = self.query.tokens
+        words = [at for at, token in enumerate(tokens) if token.kind == "word" and token.text not in ignored]
         return bool(named) and len(set(words) - named) <= 1
 
     # --- the response -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
 from assay.chat.reading.lexicon import QuantityKind
@@ -37,6 +37,8 @@ class _Origin:
     path: tuple[str, ...] = ()
     place: str | None = None
     day: str | None = None
+    in_list: bool = False
+    """Whether it is one of several entries; a single one has the date it was made, which depends on the time zone."""
 
 
 @dataclass(slots=True)
@@ -90,8 +92,8 @@ class Sources:
 
     def _is_day(self, day: str | None, said: str | None, role: str) -> bool:
         """Whether numbers of `day` can be about the day that a figure is said of; true if either is not known."""
-        if said is None:
-            return True
+        if said is None or (said == self._context.query_day and role not in ("high", "low")):
+            return True  # the answer need not have said it of the day asked about
         if day is None:
             return said not in PAST and not (is_later(said) and self._has_days)
         calendar = self._context.calendar
@@ -133,10 +135,11 @@ class Sources:
                 if id(value) in above or len(above) > _DEEPEST:
                     continue
                 place = self._place(value) or at.place
-                day = self._day(value) or at.day
+                day = (self._day(value) if at.in_list else None) or at.day
                 for name, item in value.items():
                     inner = name if name in _DAY_NAMES else day
-                    stack.append((item, _Origin((*at.path, str(name)), place, inner), (*above, id(value))))
+                    inside = _Origin((*at.path, str(name)), place, inner, at.in_list)
+                    stack.append((item, inside, (*above, id(value))))
             elif isinstance(value, str):
                 self._read_text(value, at)
             elif isinstance(value, (int, float)):
@@ -144,7 +147,8 @@ class Sources:
                     self._at(at).bare.setdefault(self._kind_of(at.path), []).append(float(value))
             elif isinstance(value, Sequence) and not isinstance(value, bytes):
                 is_new = id(value) not in above and len(above) <= _DEEPEST
-                stack.extend((item, at, (*above, id(value))) for item in value if is_new)
+                entry = replace(at, in_list=True)
+                stack.extend((item, entry, (*above, id(value))) for item in value if is_new)
 
     def _read_text(self, text: str, at: _Origin) -> None:
         reading = self._reader.read(text)
