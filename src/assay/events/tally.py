@@ -107,6 +107,8 @@ def _of_kind(pile: list[State], kind: type[AnyState]) -> AnyState:
 def _merged(pile: list[State]) -> State:
     """All states of a pile merged into one; types that need sorting are sorted once."""
     first = pile[0]
+    if len(pile) == 1:
+        return first
     if isinstance(first, Joint):
         return Joint.merge(state for state in pile if isinstance(state, Joint))
     if isinstance(first, Distribution):
