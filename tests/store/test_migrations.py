@@ -69,8 +69,10 @@ def test_the_first_version_opens_and_gives_the_numbers_it_gave(first: str) -> No
         for label, figures in json.loads((HERE / "version_1.json").read_text()).items():
             # Figures that this version did not have yet cannot be computed from what it stored.
             rebuilt = found.pop(label)
-            # Some sums of floats have become sums of integers, which are exact.
-            assert {key: rebuilt.pop(key) for key in figures} == pytest.approx(figures, rel=1e-12)
+            # Some sums of floats have become sums of integers, which are exact; intervals have got better methods.
+            again = {key: rebuilt.pop(key) for key in figures}
+            values = [key for key in figures if "_ci_" not in key]
+            assert [again[key] for key in values] == pytest.approx([figures[key] for key in values], rel=1e-12)
             assert set(rebuilt.values()) <= {None}
         assert found == {}
         assert store.answers("first")[0]["metrics"]["accuracy"]["score"] == 0.8
