@@ -39,8 +39,8 @@ def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than cores: much of the time a test waits for a process, a browser or a retry."""
-    return (os.cpu_count() or 1) + 2
+    """One worker more than cores: much of the time a test waits for a process, a browser or a retry."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")
