@@ -10,31 +10,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from tests.chat.suites.written import HEAD, ONE, error_of, read, turn
 
 from assay.chat.suites import SUITES, Scenario, ScenarioTurn, Suite, load_suite, read_suite, schema
 from assay.chat.transcript import Check, ToolCall
 from assay.chat.world.faults import FAULTS, Fault
 from assay.chat.yamlfile import load_yaml, parse_yaml
 from assay.errors import SourceError, UsageError
-
-HEAD = "name: mine\nversion: 1\nscenarios:\n"
-ONE = HEAD + "  - id: a\n    kind: current\n    turns:\n      - user: weather in Oslo\n"
-
-
-def read(text: str) -> Suite:
-    return read_suite(parse_yaml(text, "mine.yaml"))
-
-
-def turn(extra: str) -> ScenarioTurn:
-    """The one turn of a suite with one more line in it."""
-    return read(f"{ONE}        {extra}\n").scenarios[0].turns[0]
-
-
-def error_of(text: str) -> SourceError:
-    with pytest.raises(SourceError) as caught:
-        read(text)
-    return caught.value
-
 
 # --- what a suite says -----------------------------------------------------------------------------------------------
 

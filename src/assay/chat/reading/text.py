@@ -222,27 +222,14 @@ def _find_mentions(reading: Reading) -> list[Mention]:
                 if phrase.hides:
                     hiding = at
         start = starts[at]
-        for phrase in fitting:
-            last = at + len(phrase.parts) - 1
+        found = [(at + len(phrase.parts) - 1, phrase) for phrase in fitting]
+        found += [(at, phrase) for phrase in token.phrases]
+        for last, phrase in found:
             if last >= hiding:
                 mention = Mention(start, ends[last], at, last, phrase.keys)
                 mentions.append(mention)
                 for key in phrase.keys:
-                    listed = lists.get(key)
-                    if listed is None:
-                        lists[key] = [mention]
-                    else:
-                        listed.append(mention)
-        if hiding <= at:
-            for phrase in token.phrases:
-                mention = Mention(start, ends[at], at, at, phrase.keys)
-                mentions.append(mention)
-                for key in phrase.keys:
-                    listed = lists.get(key)
-                    if listed is None:
-                        lists[key] = [mention]
-                    else:
-                        listed.append(mention)
+                    lists.setdefault(key, []).append(mention)
         if hiding > hidden_to:
             hidden_to = hiding
         if token.denies and at > hidden_to:
