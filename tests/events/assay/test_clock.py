@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.events.assay.streams import A, B, frame, key, move
+from tests.events.assay.streams import A, B, flat, frame, key, move
 
 from assay.events import EventStream, codec
 from assay.events.actions.clock import _core, _is_dense, clock_side
@@ -65,3 +65,15 @@ def test_silences_are_counted_on_a_clock_that_wraps() -> None:
     assert (side.time_ns // 1_000_000).tolist() == [15_500, 15_600, 16_200, 17_200]
     assert side.silences == 1
     assert (side.first_ns, side.last_ns) == (None, None)
+
+
+@pytest.mark.parametrize("late_ms", [-200, 80, 300])
+def test_slow_auto_repeat_of_a_late_prediction_is_auto_repeat_too(late_ms: int) -> None:
+    # Every 90 ms, which is too slow to be auto-repeat beyond doubt: it is if the truth repeats, though at another time.
+    events = [key(2500 * at + 910 + 90 * k) for at in range(6) for k in range(10)]
+    events += [key(2500 * at + 1800, A, press=False) for at in range(6)]
+    events.sort(key=lambda event: event["ts"])
+    shifted = [{**event, "ts": event["ts"] + late_ms * 1_000_000} for event in events]
+    found = flat(EventStream.from_events(shifted), EventStream.from_events(events))
+    assert found["lag_ms"] == late_ms
+    assert found["f1_without_lag"] == 1.0

@@ -45,7 +45,8 @@ def score(
         return {states.COUNTS: states.counts_state(_facts(np.zeros(states.FACTS.stop, np.int64), unknown=not missing))}
     shifts = clock_shifts(pair.predicted, pair.truth, clock)
     truth = clock_side(pair.truth, shifts[1])
-    predicted = clock_side(pair.predicted, shifts[0], truth=truth, tolerance_ns=tolerance_ns)
+    # A late prediction repeats a key late too: as late as the search for a lag goes.
+    predicted = clock_side(pair.predicted, shifts[0], truth=truth, tolerance_ns=max(tolerance_ns, lag.RANGE_NS))
     right, guess = (Actions.among(side.stream, side.at, side.time_ns) for side in (truth, predicted))
     turn_ns, by_shift = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), unit_ns, tolerance_ns)
     if turn_ns:
