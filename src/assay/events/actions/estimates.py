@@ -1,4 +1,4 @@
-"""From the states of all episodes to every figure of `assay@1`, each with its interval where one can be made."""
+"""From the states of all episodes to every figure of `assay@1`, each with its interval if one can be made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.events.actions import lag, pointer, states
+from assay.events.actions import formulas, lag, pointer, states
 from assay.events.actions.baselines import BASELINES, COPIED
 from assay.events.actions.labels import ACTION_KINDS, HEADLINE, KIND_EDGES, LABELS
 from assay.events.actions.states import TOLERANCES_MS, StateRows
@@ -36,9 +36,6 @@ from assay.types import Distribution, Estimate, Floats, Ints, Joint, Ratio
 _LIKELIHOODS = 10 + 2 * len(states.LIKELIHOOD_KINDS)
 # F1 from which on most actions match.
 _MOST = 0.5
-# Half the logarithmic distance to both neighbours, as a share of the whole: the trapezoid rule.
-_LOG = np.log(TOLERANCES_MS)
-_AREA = np.convolve(np.diff(_LOG, prepend=_LOG[0], append=_LOG[-1]), [0.5, 0.5], "valid") / (_LOG[-1] - _LOG[0])
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class ActionFigures:
             **self.timing(),
             "coverage": self.quotient(self._ratios(states.COVERAGE)),
             **self.skill(),
-            "victor_purpura": self.sums(self._ratios(states.DISTANCE), _distance, scale=RATE, sizes=1),
+            "victor_purpura": self.sums(self._ratios(states.DISTANCE), formulas.victor_purpura, scale=RATE, sizes=1),
             **self.calibration(),
         }
 
@@ -150,7 +147,7 @@ class ActionFigures:
 
     def quotient(self, table: Floats | Ints, n: int | None = None) -> Estimate:
         """A share of time, not of events, so that only episodes can vary; `table` has shape (episodes, 2)."""
-        return self.sums(table, _quotient, n, scale=SHARE, sizes=1)
+        return self.sums(table, formulas.quotient, n, scale=SHARE, sizes=1)
 
     def f1(self, outcomes: Ints) -> Estimate:
         """F1 of matched, missed and extra ones, shape (episodes, 3)."""
@@ -183,7 +180,7 @@ class ActionFigures:
             return [(None, None, None)] * (table.shape[1] - 1)
         found = curve_intervals(
             list(table),
-            lambda sums: _divided(2 * sums[..., :-1], sums[..., -1:]),
+            lambda sums: formulas.divided(2 * sums[..., :-1], sums[..., -1:]),
             self.plan,
             strata=self.strata,
             sizes=table[:, -1],
@@ -217,7 +214,7 @@ class ActionFigures:
             out[f"{prefix}precision"] = self.share(matched, matched + extra)
             out[f"{prefix}recall"] = self.share(matched, matched + missed)
         by_label = self.outcomes[:, :HEADLINE].reshape(-1, HEADLINE * 3)
-        return out | {"macro_f1": self.sums(by_label, _macro_f1, scale=SHARE, sizes=self.headline.sum(axis=1))}
+        return out | {"macro_f1": self.sums(by_label, formulas.macro_f1, scale=SHARE, sizes=self.headline.sum(axis=1))}
 
     def curve(self) -> dict[str, Estimate]:
         matches = self.counts.table(states.CURVE)
@@ -226,7 +223,9 @@ class ActionFigures:
             f"f1_at_{tolerance}_ms": self.share(2 * matches[:, at], totals)
             for at, tolerance in enumerate(TOLERANCES_MS)
         }
-        return out | {"f1_curve_area": self.sums(np.column_stack([matches, totals]), _area, scale=SHARE, sizes=-1)}
+        return out | {
+            "f1_curve_area": self.sums(np.column_stack([matches, totals]), formulas.curve_area, scale=SHARE, sizes=-1)
+        }
 
     def errors(self) -> dict[str, Estimate]:
         which, values = self.single.columns
@@ -236,7 +235,7 @@ class ActionFigures:
         _, missed, extra = self.headline.T
         table = np.column_stack([substitutions, missed - substitutions, extra - substitutions, self.headline[:, :2]])
         n = int(self.headline.sum())
-        out = {"error_rate": self.sums(table, _error_rate, scale=RATE, sizes=self.headline.sum(axis=1))}
+        out = {"error_rate": self.sums(table, formulas.error_rate, scale=RATE, sizes=self.headline.sum(axis=1))}
         for at, name in enumerate(("substitutions", "deletions", "insertions")):
             out[name] = Estimate(float(table[:, at].sum()) if n else None, level=self.plan.level, n=n)
         return out
@@ -306,7 +305,7 @@ class ActionFigures:
                 lag_ms, after = Estimate(None, level=self.plan.level, n=lag_ms.n), self.f1(self.headline)
         return {
             "time_error_p50_ms": self.values(states.TIME_ERRORS, lambda ns: ns / 1e6, "p50"),
-            "time_error_spread_ms": self.sums(moments, _spread, n, scale=POSITIVE, sizes=0),
+            "time_error_spread_ms": self.sums(moments, formulas.spread, n, scale=POSITIVE, sizes=0),
             "lag_ms": lag_ms,
             "f1_without_lag": after,
         }
@@ -326,7 +325,7 @@ class ActionFigures:
         n = int(total[pointer.SUMS.index("n")])
         out["pointer_skill"] = self.sums(
             self.pointer_sums,
-            lambda s: _over(pointer.r2(s), stronger(s)),
+            lambda s: formulas.skill_of(pointer.r2(s), stronger(s)),
             n,
             scale=SKILL,
             sizes=pointer.SUMS.index("n"),
@@ -342,7 +341,7 @@ class ActionFigures:
             # The baseline leaves out one action of each episode; a copy that has kept it is a copy all the same.
             return Estimate(0.0, level=self.plan.level, n=int(true.sum()), n_units=len(trivial))
         table = np.column_stack([self.headline, trivial[:, 0], true + trivial[:, 1]])
-        return self.sums(table, _skill, scale=SKILL, sizes=self.headline.sum(axis=1))
+        return self.sums(table, formulas.f1_skill, scale=SKILL, sizes=self.headline.sum(axis=1))
 
     @property
     def headline_f1(self) -> float:
@@ -374,9 +373,9 @@ class ActionFigures:
             losses *= table[:, 20:].any()
         confident, likely = int(table[:, :10].sum()), int(losses[:, 10::2].sum())
         return {
-            "nll": self.sums(losses, _nll, likely, scale=POSITIVE, sizes=losses[:, 10::2].sum(axis=1)),
+            "nll": self.sums(losses, formulas.nll, likely, scale=POSITIVE, sizes=losses[:, 10::2].sum(axis=1)),
             "calibration_error": self.sums(
-                table, _calibration_error, confident, scale=SHARE, sizes=table[:, :10].sum(axis=1)
+                table, formulas.calibration_error, confident, scale=SHARE, sizes=table[:, :10].sum(axis=1)
             ),
         }
 
@@ -416,40 +415,6 @@ def _absolute_ms(ns: Ints) -> Floats:
     return np.abs(ns) / 1e6
 
 
-def _quotient(sums: Floats) -> Floats:
-    return _divided(sums[..., 0], sums[..., 1])
-
-
-def _divided(above: Floats, below: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(below > 0, above / below, np.nan)
-
-
-def _macro_f1(sums: Floats) -> Floats:
-    """Mean F1 over the labels that the truth has; `sums` has shape (…, labels · 3)."""
-    matched, missed, extra = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 3), -1, 0)
-    known = matched + missed > 0
-    f1 = np.where(known, 2 * matched / np.maximum(2 * matched + missed + extra, 1), 0)
-    return _divided(f1.sum(axis=-1), known.sum(axis=-1))
-
-
-def _area(sums: Floats) -> Floats:
-    """Area under F1 over the logarithm of the tolerance, as a share; `sums` are matches and the F1's denominator."""
-    # From the missing part, so that a perfect curve is exactly 1.
-    missing = 1 - _divided(2 * sums[..., :-1], sums[..., -1:])
-    return np.asarray(1 - (missing * _AREA).sum(axis=-1))
-
-
-def _error_rate(sums: Floats) -> Floats:
-    """(S + D + I) ÷ N; `sums` are S, D, I, matched, missed."""
-    return _divided(sums[..., :3].sum(axis=-1), sums[..., 3] + sums[..., 4])
-
-
-def _distance(sums: Floats) -> Floats:
-    """Victor–Purpura distance by true action; `sums` are its cost in ns of shifting and the true actions."""
-    return _divided(sums[..., 0] * 40 / 1e9, sums[..., 1])
-
-
 def _moments(errors: StateRows) -> Floats:
     """n, Σ and Σ² of time errors in ms of each episode, shape (episodes, 3)."""
     ms, counts = errors.columns[1] / 1e6, errors.counts
@@ -460,32 +425,3 @@ def _moments(errors: StateRows) -> Floats:
 
 def _only(which: int) -> range:
     return range(which, which + 1)
-
-
-def _spread(sums: Floats) -> Floats:
-    """Standard deviation from n, Σ and Σ²."""
-    n, total, squares = np.moveaxis(sums, -1, 0)
-    return np.sqrt(np.maximum(_divided(squares, n) - _divided(total, n) ** 2, 0))
-
-
-def _skill(sums: Floats) -> Floats:
-    """Skill of F1; `sums` are matched, missed, extra, and the baseline's matches and denominator."""
-    matched, missed, extra, trivial, below = np.moveaxis(sums, -1, 0)
-    return _over(_divided(2 * matched, 2 * matched + missed + extra), _divided(2 * trivial, below))
-
-
-def _over(value: Floats, baseline: Floats) -> Floats:
-    """How much of the way from the baseline to perfection was made; NaN where the baseline is perfect."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(baseline < 1, (value - baseline) / (1 - baseline), np.nan)
-
-
-def _nll(sums: Floats) -> Floats:
-    """Loss by true event, from the sums of LIKELIHOOD."""
-    return _divided(sums[..., 11::2].sum(axis=-1) / 1e9, sums[..., 10::2].sum(axis=-1))
-
-
-def _calibration_error(sums: Floats) -> Floats:
-    """Σ |hits − confidence| over tenths of confidence, by event."""
-    n = sums[..., :10].sum(axis=-1)
-    return _divided(np.abs(sums[..., 10:20]).sum(axis=-1) / 1e9, n)
