@@ -44,7 +44,7 @@ class Recorder:
     def finish(self) -> list[Answer]:
         """Complete the run: from here on it can be loaded and compared. Gives its answers, those of baselines too.
 
-        Baselines have no tallies: they are no agents to be compared.
+        Baselines have no tallies, because they are not compared as agents.
         """
         answers = self._answers()
         self._store.add_cases(self.id, tallies_of(one for one in answers if one.agent not in self._baselines))

@@ -182,7 +182,7 @@ def curve_intervals(
     """Like `sum_interval` for many shares at once: values, lower and upper ends, each of shape (m,).
 
     `function` takes sums of shape (…, k) and gives values from 0 to 1 of shape (…, m). What is undefined is NaN, and so
-    are the ends where there is no interval: with one episode, or another unit than episodes.
+    are the ends if there is no interval: with one episode, or another unit than episodes.
 
     Example:
         >>> parts = [np.array([1.0, 3.0, 4.0]), np.array([2.0, 2.0, 4.0])]  # two sums and a count for each episode

@@ -50,7 +50,7 @@ def _advice(context: ScoringContext) -> Finding | None:
 def _is_small_talk(context: ScoringContext) -> bool:
     """Whether the query neither needs data nor asks for advice: then neither completes anything.
 
-    A further question in a conversation about the subject is none: 'Are you sure?'.
+    A follow-up question in a conversation about the subject, such as 'Are you sure?', is not small talk.
     """
     asks_on = context.was_topical and context.query.is_question(0)
     return not context.needs_data and not context.asks_advice and not asks_on

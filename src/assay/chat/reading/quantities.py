@@ -188,7 +188,7 @@ class _Parser:
         return unit, last
 
     def decade(self, at: int) -> int:
-        """Read 'the mid-teens', 'the low 20s' at token `at`; return the index to continue from, 0 if it is none."""
+        """Read 'the mid-teens', 'the low 20s' at token `at`; return the index after it, or 0 if nothing matches."""
         tokens = self.tokens
         token = tokens[at]
         last = at

@@ -46,7 +46,7 @@ class Token:
     is_number: bool
     """Whether it is a number, in digits or words."""
     joins: bool
-    """Whether it is a word that is no function word, as in a run of keywords."""
+    """Whether it is a content word, not a function word; a run of keywords consists of these."""
     marked: bool
     """Whether the tokeniser has to look at it: formatting, the end of a line or sentence, a number."""
 

@@ -76,7 +76,7 @@ class Position:
     flipped: int
     """Pairs in which it preferred a position, not an answer."""
     first: Estimate
-    """How often it preferred the answer shown first, of the orders without a tie; 0.5 is no bias."""
+    """How often it preferred the answer shown first, of the orders without a tie; 0.5 means no bias."""
 
 
 @dataclass(frozen=True, slots=True)

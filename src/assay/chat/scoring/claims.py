@@ -101,7 +101,7 @@ def yes_or_no(context: ScoringContext) -> YesOrNo | None:
         return None
     yes = response.tokens[first].text in words.yes
     if not yes and first + 1 < len(response.tokens) and response.tokens[first + 1].kind == "word":
-        return None  # "No rain" is no answer by itself
+        return None  # "No rain" by itself does not answer with no
     asked = [
         mention
         for key in ("states", "tells")

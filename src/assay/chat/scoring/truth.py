@@ -14,7 +14,7 @@ from assay.chat.scoring.claims import NOT_COMPARED, FigureClaim, StateClaim
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, is_later
 
-# More states than this, of one place and time, are no information.
+# More states than this, of one place and time, tell the user nothing.
 _MOST_STATES = 2
 
 

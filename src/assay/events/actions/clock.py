@@ -37,7 +37,7 @@ class ClockSide:
     time_ns: Ints
     """Their times on the common clock, ascending."""
     first_ns: int | None
-    """Time of the first action or movement, stray ones left out; None where there is none."""
+    """Time of the first action or movement, stray ones left out; None if there is none."""
     last_ns: int | None
     """Time of the last."""
     valid: int
@@ -66,7 +66,7 @@ def clock_side(
 ) -> ClockSide:
     """The valid events of `stream`, auto-repeat left out, with `shift_ns` taken from their times.
 
-    A press is auto-repeat where the key is held, its last press is at most a second back, and it comes in a rhythm:
+    A press is auto-repeat if the key is held, its last press is at most a second back, and it comes in a rhythm:
     soon after the last press or soon before the next, or with about the same pause as its neighbour. Otherwise a
     release was lost, and it is a press of its own. The order of the events decides what is held, so that one wrong time
     makes no press a repeat.

@@ -26,7 +26,7 @@ def worst_moments(found: ActionMatches, origin_ns: int) -> Ints:
     """Columns (start of the window in ms after `origin_ns`, side, ms into the window, label, outcome, ms of partner).
 
     Of equally bad windows the earliest. A substitution is one error, not two, and happens when its truth does. The
-    partner's time counts from the start of the window too and is NO_PARTNER where there is none. Shape (6, rows).
+    partner's time counts from the start of the window too and is NO_PARTNER if it has no partner. Shape (6, rows).
     """
     truth, predicted = found.truth, found.predicted
     windows = _worst(

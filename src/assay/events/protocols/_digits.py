@@ -1,7 +1,7 @@
 """Two token streams of equal length, compared event by event and digit by digit, for `sequence@1`.
 
-Tokens are compared as written. Nearly all are those that encoding the decoded value gives; where they are not, such as
-a digit beyond its base, the stream has kept them.
+Tokens are compared as written. Nearly all are those that encoding the decoded value gives. Others, such as a digit
+beyond its base, are kept by the stream.
 """
 
 from __future__ import annotations

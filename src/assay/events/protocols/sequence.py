@@ -209,7 +209,7 @@ def compute_metrics_for_event(
 
 
 def _framed(text: str, codec: TokenCodec) -> EventStream:
-    """The events of a text; a text without any <EVENT_START> is one invalid event, and an empty one is none."""
+    """The events of a text; a text without any <EVENT_START> is one invalid event, and an empty text has no events."""
     return codec.decode_each([text]) if text.strip() and "<EVENT_START>" not in text else codec.decode(text)
 
 

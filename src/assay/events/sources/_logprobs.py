@@ -16,7 +16,7 @@ from assay.errors import ColumnError
 from assay.events.stream import EventStream
 from assay.types import Floats
 
-# Rounding may take a probability of 1 a little above it; anything more is no logarithm of a probability.
+# Rounding may take a probability of 1 a little above it; anything more cannot be the logarithm of a probability.
 _ROUNDING = 1e-6
 
 

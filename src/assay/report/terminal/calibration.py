@@ -57,7 +57,7 @@ def _position(found: Position) -> tuple[RenderableType, ...]:
     said = (
         f"{counted(found.pairs, 'pair')}: decided as people {found.agreed}, against them {found.opposed}, by position "
         f"{found.flipped}. Of the orders without a tie, the answer shown first is preferred in a share of "
-        f"{_value(found.first)} {_ends(found.first)}; 0.50 is no bias."
+        f"{_value(found.first)} {_ends(found.first)}; 0.50 means no bias."
     )
     return Text(title, style="bold"), Text(said)
 
