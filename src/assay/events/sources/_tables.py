@@ -115,7 +115,7 @@ def arrow_errors(address: str, row: int | None = None) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeDecodeError) as error:
         where = address if row is None else f"{address}, at row {row}"
-        first_line = (str(error) or type(error).__name__).splitlines()[0]
+        first_line = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise SourceError(
             f"the file is damaged, cut short, or has the wrong suffix: {first_line}",
             where=where,
