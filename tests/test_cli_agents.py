@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,9 @@ def started(
     )
 
 
+@cache
 def contents(store: Path, run: str = "@last") -> dict[tuple[str, str, int, int], Any]:
-    """What a run says, without times and without what hangs on them."""
+    """What a finished run says, without times and without what hangs on them."""
     with open_store(store) as opened:
         found = {}
         for answer in load_answers(run, store=opened):
@@ -364,5 +366,5 @@ def _wait_for_turns(store: Path, count: int) -> None:
     while time.monotonic() < deadline:
         if len(_kept(store)) >= count:
             return
-        time.sleep(0.02)
+        time.sleep(0.2)  # reading a store takes as long as a turn, and the run needs the processor
     raise AssertionError("the run did not get going")
