@@ -59,6 +59,7 @@ def identify(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=identify)
+@pytest.mark.slow
 def test_every_python_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of one page share their names and run in an empty folder, as a reader would type them."""
     for package in NEEDED.get(identify(page), ()):

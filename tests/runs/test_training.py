@@ -22,7 +22,7 @@ needed("accelerate")
 from assay.events.training.trainer import TrainerMetrics  # noqa: E402 — these need transformers
 from assay.runs.training import KeepEvaluations  # noqa: E402
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.slow]
 
 CODEC = hierarchical()
 TABLE = vocabulary(CODEC)

@@ -34,12 +34,14 @@ RESAMPLED = [("IQM", 5), ("IQM, unequal sizes", 10), ("95th percentile", 5), ("m
 
 
 @pytest.mark.parametrize(("name", "episodes"), SHORT)
+@pytest.mark.slow
 def test_intervals_contain_the_truth_at_their_nominal_rate(name: str, episodes: int) -> None:
     held = populations.coverage(name, episodes, trials=TRIALS, seed=episodes)
     assert 0.93 - NOISE <= held <= 0.97 + NOISE
 
 
 @pytest.mark.parametrize(("name", "episodes"), RESAMPLED)
+@pytest.mark.slow
 def test_resampled_intervals_contain_the_truth_at_their_nominal_rate(
     name: str, episodes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_judge_that_likes_length_is_found_out() -> None:
     assert bias.low > 0.05  # twice as long, and clearly better liked than people do
 
 
+@pytest.mark.slow
 def test_the_corrected_score_is_that_of_people() -> None:
     """A kind judge: it calls every good answer good, and half of the bad ones."""
     rng = random.Random(6)

@@ -154,6 +154,7 @@ def gamed(name: str) -> Scores:
 
 
 @pytest.mark.parametrize("name", BOTS)
+@pytest.mark.slow
 def test_no_bot_without_skill_is_above_the_honest_agent(name: str) -> None:
     """On no metric of answers but the response time: who says nothing true is fast."""
     honest, bot = played(1), gamed(name)
@@ -163,6 +164,7 @@ def test_no_bot_without_skill_is_above_the_honest_agent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOTS)
+@pytest.mark.slow
 def test_no_bot_without_skill_passes(name: str) -> None:
     passed = [scenario for scenario, trials in gamed(name).trials(name).items() if all(trials.values())]
     assert len(passed) <= MOST_PASSED * len(WEATHER.scenarios), passed

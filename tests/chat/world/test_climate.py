@@ -168,6 +168,7 @@ def test_weather_is_consistent(one: CityClimate, moment: datetime) -> None:
     check(CLIMATE.at(one, moment))
 
 
+@pytest.mark.slow
 def test_weather_of_every_city_is_consistent() -> None:
     for number, one in enumerate(all_cities()):
         for step in range(4):
@@ -257,6 +258,7 @@ def test_mumbai_is_dry_in_january_and_wet_in_july() -> None:
     assert sum(hour.rain > 0 for hour in month("Mumbai", JULY)) > 0.2 * 31 * 8
 
 
+@pytest.mark.slow
 def test_london_has_about_as_many_wet_days_as_in_reality() -> None:
     share = mean(
         any(hour.rain + hour.snow > 0 for hour in month("London", JANUARY.replace(year=year))[day * 8 : day * 8 + 8])
