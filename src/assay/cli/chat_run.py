@@ -84,23 +84,31 @@ def run(
         str, typer.Option(help="embedded, or openweather with OPENWEATHER_API_KEY.", rich_help_panel=_WHERE)
     ] = "embedded",
     jobs: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
-            help="Conversations at the same time, over all agents; more than one disturbs the times.",
+            help="Conversations at the same time, over all agents; more than one disturbs the times. By default 1, "
+            "and with quirks one for each agent.",
             rich_help_panel=_PACE,
         ),
-    ] = 1,
+    ] = None,
     concurrency: Annotated[
         int, typer.Option(min=1, help="Conversations at the same time for each agent.", rich_help_panel=_PACE)
     ] = 1,
     turn_timeout: Annotated[
-        float, typer.Option(min=0.1, help="Timeout of a turn in seconds.", rich_help_panel=_PACE)
-    ] = 60.0,
+        float | None,
+        typer.Option(
+            min=0.1, help="Timeout of a turn in seconds; by default the suite's, or 60.", rich_help_panel=_PACE
+        ),
+    ] = None,
     experience: Annotated[
-        bool,
-        typer.Option("--experience/--no-experience", help="Measure developer experience first.", rich_help_panel=_WHAT),
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--experience/--no-experience",
+            help="Measure developer experience first; by default unless the suite has quirks.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
     baselines: Annotated[
         bool,
         typer.Option(
@@ -140,7 +148,7 @@ def run(
 
     Every finished turn is stored at once. Ctrl-C stops cleanly, and --resume continues from there.
     """
-    from assay.chat.running.runner import Pace
+    from assay.chat.running.experiment import PaceOptions
     from assay.runs.experiments import plan_experiment
 
     check_folders(html_out, json_out, junit, markdown)
@@ -160,9 +168,10 @@ def run(
             kinds=_names(kinds),
             scenarios=_names(scenarios),
             limit=limit,
-            pace=Pace(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
+            pace=PaceOptions(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
             baselines=baselines,
         )
+        experience = not experiment.suite.has_quirks if experience is None else experience
         kept = None if no_store else store or True
         result = start_with_progress(experiment, store=kept, name=name, tags=tag or [], measure_experience=experience)
     write_trials(result.scores, junit=junit, markdown=markdown, skill=result.skill(), suite=result.suite)

@@ -186,11 +186,14 @@ class TimeFacts:
 
 
 def time_facts(scores: Scores, agent: str) -> TimeFacts:
-    """What an agent spends its time and tokens on."""
+    """What an agent spends its time and tokens on, in turns without a quirk."""
     turns = [
         (answer.record, answer.scenario)
         for answer in scores.answers
-        if answer.agent == agent and answer.record is not None and answer.record.status == "scored"
+        if answer.agent == agent
+        and answer.record is not None
+        and answer.record.status == "scored"
+        and answer.record.quirk is None
     ]
     timed = [(record, scenario) for record, scenario in turns if record.wall is not None]
     whole = [(record, scenario) for record, scenario in timed if record.overhead is not None]
@@ -270,7 +273,7 @@ def accounts(scores: Scores, agent: str) -> Accounts:
     differing = []
     for answer in scores.answers:
         record = answer.record
-        if answer.agent != agent or record is None or record.status != "scored":
+        if answer.agent != agent or record is None or record.status != "scored" or record.quirk is not None:
             continue
         if record.own_tool_calls is not None:
             calls[1] += 1

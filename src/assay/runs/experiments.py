@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from assay.chat.running.environment import Environment
-from assay.chat.running.experiment import AgentChoice, Experiences, Experiment, agents_of, suite_of
+from assay.chat.running.experiment import AgentChoice, Experiences, Experiment, PaceOptions, agents_of, suite_of
 from assay.chat.running.runner import MemorySink, Pace, Progress
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Scores
@@ -84,7 +84,7 @@ def run(
         scenarios: Play only scenarios with these ids or patterns of ids.
         limit: Play at most this many scenarios, spread over all kinds.
         experience: Whether to measure developer experience first, which takes some seconds for each agent.
-        pace: Concurrency, timeouts and retries: `Pace(jobs=4, turn_timeout=30)`.
+        pace: Concurrency, timeouts and retries: `Pace(jobs=4, turn_timeout=30)`; None for what suits the suite.
         baselines: Whether to play and score the baselines too: a constant text and an echo of the question. They call
             no model, and `result.skill()` tells how far each agent is above them.
         store: Where to store the run: an address, an open `Store`, True for the default store, or None for nowhere.
@@ -149,7 +149,7 @@ def plan_experiment(
     kinds: Sequence[str] | None = None,
     scenarios: Sequence[str] | None = None,
     limit: int | None = None,
-    pace: Pace | None = None,
+    pace: Pace | PaceOptions | None = None,
     baselines: bool = True,
 ) -> Experiment:
     """The experiment that `run` would play; the arguments are the same.
@@ -166,16 +166,24 @@ def plan_experiment(
         scenarios=None if scenarios is None else tuple(scenarios),
         limit=limit,
     )
+    chosen, specs = loaded.select(kinds=selection.kinds, ids=selection.scenarios, limit=limit), agents_of(agents)
+    pace = pace if isinstance(pace, Pace) else (pace or PaceOptions()).for_suite(chosen, len(specs))
+    environment = Environment.chosen(seed=seed, skill=skill, model=model, model_url=model_url, weather=weather)
+    if chosen.turn_timeout is not None:
+        # A call that never ends must end within the turn, and so must its repetition.
+        limits = replace(environment.limits, model_timeout=pace.turn_timeout / 3)
+        environment = replace(environment, limits=limits)
     return Experiment(
-        suite=loaded.select(kinds=selection.kinds, ids=selection.scenarios, limit=limit),
-        agents=agents_of(agents),
-        environment=Environment.chosen(seed=seed, skill=skill, model=model, model_url=model_url, weather=weather),
+        suite=chosen,
+        agents=specs,
+        environment=environment,
         repeat=repeat,
         seed=seed,
         selection=selection,
-        pace=pace or Pace(),
+        pace=pace,
         metrics=None if metrics is None else tuple(metrics),
-        baselines=baselines,
+        # Quirks cannot reach the baselines, which call neither model nor tools.
+        baselines=baselines and not chosen.has_quirks,
     )
 
 

@@ -80,6 +80,7 @@ class ExperimentResult(Result):
 
     def to_json(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
+        from assay.chat.scoring.quirk_matrix import quirks_json
         from assay.compare.overall import overall
 
         found = self.skill()
@@ -90,6 +91,7 @@ class ExperimentResult(Result):
             "suite": self.suite if self.run is None else self.run.settings["suite"],
             "experience": {agent: one.to_json() for agent, one in self.experience.items()},
             "overall": overall(self.scores).to_json(),
+            "robustness": quirks_json(self.scores),
             "baselines": None if found is None else found.to_json() | {"answers": of_baselines},
         }
 

@@ -144,10 +144,12 @@ def _allowing_for(changes: Changes, found: Difference, level: float) -> Differen
         return _by_sign(replace(found, low=low, high=high), n if found.value else 0, level)
     if 2 * changed >= n:
         return found
-    more = [(largest_chance(k, n, tail) - k / n) * changes.largest for k in (changes.up, changes.down)]
+    # Without a change in any case, the difference comes from how much each case weighs on the two sides.
+    largest = changes.largest or changes.possible
+    more = [(largest_chance(k, n, tail) - k / n) * largest for k in (changes.up, changes.down)]
     low, high = min(found.low, found.value - more[1]), max(found.high, found.value + more[0])
     against = changes.down if found.value > 0 else changes.up
-    by_count = 2 * binomial_at_most(against, n, against / n + abs(found.value) / changes.largest)
+    by_count = 2 * binomial_at_most(against, n, against / n + abs(found.value) / largest)
     return _by_sign(replace(found, low=low, high=high, p=min(1.0, max(found.p, by_count))), changed, level)
 
 

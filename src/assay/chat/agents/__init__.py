@@ -86,9 +86,10 @@ class Setup:
     @cached_property
     def weather(self) -> WeatherClient:
         """The client of the weather service."""
+        from assay.chat.world.tool_quirks import QuirkyWeatherClient
         from assay.chat.world.weather import WeatherClient
 
-        return WeatherClient(
+        return (QuirkyWeatherClient if self.embedded_weather else WeatherClient)(
             self.weather_url,
             self.weather_key,
             timeout=self.weather_timeout,

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Agent, Reply
-from assay.chat.scoring.answers import Record
+from assay.chat.scoring.answers import Record, SpanLine
+from assay.chat.scoring.robustness import Breakdown
 from assay.chat.transcript import ToolCall
 from assay.chat.world.preferences import flags
 from assay.chat.world.situation import Situation
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from assay.chat.world.preferences import Preferences
 
 _LONGEST_REASON = 2000
+_LONGEST_TEXT = 50_000
+_MOST_SPAN_LINES = 60
 # Errors of the connection to the model or of its endpoint, by the names of their classes in httpx and openai:
 # frameworks differ in which of the two they let through.
 _INFRASTRUCTURE_ERRORS = frozenset(
@@ -108,32 +111,39 @@ class PlayedTurn:
 
 
 async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Preferences) -> AsyncIterator[PlayedTurn]:
-    """Play the conversation turn by turn; it ends with the first turn that fails."""
+    """Play the conversation turn by turn; it ends with the first turn that fails, unless it has a quirk."""
+    has_quirks = any(situation.quirk is not None for situation in job.situations)
     if job.preferences is not None:
         preferences.write(job.user, dict(job.preferences))
     for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True)):
         received = _Reception()
         error: BaseException | None = None
+        breakdown: Breakdown | None = None
         with situation.attached(), tracing.turn(job.agent, job.session) as watched:
             started = time.perf_counter()
             try:
                 async with asyncio.timeout(job.timeout):
                     await received.listen(agent.answer(session=job.session, user=job.user, message=message), started)
             except TimeoutError as failure:
-                error = failure if time.perf_counter() - started < job.timeout else _out_of_time(job.timeout)
+                is_ours = time.perf_counter() - started >= job.timeout
+                error = _out_of_time(job.timeout) if is_ours else failure
+                breakdown = "timeout" if is_ours else "exception"
             except (Exception, SystemExit) as failure:  # an agent that calls sys.exit has failed a turn, not the run
-                error = failure
+                error, breakdown = failure, "exception"
             wall = time.perf_counter() - started
         try:
-            record = _record(watched.read(), received, situation, wall, error)
+            trace = watched.read()
+            record = _record(trace, received, situation, wall, error)
+            if has_quirks:
+                record = record.model_copy(update=_watched_record(trace, watched.log, situation, breakdown))
         except Exception as failure:  # an account of the turn that is not usable, such as a text for a number of tokens
             error = error or failure
             record = Record(status="failed", reason=describe_error(error), fault=_text(situation.fault), wall=wall)
         # Flags only: the sentence a flag was learned from ("no longer hates the cold") may contain the opposite words.
         known = json_safe(flags(preferences.read(job.user)))
-        infrastructure = error is not None and is_infrastructure_failure(error, situation)
+        infrastructure = error is not None and not has_quirks and is_infrastructure_failure(error, situation)
         yield PlayedTurn(at, redacted(whole_text(received.text)), record, known, infrastructure)
-        if error is not None:
+        if error is not None and not has_quirks:
             return
 
 
@@ -182,7 +192,7 @@ def _record(
         status="scored" if error is None else "failed",
         reason="" if error is None else describe_error(error),
         fault=_text(situation.fault),
-        tool_calls=[ToolCall.model_validate(redacted_value(call.model_dump())) for call in tool_calls],
+        tool_calls=[ToolCall.model_validate(redacted_value(_shortened(call.model_dump()))) for call in tool_calls],
         model_calls=trace.model_calls,
         input_tokens=trace.input_tokens,
         output_tokens=trace.output_tokens,
@@ -194,6 +204,38 @@ def _record(
         own_tokens=own_tokens,
         dropped_spans=trace.dropped,
     )
+
+
+def _watched_record(
+    trace: TurnTrace, log: list[str], situation: Situation, breakdown: Breakdown | None
+) -> dict[str, Any]:
+    """Fields of a record in a conversation with a quirk: how the turn broke down, its requests, spans and log."""
+    start = min((span.start_ns for span in trace.spans), default=0)
+    spans = [
+        SpanLine(
+            name=_shortened(span.name),
+            start=round((span.start_ns - start) / 1e6, 2),
+            length=round(1000 * span.seconds, 2),
+            failed=None if span.failed is None else redacted(whole_text(span.failed))[:_LONGEST_REASON],
+        )
+        for span in trace.spans[:_MOST_SPAN_LINES]
+    ]
+    return {
+        "quirk": _text(situation.quirk),
+        "breakdown": breakdown,
+        "requests": sum("http.request.method" in span.attributes for span in trace.spans),
+        "spans": spans,
+        "log": [redacted(whole_text(line))[:_LONGEST_REASON] for line in log],
+    }
+
+
+def _shortened(value: Any) -> Any:
+    """The value with very long texts cut, such as a tool's result of a megabyte."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}… ({len(value):,} characters)"
+    if isinstance(value, Mapping):
+        return {name: _shortened(item) for name, item in value.items()}
+    return [_shortened(item) for item in value] if isinstance(value, list) else value
 
 
 def _text(fault: object) -> str | None:

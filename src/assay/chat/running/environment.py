@@ -109,6 +109,14 @@ class Environment:
         """Why an agent, with the setup's model and tools or with its own, cannot play a scenario; None if it can."""
         if scenario.preferences and not uses_setup:
             return "known preferences of the user cannot be given to an agent that has its own memory"
+        quirks = [quirk for at in range(len(scenario.turns)) if (quirk := scenario.quirk_of(at)) is not None]
+        for quirk in quirks:
+            if not uses_setup:
+                return f"the quirk {quirk} cannot reach an agent that has its own model and tools"
+            if not quirk.is_of_tools and self.model is not None:
+                return f"the quirk {quirk} needs the scripted model"
+            if quirk.is_of_tools and self.weather != "embedded":
+                return f"the quirk {quirk} needs the embedded weather service"
         faults = [fault for at in range(len(scenario.turns)) if (fault := scenario.fault_of(at)) is not None]
         for fault in faults:
             if not uses_setup:

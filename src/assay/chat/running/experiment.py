@@ -50,6 +50,23 @@ class Selection:
         return load_suite(self.suite).select(kinds=self.kinds, ids=self.scenarios, limit=self.limit)
 
 
+@dataclass(frozen=True, slots=True)
+class PaceOptions:
+    """A pace of which some settings are left to the suite."""
+
+    jobs: int | None = None
+    """None for 1, or for one conversation at a time of each agent if the suite has quirks: its times do not count."""
+    concurrency: int = 1
+    turn_timeout: float | None = None
+    """None for the suite's own, else the default."""
+
+    def for_suite(self, suite: Suite, agents: int) -> Pace:
+        """The pace at which a suite is played."""
+        timeout = self.turn_timeout or suite.turn_timeout or Pace().turn_timeout
+        jobs = self.jobs or (max(agents, 1) if suite.has_quirks else 1)
+        return Pace(jobs=jobs, concurrency=self.concurrency, turn_timeout=timeout)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """What is played, by which agents, and with which services."""
@@ -193,6 +210,7 @@ class Experiment:
                 characteristics={agent: one.characteristics for agent, one in (experience or {}).items()},
                 skip=self.environment.unplayable,
                 is_made_up=self.environment.is_made_up,
+                model_call_limit=self.environment.limits.model_calls,
             )
             ended = await runner.run(sink, done=done, progress=progress)
             if self.baselines:

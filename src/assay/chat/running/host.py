@@ -46,8 +46,10 @@ class RefusedError(AssayError):
 class CrashedError(AssayError):
     """A worker process that ended while a conversation was under way."""
 
-    def __init__(self, what: str, *, worker: int = 0, shared: bool = False) -> None:
+    def __init__(self, what: str, *, worker: int = 0, shared: bool = False, stuck: bool = False) -> None:
         super().__init__(what)
+        self.stuck = stuck
+        """Whether it did not answer and was killed for that."""
         self.worker = worker
         """Which of the agent's processes crashed, counted from 1."""
         self.shared = shared
@@ -237,7 +239,8 @@ class _Worker:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _crash(self, reason: str) -> CrashedError:
-        return CrashedError(reason, worker=self._number, shared=len(self._under_way) > 1)
+        shared = len(self._under_way) > 1
+        return CrashedError(reason, worker=self._number, shared=shared, stuck=bool(self._stopped))
 
     def _kill(self, reason: str) -> None:
         self._stopped = reason

@@ -18,11 +18,14 @@ from typing import Any, Protocol
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.conversation import Job, PlayedTurn, describe_error
 from assay.chat.running.host import CrashedError, Host, RefusedError
+from assay.chat.running.trials import Trial, plan
 from assay.chat.scoring.answers import Answer, AnswerKey, Record
+from assay.chat.scoring.quirk_turns import broken_turn, with_reactions
+from assay.chat.scoring.robustness import Breakdown
 from assay.chat.scoring.scores import answer_of
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
 from assay.chat.transcript import Transcript, Turn
-from assay.chat.world.situation import Situation, chance
+from assay.chat.world.situation import Situation
 from assay.errors import AssayError
 from assay.redaction import redacted
 
@@ -87,31 +90,6 @@ class Progress:
     scenario: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One attempt of one agent at one scenario."""
-
-    agent: str
-    scenario: Scenario
-    repetition: int
-
-    @property
-    def key(self) -> AnswerKey:
-        return self.agent, self.scenario.id, self.repetition
-
-
-def plan(agents: Sequence[str], suite: Suite, *, repeat: int, seed: int) -> list[Trial]:
-    """Every trial, in the order in which they are played."""
-    blocks = [(scenario, repetition) for repetition in range(repeat) for scenario in suite.scenarios]
-    chance(seed, "order of scenarios").shuffle(blocks)
-    trials = []
-    for scenario, repetition in blocks:
-        order = list(agents)
-        chance(seed, "order of agents", scenario.id, repetition).shuffle(order)
-        trials += [Trial(agent, scenario, repetition) for agent in order]
-    return trials
-
-
 class Runner:
     """Plays a suite on agents that live in `hosts`."""
 
@@ -128,10 +106,12 @@ class Runner:
         characteristics: Mapping[str, Mapping[str, Any]] | None = None,
         skip: Callable[[bool, Scenario], str | None] = lambda uses_setup, scenario: None,
         is_made_up: bool = False,
+        model_call_limit: int | None = None,
     ) -> None:
         """`characteristics` are the measured ones of developer experience, by agent. `skip` is called with whether the
         agent uses our setup and with a scenario, and gives the reason why it cannot be played, or None. `is_made_up`
         says that the weather is: agents with tools of their own cannot know it, so it is not used as their truth.
+        `model_call_limit` is the most model calls that a turn may have.
         """
         self.suite = suite
         self.hosts = hosts
@@ -143,6 +123,7 @@ class Runner:
         self._characteristics = characteristics or {}
         self._skip = skip
         self._is_made_up = is_made_up
+        self.model_call_limit = model_call_limit
         self._refused: dict[str, RefusedError] = {}
         self._crashes: dict[str, set[int]] = {}
         """Processes of an agent that crashed, without a finished conversation between them."""
@@ -265,7 +246,7 @@ class Runner:
                 # Any of the conversations in the process may have crashed it: each is tried again, one at a time.
                 self._alone.setdefault(agent, asyncio.Lock())
                 return False
-            conversation.end("failed", str(error))
+            conversation.end("failed", str(error), breakdown="timeout" if error.stuck else "crash")
         return True
 
     def characteristics_of(self, agent: str) -> dict[str, Any] | None:
@@ -320,6 +301,7 @@ class _Conversation:
                 trial.scenario.fault_of(at),
                 suite.clock_of(trial.scenario),
                 session=session,
+                quirk=trial.scenario.quirk_of(at),
             )
             for at in range(len(trial.scenario.turns))
         )
@@ -340,7 +322,10 @@ class _Conversation:
         record = played.record.model_copy(update={"kind": self._trial.scenario.kind, "attempts": self._attempt})
         if record.status == "failed":
             self._keep(self._unscored(played.turn, record, played.text))
-            self.end("skipped", f"turn {played.turn + 1} failed")
+            if self._trial.scenario.has_quirks:  # the conversation goes on: does the next turn work?
+                self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
+            else:
+                self.end("skipped", f"turn {played.turn + 1} failed")
             return
         asked = self._trial.scenario.turns[played.turn]
         try:
@@ -355,7 +340,7 @@ class _Conversation:
             if not self._keep(answer):
                 self.end("skipped", f"turn {played.turn + 1} could not be stored")
 
-    def end(self, status: str, reason: str) -> list[Answer]:
+    def end(self, status: str, reason: str, *, breakdown: Breakdown | None = None) -> list[Answer]:
         """End the remaining turns with this status; if they fail, only the first does, and the others are skipped."""
         for at in range(len(self.answers), len(self._trial.scenario.turns)):
             record = Record(
@@ -364,6 +349,8 @@ class _Conversation:
                 kind=self._trial.scenario.kind,
                 fault=_text(self._trial.scenario.fault_of(at)),
                 attempts=self._attempt,
+                quirk=_text(self._trial.scenario.quirk_of(at)),
+                breakdown=breakdown if status == "failed" else None,
             )
             self._keep(self._unscored(at, record))
             if status == "failed":
@@ -389,15 +376,19 @@ class _Conversation:
 
     def _unscored(self, at: int, record: Record, response: str = "") -> Answer:
         agent, scenario, repetition = self._trial.key
+        asked = self._trial.scenario.turns[at]
+        limit = self._runner.model_call_limit
+        record, failures = broken_turn(record, response, expected=asked.calls, limit=limit, worst=asked.outcome)
         return Answer(
             agent=agent,
             scenario=scenario,
             repetition=repetition,
             turn=at,
-            query=self._trial.scenario.turns[at].user,
+            query=asked.user,
             response=response,
             entries={},
-            passed=False,
+            passed=record.outcome is not None and not failures,
+            failures=failures,
             record=record,
         )
 
@@ -413,7 +404,9 @@ class _Conversation:
             characteristics=self._runner.characteristics_of(agent),
             turns=self._turns,
         )
-        return answer_of(transcript, played.turn, self._runner.evaluator, record=record)
+        asked = self._trial.scenario.turns[played.turn]
+        record = with_reactions(record, played.text, asked.calls, self._runner.model_call_limit)
+        return answer_of(transcript, played.turn, self._runner.evaluator, record=record, worst=asked.outcome)
 
     def _preferences(self, played: PlayedTurn) -> dict[str, Any]:
         """What is known of the user by now: as the suite says, else as the agent noted it."""

@@ -5,8 +5,9 @@ What the spans mean is read by `formats/otel.py`.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 # No turn needs this many spans; a framework that loops must not fill the memory.
 _MOST_SPANS = 10_000
+_MOST_LINES, _LONGEST_LINE = 50, 1000
 
 
 class Tracing:
@@ -61,6 +63,8 @@ class WatchedTurn:
     def __init__(self) -> None:
         self._finished: list[ReadableSpan] = []
         self._dropped = 0
+        self.log: list[str] = []
+        """Warnings and errors that were logged meanwhile, shortened."""
         self._lock = threading.Lock()
 
     def add(self, span: ReadableSpan) -> None:
@@ -70,6 +74,12 @@ class WatchedTurn:
                 self._finished.append(span)
             else:
                 self._dropped += 1
+
+    def add_line(self, line: str) -> None:
+        """Keep a line of the log; any thread may call."""
+        with self._lock:
+            if len(self.log) < _MOST_LINES:
+                self.log.append(line)
 
     def read(self) -> TurnTrace:
         """What its spans say. To be called once, when the turn is over."""
@@ -113,7 +123,29 @@ def _watch() -> WeakValueDictionary[int, WatchedTurn]:
             hint="Set none, or one of opentelemetry.sdk.trace",
         )
     provider.add_span_processor(Collector())
+    logging.getLogger().addHandler(_LogCollector(watched))
     return watched
+
+
+class _LogCollector(logging.Handler):
+    """Keeps warnings and errors with the turn in whose context they were logged."""
+
+    def __init__(self, watched: Mapping[int, WatchedTurn]) -> None:
+        super().__init__(logging.WARNING)
+        self._watched = watched
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from opentelemetry import trace
+
+        try:
+            turn = self._watched.get(trace.get_current_span().get_span_context().trace_id)
+            if turn is not None:
+                turn.add_line(f"{record.levelname} {record.name}: {record.getMessage()}"[:_LONGEST_LINE])
+        except Exception:  # a message of a stranger's making must not end the turn
+            self.handleError(record)
+        if len(logging.getLogger().handlers) == 1 and logging.lastResort is not None:
+            # Without this handler, Python would print it to standard error.
+            logging.lastResort.handle(record)
 
 
 def _live_span(span: ReadableSpan) -> Span:

@@ -13,11 +13,25 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from assay.chat.scoring.metric import Entry, Evidence
+from assay.chat.scoring.robustness import Breakdown, QuirkOutcome
 from assay.chat.transcript import ToolCall
 
 Status = Literal["scored", "skipped", "failed"]
 AnswerKey = tuple[str, str, int]
 """Which conversation an answer belongs to: agent, scenario, repetition."""
+
+
+class SpanLine(BaseModel):
+    """One span of a turn, as reports show it. Times are milliseconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    start: float
+    """From the start of the turn."""
+    length: float
+    failed: str | None = None
+    """The error, if it failed."""
 
 
 class Record(BaseModel):
@@ -56,6 +70,21 @@ class Record(BaseModel):
     """Spans that were too many to keep; anything but 0 makes calls, tokens and times a lower bound."""
     attempts: int = 1
     """How often the conversation was begun; more than once where something failed that was not the agent's fault."""
+
+    quirk: str | None = None
+    """How the model, its endpoint or a tool misbehaved."""
+    outcome: QuirkOutcome | None = None
+    """What came of the quirk."""
+    breakdown: Breakdown | None = None
+    """How a failed turn ended; None if it has an answer, or if that is not known."""
+    did: list[str] = Field(default_factory=list)
+    """What the framework did about the quirk, in words."""
+    requests: int | None = None
+    """Requests to the model on the wire; None if they were not watched."""
+    spans: list[SpanLine] = Field(default_factory=list)
+    """Its spans, in conversations with a quirk."""
+    log: list[str] = Field(default_factory=list)
+    """What the agent's process logged meanwhile, in conversations with a quirk: warnings and errors."""
 
     @property
     def overhead(self) -> float | None:

@@ -16,6 +16,8 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import CHAT_PROTOCOL, METRICS, Metric
 from assay.chat.scoring.passing import failed_checks
+from assay.chat.scoring.quirk_turns import with_outcome
+from assay.chat.scoring.robustness import QuirkOutcome, outcome_of
 from assay.chat.transcript import ToolCall, Transcript, Transcripts, Turn
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
@@ -238,8 +240,18 @@ def rebuilt_scores(run: Run, answers: Iterable[Answer]) -> Scores:
     return Scores(tuple(answers), tuple(metrics), run.seed, run.inputs)
 
 
-def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, record: Record | None = None) -> Answer:
-    """Turn `at` of a transcript, scored; the turns before it are its history."""
+def answer_of(
+    transcript: Transcript,
+    at: int,
+    evaluator: ChatbotEvaluator,
+    *,
+    record: Record | None = None,
+    worst: QuirkOutcome | None = None,
+) -> Answer:
+    """Turn `at` of a transcript, scored; the turns before it are its history.
+
+    A turn with a quirk passes by its outcome: if it is not worse than `worst`.
+    """
     turn = transcript.turns[at]
     said = turn.assistant or ""
     context = evaluator.context(
@@ -257,6 +269,9 @@ def answer_of(transcript: Transcript, at: int, evaluator: ChatbotEvaluator, *, r
     )
     entries = evaluator.entries(context)
     failures = failed_checks(turn, entries, context)
+    if record is not None and record.quirk is not None:
+        says_so = bool(context.errors or context.response.all("missing"))
+        record, failures = with_outcome(record, outcome_of(is_right=not failures, says_so=says_so), worst, failures)
     return Answer(
         agent=transcript.agent,
         scenario=transcript.scenario,

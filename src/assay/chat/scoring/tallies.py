@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.answers import Answer, AnswerKey, Record
+from assay.chat.scoring.robustness import is_acceptable, works_afterwards
 from assay.chat.scoring.scores import trials_of
 from assay.types import Case, Distribution, State
 
@@ -20,6 +21,9 @@ def tallies_of(answers: Iterable[Answer]) -> Tallies:
     found: dict[str, dict[Case, dict[str, list[float]]]] = {}
     kept = list(answers)
     passed = trials_of(kept)
+    kept_by_trial: dict[AnswerKey, list[Answer]] = {}
+    for answer in kept:
+        kept_by_trial.setdefault(answer.key, []).append(answer)
     for answer in kept:
         by_case = found.setdefault(answer.agent, {})
         of_case = by_case.get(Case(answer.scenario))
@@ -27,6 +31,8 @@ def tallies_of(answers: Iterable[Answer]) -> Tallies:
             trials = passed.get((answer.agent, answer.scenario), {})
             of_case = by_case[Case(answer.scenario)] = {"trials_passed": [float(one) for one in trials.values()]}
         for name, value in _outcomes(answer.record).items():
+            of_case.setdefault(name, []).append(value)
+        for name, value in _after_quirks(answer, kept_by_trial).items():
             of_case.setdefault(name, []).append(value)
         for metric, entry in answer.entries.items():
             values = of_case.setdefault(metric, [])
@@ -50,9 +56,22 @@ def _outcomes(record: Record | None) -> dict[str, float]:
     return {f"turns_{status}": float(record.status == status) for status in ("failed", "skipped")}
 
 
+def _after_quirks(answer: Answer, by_trial: Mapping[AnswerKey, Sequence[Answer]]) -> dict[str, float]:
+    """What came of a turn with a quirk, 1 or 0: the right answer, no silent failure, and a whole next turn."""
+    record = answer.record
+    if record is None or record.outcome is None:
+        return {}
+    found = {
+        "quirks_recovered": float(record.outcome == "recovered"),
+        "quirks_handled": float(is_acceptable(record.outcome)),
+    }
+    afterwards = works_afterwards(by_trial[answer.key])
+    return found if afterwards is None else {**found, "next_turns_passed": float(afterwards)}
+
+
 def _figures(record: Record | None) -> dict[str, float]:
-    """Times and tokens of a scored turn, under the names that `compare` knows."""
-    if record is None or record.status != "scored":
+    """Times and tokens of a scored turn without a quirk, under the names that `compare` knows."""
+    if record is None or record.status != "scored" or record.quirk is not None:
         return {}
     seconds = {
         "wall_ms": record.wall,

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from assay.chat.domains import DOMAINS
 from assay.chat.transcript import OPERATORS, Check, ToolCall
 from assay.chat.world.faults import FAULTS, Fault
+from assay.chat.world.quirks import QUIRKS, Quirk
 from assay.chat.yamlfile import refusal, refused
 from assay.errors import AssayError, unknown_name
 
@@ -43,6 +44,13 @@ def _clock(value: Any) -> Any:
 def _fault(value: str) -> str:
     try:
         return str(Fault.parse(value))
+    except AssayError as error:
+        raise refused(error) from None
+
+
+def _quirk(value: str) -> str:
+    try:
+        return str(Quirk.parse(value))
     except AssayError as error:
         raise refused(error) from None
 
@@ -116,6 +124,18 @@ FaultText = Annotated[
             "pattern": rf"^({'|'.join(FAULTS)})(\*[1-9][0-9]*)?$",
             "description": "; ".join(f"{name}: {does}" for name, does in FAULTS.items())
             + ". With *1 at its end it affects only the first request of a turn, with *2 the first two.",
+        }
+    ),
+]
+QuirkText = Annotated[
+    str,
+    AfterValidator(_quirk),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^({'|'.join(QUIRKS)})(\*[1-9][0-9]*)?$",
+            "description": "; ".join(f"{name}: {does}" for name, does in QUIRKS.items())
+            + ". With *1 at its end only the first response of the turn has it, with *2 the first two.",
         }
     ),
 ]

@@ -15,10 +15,21 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from assay.chat.scoring.metric import METRICS
-from assay.chat.suites.fields import DomainName, ExpectedCall, FaultText, Name, RequiredScore, ScenarioClock, Text
+from assay.chat.scoring.robustness import QuirkOutcome
+from assay.chat.suites.fields import (
+    DomainName,
+    ExpectedCall,
+    FaultText,
+    Name,
+    QuirkText,
+    RequiredScore,
+    ScenarioClock,
+    Text,
+)
 from assay.chat.suites.known import unknown_names
 from assay.chat.world.faults import Fault
 from assay.chat.world.openweather import MAX_FORECAST_DAYS
+from assay.chat.world.quirks import Quirk
 from assay.chat.yamlfile import refusal, refused
 from assay.errors import UsageError, unknown_name
 
@@ -68,11 +79,22 @@ class ScenarioTurn(_Model):
     """Texts that the answer must not contain; case is ignored."""
     fault: FaultText | None = None
     """The fault in this turn; overrides the scenario's."""
+    quirk: QuirkText | None = None
+    """How the model, its endpoint or a tool misbehaves in this turn. What came of it is then one outcome, and the
+    conversation goes on even if the turn fails."""
+    outcome: QuirkOutcome | None = None
+    """The worst outcome with which a turn with a quirk passes; `failed_clearly` if left out."""
 
     @model_validator(mode="after")
     def _one_truth(self) -> ScenarioTurn:
         if self.weather is not None and self.truth is not None:
             raise refusal("the turn has both weather and truth", hint="Keep one of them", at=("truth",))
+        return self
+
+    @model_validator(mode="after")
+    def _outcome_of_quirk(self) -> ScenarioTurn:
+        if self.outcome is not None and self.quirk is None:
+            raise refusal("the turn has an outcome and no quirk", hint="Add a quirk, or use checks", at=("outcome",))
         return self
 
 
@@ -99,6 +121,16 @@ class Scenario(_Model):
         text = self.turns[turn].fault or self.fault
         return None if text is None else Fault.parse(text)
 
+    def quirk_of(self, turn: int) -> Quirk | None:
+        """The quirk in a turn, counted from 0."""
+        text = self.turns[turn].quirk
+        return None if text is None else Quirk.parse(text)
+
+    @property
+    def has_quirks(self) -> bool:
+        """Whether the model, its endpoint or a tool misbehaves in one of its turns."""
+        return any(turn.quirk is not None for turn in self.turns)
+
 
 class Suite(_Model):
     """Scenarios that belong together."""
@@ -119,6 +151,8 @@ class Suite(_Model):
     """Cities or products in the conversations that the gazetteer does not have."""
     tools: list[Text] = Field(default_factory=list)
     """Tools of the agents that the domain does not name; a call of any other tool is an error."""
+    turn_timeout: float | None = Field(default=None, gt=0)
+    """Seconds that a turn may take, if the run does not say otherwise. A third of it is the time for one model call."""
     scenarios: list[Scenario] = Field(min_length=1)
     """The conversations."""
 
@@ -159,6 +193,11 @@ class Suite(_Model):
         content = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    @property
+    def has_quirks(self) -> bool:
+        """Whether one of its scenarios has a quirk."""
+        return any(scenario.has_quirks for scenario in self.scenarios)
 
     @property
     def kinds(self) -> list[str]:

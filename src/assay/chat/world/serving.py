@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import ipaddress
 import logging
 import socket
+import struct
 import threading
 import time
 from types import TracebackType
@@ -131,6 +133,18 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+def _abort(receive: Receive, reset: bool) -> None:
+    """Close the connection of a request at once, for apps that break off on purpose; ASGI itself has no such message.
+
+    With `reset` the client gets a TCP reset instead of an end of the stream.
+    """
+    transport = receive.__self__.transport  # type: ignore[attr-defined]  # uvicorn's own receive is a bound method
+    if reset:
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+
+
 class _StoppableApp:
     """An app whose requests can all be cancelled at once, so that one that sleeps on purpose does not delay the end."""
 
@@ -153,6 +167,7 @@ class _StoppableApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._loop = asyncio.get_running_loop()
+        scope["assay.abort"] = functools.partial(_abort, receive)
         progress = ""
 
         async def sending(message: Message) -> None:

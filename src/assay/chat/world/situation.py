@@ -18,6 +18,7 @@ from opentelemetry import baggage, context
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 
 from assay.chat.world.faults import Fault
+from assay.chat.world.quirks import Quirk
 from assay.errors import UsageError
 
 _PREFIX = "assay."
@@ -36,6 +37,7 @@ class Situation:
     """The simulated time; None to use the servers' own clock."""
     session: str = ""
     """The client's session: faults that hit a number of requests are counted separately for each session."""
+    quirk: Quirk | None = None
 
     def to_text(self) -> dict[str, str]:
         """The fields as text, without those that are not set."""
@@ -46,6 +48,8 @@ class Situation:
             found["now"] = self.now.astimezone(UTC).isoformat()
         if self.session:
             found["session"] = self.session
+        if self.quirk is not None:
+            found["quirk"] = str(self.quirk)
         return found
 
     @classmethod
@@ -58,6 +62,7 @@ class Situation:
             Fault.parse(parts["fault"]) if "fault" in parts else None,
             datetime.fromisoformat(parts["now"]) if "now" in parts else None,
             parts.get("session", ""),
+            Quirk.parse(parts["quirk"]) if "quirk" in parts else None,
         )
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, quirk_matrix, quirk_summaries
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
 from assay.compare.skill import SkillOverBaselines
@@ -52,6 +53,9 @@ def trials_markdown(scores: Scores, *, skill: SkillOverBaselines | None = None, 
     if skill is not None and skill.useless:
         names = ", ".join(one.metric for one in skill.useless)
         parts.append(f"Not above a baseline, so they do not tell agents apart here: {_escaped(names)}.")
+    quirks = _quirks(scores)
+    if quirks:
+        parts.append(quirks)
     failures = failures_of(scores)
     if failures:
         lines = [f"- {_escaped(shorten(failure_words(one), 300))}" for one in failures[:_MOST_FAILURES]]
@@ -59,6 +63,27 @@ def trials_markdown(scores: Scores, *, skill: SkillOverBaselines | None = None, 
         lines += [f"- and {more:,} more"] if more > 0 else []
         parts.append("**Checks that failed**\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
+
+
+def _quirks(scores: Scores) -> str:
+    """The matrix of quirks and agents, worst first, without the scenarios from which all recovered."""
+    rows = quirk_matrix(scores)
+    if not rows:
+        return ""
+    lines = [f"| quirk | {' | '.join(map(_escaped, scores.agents))} |", "|---|" + "---|" * len(scores.agents)]
+    for row in rows:
+        if not row.is_harmless:
+            cells = [
+                "–" if cell.worst is None else OUTCOME_WORDS[cell.worst] + (" !" if cell.is_broken else "")
+                for cell in row.cells
+            ]
+            lines.append(f"| {' | '.join(map(_escaped, (row.scenario, *cells)))} |")
+    recovered = sum(row.is_harmless for row in rows)
+    sums = "; ".join(
+        f"{_escaped(one.agent)} {one.handled} of {one.total}" for one in quirk_summaries(rows, scores.agents)
+    )
+    words = f"Neither silent nor hung nor crashed: {sums}. All recovered from {counted(recovered, 'more scenario')}."
+    return f"**Robustness** (worst first; ! the next turn fails too)\n\n{words}\n\n" + "\n".join(lines)
 
 
 def _skill(skill: SkillOverBaselines | None, agent: str) -> str:

@@ -37,6 +37,7 @@ from assay.report.numbers import counted
 from assay.report.overall import lead_words
 from assay.report.terminal import plain, plain_table
 from assay.report.terminal.outcomes import MARK, failure_lines, skill_tables
+from assay.report.terminal.robustness import quirk_tables
 from assay.report.text import shorten
 from assay.runs.results import ExperimentResult
 from assay.types import Estimate
@@ -74,6 +75,7 @@ class _SideBySide:
         scores, width = self.scores, options.max_width
         parts = [
             _lead(scores, self.notes, self.suite),
+            *quirk_tables(scores, width),
             _overall(overall(scores), failed_trials(scores), width),
             *skill_tables(self.skill, width),
             *_matrix(scenario_matrix(scores), scores.agents, width),

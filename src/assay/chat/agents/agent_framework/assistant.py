@@ -142,11 +142,13 @@ def _reply(response: AgentResponse[Any]) -> Reply:
             ToolCall(
                 name=content.name or "",
                 arguments=arguments_of(content.arguments),
-                result=parsed(results[content.call_id].result) if results[content.call_id].exception is None else None,
-                error=results[content.call_id].exception,
+                result=None if result is None or result.exception else parsed(result.result),
+                error=None if result is None else result.exception,
             )
             for content in contents
             if content.type == "function_call"
+            # A model may give its calls no id, or several the same.
+            for result in [results.get(content.call_id)]
         ),
         usage.get("input_token_count"),
         usage.get("output_token_count"),

@@ -11,6 +11,7 @@ from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignor
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
+from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
@@ -19,7 +20,6 @@ from assay.chat.agents._shared.assistant import DESCRIPTION, INSTRUCTIONS, NAME,
 from assay.chat.agents.google_adk._spans import CountedOnce
 from assay.chat.scoring.trajectory import failure_in
 from assay.chat.transcript import ToolCall
-from assay.chat.world.weather import WeatherError
 
 if TYPE_CHECKING:
     from google.adk.events import Event
@@ -31,21 +31,15 @@ Tool = Callable[..., Awaitable[dict[str, Any]]]
 
 
 def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
-    """The assistant's tools. An exception in a tool would end the turn, so a failure is returned as a result."""
+    """The assistant's tools."""
 
     async def get_current_weather(city: City) -> dict[str, Any]:
         """Tell the weather in a city right now."""
-        try:
-            return await weather.current(city)
-        except WeatherError as error:
-            return {"status": "error", "error_message": str(error)}
+        return await weather.current(city)
 
     async def get_weather_forecast(city: City, days: Days = 5) -> dict[str, Any]:
         """Tell the weather in a city on the coming days, from tomorrow on."""
-        try:
-            return await weather.forecast(city, days)
-        except WeatherError as error:
-            return {"status": "error", "error_message": str(error)}
+        return await weather.forecast(city, days)
 
     async def get_user_preferences(tool_context: ToolContext) -> dict[str, Any]:
         """Tell what the user is known to like and dislike."""
@@ -56,6 +50,11 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
         return preferences.learn(tool_context.user_id, insight)
 
     return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]
+
+
+def tell_failure(tool: BaseTool, args: dict[str, Any], tool_context: ToolContext, error: Exception) -> dict[str, Any]:
+    """The result that the model reads if a tool fails; by default an exception in a tool ends the turn."""
+    return {"status": "error", "error_message": str(error) or type(error).__name__}
 
 
 class Assistant:
@@ -97,6 +96,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             model=CountedOnce(model=setup.model, max_tokens=setup.limits.max_tokens, client=client),
             instruction=INSTRUCTIONS,
             tools=[*make_tools(setup.weather, setup.preferences)],
+            on_tool_error_callback=tell_failure,
         )
         runner = Runner(app_name=NAME, agent=agent, session_service=InMemorySessionService(), auto_create_session=True)
         async with runner:

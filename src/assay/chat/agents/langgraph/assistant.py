@@ -23,7 +23,6 @@ from assay.chat.agents._shared.assistant import INSTRUCTIONS, NAME, City, Days, 
 from assay.chat.agents.langgraph._spans import RefusedCalls, SpanBridge
 from assay.chat.formats.payload import parsed
 from assay.chat.transcript import ToolCall
-from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.chat.world.preferences import Preferences
@@ -63,9 +62,9 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[BaseToo
     return [get_current_weather, get_weather_forecast, get_user_preferences, update_user_preferences_from_insight]
 
 
-def tell_failure(error: Exception, request: ToolCallRequest) -> str | None:
-    """The message to the model if a tool fails; an unexpected error ends the turn."""
-    return f"Error: {error}" if isinstance(error, AssayError) else None
+def tell_failure(error: Exception, request: ToolCallRequest) -> str:
+    """The message to the model if a tool fails; by default an exception in a tool ends the turn."""
+    return f"Error: {error}" if str(error) else f"Error: {type(error).__name__}"
 
 
 class Assistant:
@@ -134,13 +133,15 @@ def _reply(messages: Sequence[AnyMessage]) -> Reply:
     usages = [message.usage_metadata for message in said if message.usage_metadata]
     return Reply(
         said[-1].text,
-        tuple(_call(call, results[call["id"] or ""]) for message in said for call in message.tool_calls),
+        tuple(_call(call, results.get(call["id"] or "")) for message in said for call in message.tool_calls),
         sum(usage["input_tokens"] for usage in usages) if usages else None,
         sum(usage["output_tokens"] for usage in usages) if usages else None,
     )
 
 
-def _call(call: AskedCall, result: ToolMessage) -> ToolCall:
+def _call(call: AskedCall, result: ToolMessage | None) -> ToolCall:
+    if result is None:  # calls of a model that gives them no id, or several the same
+        return ToolCall(name=call["name"], arguments=call["args"])
     if result.status == "error":
         return ToolCall(name=call["name"], arguments=call["args"], error=result.text)
     return ToolCall(name=call["name"], arguments=call["args"], result=parsed(result.text))

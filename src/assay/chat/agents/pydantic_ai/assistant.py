@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,12 @@ from pydantic_ai import (
     TextPart,
     TextPartDelta,
     ToolCallPart,
+    ToolDefinition,
     ToolFailed,
     ToolReturnPart,
     UsageLimits,
 )
-from pydantic_ai.capabilities import Instrumentation
+from pydantic_ai.capabilities import AbstractCapability, Instrumentation
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -35,7 +36,6 @@ from assay.chat.agents._shared.assistant import INSTRUCTIONS, NAME, City, Days, 
 from assay.chat.agents.pydantic_ai._spans import RefusedCalls
 from assay.chat.formats.payload import parsed
 from assay.chat.transcript import ToolCall
-from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.chat.world.preferences import Preferences
@@ -51,25 +51,14 @@ class Deps:
     preferences: Preferences
 
 
-@contextmanager
-def failures_told() -> Iterator[None]:
-    """Pass an expected error to the model and let the run continue."""
-    try:
-        yield
-    except AssayError as error:
-        raise ToolFailed(str(error)) from error
-
-
 async def get_current_weather(ctx: RunContext[Deps], city: City) -> dict[str, Any]:
     """Tell the weather in a city right now."""
-    with failures_told():
-        return await ctx.deps.weather.current(city)
+    return await ctx.deps.weather.current(city)
 
 
 async def get_weather_forecast(ctx: RunContext[Deps], city: City, days: Days = 5) -> dict[str, Any]:
     """Tell the weather in a city on the coming days, from tomorrow on."""
-    with failures_told():
-        return await ctx.deps.weather.forecast(city, days)
+    return await ctx.deps.weather.forecast(city, days)
 
 
 async def get_user_preferences(ctx: RunContext[Deps]) -> dict[str, Any]:
@@ -88,6 +77,15 @@ TOOLS: list[Callable[..., Any]] = [
     get_user_preferences,
     update_user_preferences_from_insight,
 ]
+
+
+class FailuresTold(AbstractCapability[Deps]):
+    """Tells the model if a tool fails; by default an exception in a tool ends the turn."""
+
+    async def on_tool_execute_error(
+        self, ctx: RunContext[Deps], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, error: Exception
+    ) -> Any:
+        raise ToolFailed(str(error) or type(error).__name__) from error
 
 
 class Assistant:
@@ -136,7 +134,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             # More malformed tool calls than this end the turn; the limit of model calls is reached first.
             retries={"tools": setup.limits.model_calls},
             model_settings=ModelSettings(max_tokens=setup.limits.max_tokens),
-            capabilities=[Instrumentation(), RefusedCalls()],
+            capabilities=[Instrumentation(), RefusedCalls(), FailuresTold()],
         )
         yield Assistant(setup, agent)
 
@@ -146,10 +144,12 @@ def _calls(messages: Sequence[ModelMessage]) -> tuple[ToolCall, ...]:
     parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
     results = {part.tool_call_id: part for part in parts if isinstance(part, ToolReturnPart | RetryPromptPart)}
     calls = [call for message in messages if isinstance(message, ModelResponse) for call in message.tool_calls]
-    return tuple(_call(call, results[call.tool_call_id]) for call in calls)
+    return tuple(_call(call, results.get(call.tool_call_id)) for call in calls)
 
 
-def _call(call: ToolCallPart, result: ToolReturnPart | RetryPromptPart) -> ToolCall:
+def _call(call: ToolCallPart, result: ToolReturnPart | RetryPromptPart | None) -> ToolCall:
+    if result is None:  # calls of a model that gives several the same id
+        return ToolCall(name=call.tool_name, arguments=call.args_as_dict())
     failed = isinstance(result, RetryPromptPart) or result.outcome != "success"
     told = result.model_response() if isinstance(result, RetryPromptPart) else result.content
     return ToolCall(

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# Longer results are not parsed; no assistant's tool needs that much.
-_LONGEST_RESULT = 200_000
+# Longer results are not parsed; no assistant's tool needs that much, even if it misbehaves.
+_LONGEST_RESULT = 2_000_000
 _DEEPEST = 4
 _ENVELOPES = ("result", "output", "data", "response", "content", "value")
 _FAILURE = re.compile(
@@ -49,7 +49,7 @@ class UserTurn:
 def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[UserTurn]:
     """The turns of a conversation; the last one is to be answered. System and developer messages are ignored."""
     turns: list[UserTurn] = []
-    open_calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    open_calls: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for message in messages:
         role = message.get("role")
         if role == "user":
@@ -57,18 +57,26 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> list[UserTurn]:
         elif not turns:
             continue
         elif role == "assistant":
-            for call in message.get("tool_calls") or ():
-                function = call.get("function") or {}
-                open_calls[str(call.get("id"))] = (str(function.get("name", "")), _arguments(function.get("arguments")))
+            open_calls |= _calls(message)
             text = message_text(message.get("content"))
             if text:
                 turns[-1].answer = text
         elif role in ("tool", "function"):
-            known = open_calls.get(str(message.get("tool_call_id")))
-            name, arguments = known or (str(message.get("name", "")), {})
+            waiting = open_calls.get(str(message.get("tool_call_id"))) or [(str(message.get("name", "")), {})]
+            name, arguments = waiting.pop(0) if len(waiting) > 1 else waiting[0]
             result, failure = read_result(message_text(message.get("content")))
             turns[-1].outcomes.append(ToolOutcome(name, arguments, result, failure))
     return turns or [UserTurn("")]
+
+
+def _calls(message: Mapping[str, Any]) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
+    """The calls of a message by their id. Some models give several the same id; their results come in this order."""
+    found: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or {}
+        asked = (str(function.get("name", "")), _arguments(function.get("arguments")))
+        found.setdefault(str(call.get("id")), []).append(asked)
+    return found
 
 
 def message_text(content: Any) -> str:

@@ -18,6 +18,7 @@ from assay.chat.world.scripted.cities import city_key
 from assay.chat.world.scripted.context import Intent, cities_mentioned, understand
 from assay.chat.world.scripted.conversation import UserTurn, read_conversation
 from assay.chat.world.scripted.planning import Toolbox, ToolUse
+from assay.chat.world.scripted.quirky import believed
 from assay.chat.world.scripted.skill import Skill
 from assay.chat.world.scripted.user_facts import UserProfile
 from assay.chat.world.scripted.weather_data import CurrentWeather, Forecast, LookupFailure
@@ -84,6 +85,8 @@ class _Turn:
         self.toolbox = toolbox
         self.situation = situation
         self.intent, self.earlier = understand(turns)
+        if situation.quirk is not None and not situation.quirk.is_of_tools:
+            turns[-1].outcomes = believed(turns[-1].outcomes, self.intent.cities, toolbox)
         self.found = planning.collect_findings(turns[-1], toolbox)
         self.profile = planning.known_profile(turns, [*self.earlier, self.intent], toolbox)
         # Without a situation, the conversation itself identifies the turn.

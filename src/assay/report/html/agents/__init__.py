@@ -27,6 +27,7 @@ from assay.report.html.agents.experience import experience_section
 from assay.report.html.agents.failures import failures_section
 from assay.report.html.agents.matrix import matrix_section
 from assay.report.html.agents.repetitions import faults_section, repetitions_section
+from assay.report.html.agents.robustness import quirks_section
 from assay.report.html.agents.standing import overall_section, script_data
 from assay.report.html.agents.timing import timing_section
 from assay.report.html.conversation import STYLE, metric_table
@@ -86,6 +87,7 @@ def render(
     rows = scenario_matrix(scores)
     shown, linked = answers_section(scores, rows)
     sections = {
+        "Robustness": quirks_section(scores, linked),
         "Overall": overall_section(found, scores),
         "Baselines": baselines_section(skill),
         "Scenario by scenario": matrix_section(rows, scores.agents, linked),

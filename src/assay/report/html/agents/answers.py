@@ -8,6 +8,7 @@ from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.scores import Scores
 from assay.report.facts import MatrixRow
 from assay.report.html.agents.matrix import anchor_of, state_mark, state_words
+from assay.report.html.agents.spans import quirk_trace
 from assay.report.html.agents.timing import ms
 from assay.report.html.conversation import MOST_ANSWERS, evidence, failed, outcome, question, response, tool_calls
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
@@ -103,6 +104,7 @@ def _answer(answer: Answer) -> Markup:
             question(answer),
             response(answer),
             tool_calls(answer.record),
+            quirk_trace(answer.record),
             details("Scores and evidence", scores, class_="why") if scores else EMPTY,
         ]
     )

@@ -1,0 +1,35 @@
+"""Trials, and the order in which they are played: randomised blocks, drawn by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.chat.scoring.answers import AnswerKey
+from assay.chat.suites import Scenario, Suite
+from assay.chat.world.situation import chance
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One attempt of one agent at one scenario."""
+
+    agent: str
+    scenario: Scenario
+    repetition: int
+
+    @property
+    def key(self) -> AnswerKey:
+        return self.agent, self.scenario.id, self.repetition
+
+
+def plan(agents: Sequence[str], suite: Suite, *, repeat: int, seed: int) -> list[Trial]:
+    """Every trial, in the order in which they are played."""
+    blocks = [(scenario, repetition) for repetition in range(repeat) for scenario in suite.scenarios]
+    chance(seed, "order of scenarios").shuffle(blocks)
+    trials = []
+    for scenario, repetition in blocks:
+        order = list(agents)
+        chance(seed, "order of agents", scenario.id, repetition).shuffle(order)
+        trials += [Trial(agent, scenario, repetition) for agent in order]
+    return trials

@@ -1,0 +1,47 @@
+"""Records of turns with a quirk, completed: what the framework did, the outcome, and the check that it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.chat.scoring.answers import FailedCheck, Record
+from assay.chat.scoring.robustness import DEFAULT_WORST, QuirkOutcome, is_acceptable, outcome_of, reactions
+from assay.chat.transcript import ToolCall
+
+_LONGEST_REASON = 300
+
+
+def with_outcome(
+    record: Record, outcome: QuirkOutcome, worst: QuirkOutcome | None, failures: Sequence[FailedCheck] = ()
+) -> tuple[Record, tuple[FailedCheck, ...]]:
+    """The record of a turn with its outcome, and the check that it fails if the outcome is worse than `worst`."""
+    kept = record.model_copy(update={"outcome": outcome})
+    if is_acceptable(outcome, worst):
+        return kept, ()
+    wanted = f"{(worst or DEFAULT_WORST).replace('_', ' ')} or better"
+    reason = record.reason or "; ".join(str(failed) for failed in failures)
+    says = f"{outcome.replace('_', ' ')}: {reason}" if reason else outcome.replace("_", " ")
+    return kept, (FailedCheck(wanted, says[:_LONGEST_REASON]),)
+
+
+def with_reactions(record: Record, response: str, expected: Sequence[ToolCall] | None, limit: int | None) -> Record:
+    """The record of a turn with what the framework did; unchanged if the turn has no quirk."""
+    if record.quirk is None:
+        return record
+    did = reactions(record, response=response, expected=expected, limit=limit)
+    return record.model_copy(update={"did": did})
+
+
+def broken_turn(
+    record: Record,
+    response: str,
+    *,
+    expected: Sequence[ToolCall] | None,
+    limit: int | None,
+    worst: QuirkOutcome | None,
+) -> tuple[Record, tuple[FailedCheck, ...]]:
+    """The record of a turn that was not scored, with its outcome if a quirk broke it."""
+    if record.quirk is None or record.breakdown is None:
+        return record, ()
+    done = with_reactions(record, response, expected, limit)
+    return with_outcome(done, outcome_of(breakdown=record.breakdown), worst)

@@ -1,0 +1,119 @@
+"""What came of a turn in which the model, its endpoint or a tool misbehaved: one outcome, and what the framework did.
+
+Pure functions of what the user got, what is true, and what was seen on the wire. Knows neither servers nor agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.answers import Answer, Record
+    from assay.chat.transcript import ToolCall
+
+QuirkOutcome = Literal["recovered", "degraded", "failed_clearly", "failed_silently", "hung", "crashed"]
+Breakdown = Literal["exception", "timeout", "crash"]
+"""How a turn ended without an answer: the agent raised an exception, took too long, or its process ended."""
+
+OUTCOMES: Final[Mapping[QuirkOutcome, str]] = {
+    "recovered": "the user got the right answer",
+    "degraded": "the user did not get what was asked for, and was told so",
+    "failed_clearly": "the turn ended with an error",
+    "failed_silently": "the user got a wrong or empty answer as if nothing had happened",
+    "hung": "the turn took longer than it may",
+    "crashed": "the agent's process ended",
+}
+"""Every outcome, best first."""
+DEFAULT_WORST: Final[QuirkOutcome] = "failed_clearly"
+"""The worst outcome with which a turn passes, if its scenario names none: the user, or the caller, knows."""
+
+_ORDER = {name: at for at, name in enumerate(get_args(QuirkOutcome))}
+_BY_BREAKDOWN: Final[Mapping[Breakdown, QuirkOutcome]] = {
+    "exception": "failed_clearly",
+    "timeout": "hung",
+    "crash": "crashed",
+}
+
+
+def outcome_of(*, breakdown: Breakdown | None = None, is_right: bool = False, says_so: bool = False) -> QuirkOutcome:
+    """The outcome of a turn with a quirk.
+
+    `is_right` says that the answer has what was asked for and nothing wrong; `says_so` that it tells the user that
+    something is missing or failed. Without an answer, only how the turn broke down counts.
+    """
+    if breakdown is not None:
+        return _BY_BREAKDOWN[breakdown]
+    if is_right:
+        return "recovered"
+    return "degraded" if says_so else "failed_silently"
+
+
+def severity(outcome: QuirkOutcome) -> int:
+    """How bad an outcome is: 0 for recovered, 5 for crashed."""
+    return _ORDER[outcome]
+
+
+def is_acceptable(outcome: QuirkOutcome, worst: QuirkOutcome | None = None) -> bool:
+    """Whether an outcome is at least as good as the worst one that a scenario accepts."""
+    return severity(outcome) <= severity(worst or DEFAULT_WORST)
+
+
+def works_afterwards(answers: Sequence[Answer]) -> bool | None:
+    """Whether the turns after the one with a quirk pass; None if there is none. For the answers of one trial."""
+    last = max((at for at, answer in enumerate(answers) if answer.record and answer.record.quirk), default=None)
+    if last is None or last + 1 == len(answers):
+        return None
+    return all(answer.passed for answer in answers[last + 1 :])
+
+
+def reactions(
+    record: Record, *, response: str = "", expected: Sequence[ToolCall] | None = None, limit: int | None = None
+) -> list[str]:
+    """What the framework did in a turn, in words, as far as the spans and the requests on the wire show it.
+
+    `expected` are the calls that the scenario expects, and `limit` is the most model calls that a turn may have.
+    """
+    found = []
+    refused = [call for call in record.tool_calls if call.error is not None]
+    if refused and record.model_calls > 1:
+        found.append(f"told the model that {_counted(len(refused), 'call')} failed")
+    again = 0 if record.requests is None else record.requests - record.model_calls
+    if again > 0:
+        found.append(f"repeated {_counted(again, 'request')}")
+    if limit is not None and record.model_calls >= limit:
+        found.append(f"called the model {record.model_calls} times")
+    others = _with_other_arguments(record.tool_calls, expected or ())
+    found += [f"ran {call.name} with {_short(call.arguments)}" for call in others]
+    if record.breakdown == "exception":
+        found.append(f"raised {record.reason.partition(':')[0]}")
+    elif record.breakdown == "timeout":
+        found.append("did not end in time")
+    elif record.breakdown == "crash":
+        found.append("ended its process")
+    if record.breakdown is not None and response:
+        found.append(f"had sent {_counted(len(response), 'character')} of text")
+    if record.breakdown is None and not response.strip():
+        found.append("gave an empty answer")
+    return found
+
+
+def _with_other_arguments(calls: Sequence[ToolCall], expected: Sequence[ToolCall]) -> list[ToolCall]:
+    """Calls that ran, of tools that were expected to be called with other values; at most two."""
+    wanted = {call.name: call.arguments for call in expected}
+    return [
+        call
+        for call in calls
+        if call.error is None
+        and call.name in wanted
+        and any(name in call.arguments and call.arguments[name] != value for name, value in wanted[call.name].items())
+    ][:2]
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def _short(arguments: Mapping[str, object]) -> str:
+    text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -1,0 +1,32 @@
+"""What a model with a quirk makes of its tools' results: it sees that a call was refused, and makes it again.
+
+It also believes that its calls arrived whole: the result of a call whose arguments were cut off counts as the result
+of the call that it meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.chat.world.scripted.conversation import ToolOutcome
+from assay.chat.world.scripted.planning import CURRENT, FORECAST, Toolbox
+from assay.chat.world.scripted.weather_data import LookupFailure, read_current_weather, read_forecast_days
+
+
+def believed(outcomes: Sequence[ToolOutcome], cities: Sequence[str], toolbox: Toolbox) -> list[ToolOutcome]:
+    """The results that count, for a turn about these cities."""
+    found = []
+    for outcome in outcomes:
+        role = toolbox.role_of(outcome.name)
+        if outcome.failure is not None or role == "":
+            continue
+        if role in (CURRENT, FORECAST):
+            asked = str(next((value for value in outcome.arguments.values() if isinstance(value, str)), ""))
+            read = read_current_weather if role == CURRENT else read_forecast_days
+            if isinstance(read(outcome, asked), LookupFailure):
+                continue
+            meant = next((city for city in cities if asked and city.casefold().startswith(asked.casefold())), asked)
+            outcome = replace(outcome, arguments={"city": meant})
+        found.append(outcome)
+    return found

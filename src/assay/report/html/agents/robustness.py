@@ -1,0 +1,91 @@
+"""The section on quirks: the matrix of what came of each, worst first; every cell leads to its transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, QuirkCell, QuirkRow, quirk_matrix, quirk_summaries
+from assay.chat.scoring.robustness import OUTCOMES, QuirkOutcome
+from assay.chat.scoring.scores import Scores
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
+from assay.report.html.page import table
+from assay.report.numbers import counted
+from assay.report.text import shorten
+
+# A mark and a class for each outcome: colour is never the only sign.
+_MARKS: Mapping[QuirkOutcome, tuple[str, str]] = {
+    "recovered": ("✓", "all"),
+    "degraded": ("◐", "some"),
+    "failed_clearly": ("!", "some"),
+    "failed_silently": ("✗", "failed"),
+    "hung": ("…", "failed"),
+    "crashed": ("†", "failed"),
+}
+
+
+def quirks_section(scores: Scores, linked: Collection[str]) -> Markup:
+    """The section; empty if no turn has a quirk. `linked` are the anchors of the answers that the page shows."""
+    rows = quirk_matrix(scores)
+    if not rows:
+        return EMPTY
+    explained = (
+        "In each of these scenarios the model, its endpoint or a tool misbehaves in one turn, and a plain turn of the "
+        "same conversation follows. A cell says what the user got; it leads to the transcript, with its spans and log."
+    )
+    legend = (join([_badge(outcome, OUTCOME_WORDS[outcome]), f" {words}"]) for outcome, words in OUTCOMES.items())
+    text = element("p", explained) + element("p", join(legend, "; "), ".", class_="legend muted")
+    text += _sums(rows, scores.agents)
+    harmful = [row for row in rows if not row.is_harmless]
+    harmless = [row for row in rows if row.is_harmless]
+    if harmful:
+        text += element("h3", "Worst first") + _matrix(harmful, scores.agents, linked, "Quirks, worst first")
+    if harmless:
+        title = f"{counted(len(harmless), 'scenario')} from which all recovered"
+        text += details(title, _matrix(harmless, scores.agents, linked, title))
+    return text
+
+
+def _sums(rows: Sequence[QuirkRow], agents: Sequence[str]) -> Markup:
+    sums = quirk_summaries(rows, agents)
+    lines: list[list[str]] = [
+        [_badge(outcome, outcome.replace("_", " ")), *(f"{one.counts[outcome]:,}" for one in sums)]
+        for outcome in OUTCOMES
+    ]
+    lines.append(["next turn works", *("{:,} of {:,}".format(*one.works) for one in sums)])
+    return table(["trials", *map(isolated, agents)], lines, label="What came of the quirks, in trials")
+
+
+def _matrix(rows: Sequence[QuirkRow], agents: Sequence[str], linked: Collection[str], title: str) -> Markup:
+    lines: list[list[str]] = [
+        [
+            element("span", isolated(row.scenario), class_="scenario-name") + element("small", row.words),
+            *(_cell(row, at, cell, linked) for at, cell in enumerate(row.cells)),
+        ]
+        for row in rows
+    ]
+    whole = table(["scenario", *map(isolated, agents)], lines, numeric=(), label=title)
+    return element("div", whole, class_="matrix")
+
+
+def _cell(row: QuirkRow, at: int, cell: QuirkCell, linked: Collection[str]) -> Markup:
+    if cell.worst is None:
+        shown, why = "skipped" if cell.reasons else "–", shorten("; ".join(cell.reasons))
+        return element("span", shown, class_="cell", title=why)
+    hint = shorten("; ".join((f"{cell.agent}: {OUTCOMES[cell.worst]}", *cell.did, *cell.reasons)))
+    mark, css = _MARKS[cell.worst]
+    shown = f"{mark} {OUTCOME_WORDS[cell.worst]}"
+    if len(cell.outcomes) > 1:
+        shown += f" {cell.outcomes.count(cell.worst)}/{len(cell.outcomes)}"
+    anchor = f"s{row.number}-a{at}"
+    text = (
+        element("a", shown, class_=f"cell {css}", href=f"#{anchor}", title=hint)
+        if anchor in linked
+        else element("span", shown, class_=f"cell {css}", title=hint)
+    )
+    small = [*cell.did[:2], *(["the next turn fails"] if cell.is_broken else [])]
+    return text + (element("small", isolated(shorten("; ".join(small), 90))) if small else EMPTY)
+
+
+def _badge(outcome: QuirkOutcome, words: str) -> Markup:
+    mark, css = _MARKS[outcome]
+    return element("span", f"{mark} {words}", class_=f"cell {css}")

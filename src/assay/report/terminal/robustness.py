@@ -1,0 +1,79 @@
+"""The matrix of quirks and agents for the terminal. Lays out what `quirk_matrix` counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, QuirkCell, quirk_matrix, quirk_summaries
+from assay.chat.scoring.robustness import OUTCOMES
+from assay.chat.scoring.scores import Scores
+from assay.report.numbers import counted
+from assay.report.terminal import plain, plain_table
+
+_BESIDE = 5
+_CELL = 9
+_MOST_ROWS = 40
+_STYLES = {
+    "recovered": "green",
+    "degraded": "yellow",
+    "failed_clearly": "yellow",
+    "failed_silently": "bold red",
+    "hung": "bold red",
+    "crashed": "bold red",
+}
+
+
+def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
+    """The sums for each agent and the matrix, worst first; nothing if no turn has a quirk."""
+    rows = quirk_matrix(scores)
+    if not rows:
+        return
+    agents = scores.agents
+    for some in _chunks(agents):
+        shown = _beside("outcome", agents, some, width)
+        sums = quirk_summaries(rows, agents)
+        for outcome in OUTCOMES:
+            cells = [Text(f"{sums[at].counts[outcome]:,}", _STYLES[outcome]) for at in some]
+            shown.add_row(Text(outcome.replace("_", " ")), *cells)
+        shown.add_row(Text("next turn works"), *(Text("{:,}/{:,}".format(*sums[at].works)) for at in some))
+        yield Group(Text(f"Robustness · {counted(len(rows), 'scenario')} with a quirk, trials", style="bold"), shown)
+    harmful = [row for row in rows if not row.is_harmless]
+    title = "What came of each quirk · worst first, ! the next turn fails too"
+    for some in _chunks(agents) if harmful else ():
+        shown = _beside("scenario", agents, some, width)
+        for row in harmful[:_MOST_ROWS]:
+            shown.add_row(Text(plain(row.scenario)), *(_cell(row.cells[at]) for at in some))
+        yield Group(Text(title, style="bold"), shown)
+    more = len(harmful) - _MOST_ROWS
+    words = [f"{counted(more, 'more scenario')} on the page"] if more > 0 else []
+    if len(harmful) < len(rows):
+        words.append(f"{counted(len(rows) - len(harmful), 'scenario')} from which all recovered")
+    legend = "failed: with an error; silent: a wrong or empty answer as if nothing had happened"
+    yield Group(*([Text(f"Not shown: {'; '.join(words)}.", "dim")] if words else []), Text(legend, "dim"))
+
+
+def _cell(cell: QuirkCell) -> Text:
+    if cell.worst is None:
+        return Text("skipped" if cell.reasons else "–", style="dim")
+    return Text(OUTCOME_WORDS[cell.worst] + ("!" if cell.is_broken else " "), style=_STYLES[cell.worst])
+
+
+def _chunks(agents: Sequence[str]) -> Iterator[range]:
+    for start in range(0, len(agents), _BESIDE):
+        yield range(start, min(start + _BESIDE, len(agents)))
+
+
+def _beside(first: str, agents: Sequence[str], some: range, width: int) -> Table:
+    """A table with a column for each of some agents, under its number and as much of its name as fits."""
+    shown = plain_table("")
+    cell = _CELL if len(agents) > 3 else 17
+    shown.add_column(first, overflow="ellipsis", no_wrap=True, max_width=max(width - (cell + 3) * len(some), 8))
+    for at in some:
+        header = Text(plain(f"{at + 1} {agents[at]}"))
+        header.truncate(cell + 1, overflow="ellipsis")
+        shown.add_column(header, justify="right", no_wrap=True)
+    return shown

@@ -1,0 +1,191 @@
+"""What came of a quirk, and what the framework did about it: computed by hand from answer, truth, error and spans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.scoring.answers import Answer, FailedCheck, Record
+from assay.chat.scoring.quirk_matrix import quirk_matrix, quirk_summaries, quirks_json
+from assay.chat.scoring.quirk_turns import broken_turn, with_outcome
+from assay.chat.scoring.robustness import (
+    OUTCOMES,
+    QuirkOutcome,
+    is_acceptable,
+    outcome_of,
+    reactions,
+    severity,
+    works_afterwards,
+)
+from assay.chat.scoring.scores import Scores, answer_of
+from assay.chat.scoring.tallies import tallies_of
+from assay.chat.transcript import ToolCall, Transcript, Turn
+from assay.compare import compare, side_of
+from assay.types import Case, Distribution
+
+
+@pytest.mark.parametrize(
+    ("seen", "outcome"),
+    [
+        ({"is_right": True}, "recovered"),
+        ({"is_right": True, "says_so": True}, "recovered"),  # it tells of the trouble, and then the right answer
+        ({"says_so": True}, "degraded"),
+        ({}, "failed_silently"),
+        ({"breakdown": "exception"}, "failed_clearly"),
+        ({"breakdown": "timeout"}, "hung"),
+        ({"breakdown": "crash"}, "crashed"),
+        ({"breakdown": "timeout", "is_right": True}, "hung"),  # text that came before the turn broke down is no answer
+    ],
+)
+def test_outcome_follows_from_the_answer_and_how_the_turn_ended(seen: dict[str, Any], outcome: str) -> None:
+    assert outcome_of(**seen) == outcome
+
+
+def test_outcomes_are_ordered_and_the_first_three_are_acceptable() -> None:
+    assert [severity(outcome) for outcome in OUTCOMES] == [0, 1, 2, 3, 4, 5]
+    assert [is_acceptable(outcome) for outcome in OUTCOMES] == [True, True, True, False, False, False]
+    assert [is_acceptable(outcome, "recovered") for outcome in OUTCOMES] == [True, *[False] * 5]
+
+
+def test_answer_that_says_nothing_of_its_trouble_fails_silently() -> None:
+    said = {
+        "It is 21 °C and sunny in Rome.": "recovered",
+        "It is 3 °C and sunny in Rome.": "failed_silently",
+        "": "failed_silently",
+        "The weather in Rome": "failed_silently",
+        "I'm sorry, I couldn't get the weather for Rome: the service is not available.": "degraded",
+        "I'm sorry, but I can't help with that.": "degraded",
+    }
+    evaluator = ChatbotEvaluator(metrics=["accuracy", "task_completion"])
+    truth = {"city": "Rome", "temperature": 21.0, "condition": "sunny"}
+    for text, outcome in said.items():
+        turn = Turn(user="What's the weather in Rome?", assistant=text, truth=truth)
+        transcript = Transcript(agent="bot", scenario="rome", turns=[turn])
+        answer = answer_of(transcript, 0, evaluator, record=Record(quirk="length"))
+        assert answer.record is not None
+        assert (text, answer.record.outcome) == (text, outcome)
+        assert answer.passed is (outcome != "failed_silently")
+
+
+# --- what the framework did -----------------------------------------------------------------------------------------
+
+ROME = ToolCall(name="look_up", arguments={"city": "Rome"}, result={"temperature": 21})
+REFUSED = ToolCall(name="look_up", arguments={"raw": "Rom"}, error="not JSON")
+
+
+@pytest.mark.parametrize(
+    ("record", "response", "did"),
+    [
+        (Record(tool_calls=[ROME], model_calls=2, requests=2), "21 °C", []),
+        (
+            Record(tool_calls=[REFUSED, ROME], model_calls=3, requests=4),
+            "21 °C",
+            ["told the model that 1 call failed", "repeated 1 request"],
+        ),
+        (Record(model_calls=1, requests=1), "", ["gave an empty answer"]),
+        (
+            Record(
+                tool_calls=[REFUSED] * 8,
+                model_calls=8,
+                requests=8,
+                status="failed",
+                breakdown="exception",
+                reason="LimitError: 8 calls",
+            ),
+            "",
+            ["told the model that 8 calls failed", "called the model 8 times", "raised LimitError"],
+        ),
+        (
+            Record(model_calls=1, requests=3, status="failed", breakdown="timeout", reason="TimeoutError: 10 s"),
+            "It is",
+            ["repeated 2 requests", "did not end in time", "had sent 5 characters of text"],
+        ),
+        (
+            Record(tool_calls=[ToolCall(name="look_up", arguments={"city": "Ro"}, result={})], model_calls=2),
+            "30 °C",
+            ["ran look_up with city='Ro'"],
+        ),
+        (Record(status="failed", breakdown="crash", reason="its process ended"), "", ["ended its process"]),
+    ],
+)
+def test_reactions_are_read_from_spans_and_requests(record: Record, response: str, did: list[str]) -> None:
+    assert reactions(record, response=response, expected=[ROME], limit=8) == did
+
+
+def test_turn_passes_by_its_outcome() -> None:
+    failed = Record(quirk="status_500", status="failed", breakdown="exception", reason="ServerError: 500")
+    kept, failures = broken_turn(failed, "", expected=None, limit=8, worst=None)
+    assert (kept.outcome, failures) == ("failed_clearly", ())
+    _, failures = broken_turn(failed, "", expected=None, limit=8, worst="recovered")
+    assert failures == (FailedCheck("recovered or better", "failed clearly: ServerError: 500"),)
+    # A turn without a quirk has no outcome, however it ends.
+    assert broken_turn(Record(breakdown="exception"), "", expected=None, limit=8, worst=None)[0].outcome is None
+    _, failures = with_outcome(Record(quirk="length"), "failed_silently", None, [FailedCheck("says it", "does not")])
+    assert failures == (FailedCheck("failed clearly or better", "failed silently: says it: does not"),)
+
+
+# --- the matrix -----------------------------------------------------------------------------------------------------
+
+
+def trial(agent: str, scenario: str, outcome: QuirkOutcome, *, next_passes: bool = True) -> list[Answer]:
+    """A turn with a quirk and a plain one."""
+    record = Record(quirk="length*1", outcome=outcome, kind="answer", did=["gave an empty answer"])
+    common: dict[str, Any] = {"agent": agent, "scenario": scenario, "repetition": 0, "entries": {}}
+    return [
+        Answer(**common, turn=0, query="?", response="", passed=is_acceptable(outcome), record=record),
+        Answer(**common, turn=1, query="?", response="", passed=next_passes, record=Record(kind="answer")),
+    ]
+
+
+ANSWERS = (
+    *trial("a", "mild", "recovered"),
+    *trial("b", "mild", "recovered"),
+    *trial("a", "apart", "failed_silently"),
+    *trial("b", "apart", "recovered", next_passes=False),
+    *trial("a", "bad", "hung"),
+    *trial("b", "bad", "failed_silently"),
+)
+SCORES = Scores(ANSWERS, ())
+
+
+def test_worst_rows_come_first_and_harmless_ones_last() -> None:
+    rows = quirk_matrix(SCORES)
+    assert [row.scenario for row in rows] == ["bad", "apart", "mild"]
+    assert [row.badness for row in rows] == [(2, 7, 0), (1, 3, 1), (0, 0, 0)]
+    assert [row.is_harmless for row in rows] == [False, False, True]
+    assert [row.differs for row in rows] == [True, True, False]
+    assert rows[0].words == "the answer is cut off, with finish_reason 'length', once"
+
+
+def test_sums_count_trials_by_outcome() -> None:
+    a, b = quirk_summaries(quirk_matrix(SCORES), ["a", "b"])
+    assert (a.counts["recovered"], a.counts["failed_silently"], a.counts["hung"]) == (1, 1, 1)
+    assert (a.handled, a.total, a.works) == (1, 3, (3, 3))
+    assert (b.handled, b.total, b.works) == (2, 3, (2, 3))
+    data = quirks_json(SCORES)
+    assert data is not None
+    assert data["agents"]["b"]["next_turns_passed"] == 2
+    assert data["matrix"][0]["agents"]["a"]["outcome"] == "hung"
+    assert quirks_json(Scores((), ())) is None
+
+
+def test_next_turn_is_what_follows_the_last_quirk() -> None:
+    assert works_afterwards(ANSWERS[:2]) is True
+    assert works_afterwards(ANSWERS[6:8]) is False
+    assert works_afterwards(ANSWERS[:1]) is None  # nothing follows
+    assert works_afterwards(ANSWERS[1:2]) is None  # no quirk
+
+
+def test_outcomes_are_tallied_and_compared() -> None:
+    tallies = tallies_of(ANSWERS)
+    of_apart = tallies["b"][Case("apart")]
+    assert of_apart["quirks_recovered"] == Distribution.of([1.0])
+    assert of_apart["next_turns_passed"] == Distribution.of([0.0])
+    assert tallies["a"][Case("bad")]["quirks_handled"] == Distribution.of([0.0])
+    run = SCORES.as_run()
+    compared = compare(side_of(run, "a"), side_of(run, "b"))
+    # a handles one of three, b two of three.
+    assert compared.line("quirks_handled").verdict.difference == pytest.approx(1 / 3)
+    assert compared.line("next_turns_passed").verdict.difference == pytest.approx(-1 / 3)
