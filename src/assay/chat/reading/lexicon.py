@@ -18,14 +18,17 @@ from assay.errors import UsageError, missing_extra
 
 # One alternative for each kind of token; no two can match at the same place, so matching never backtracks.
 # Tags, entities and emphasis marks are formatting and are ignored.
-TOKEN = re.compile(
-    r"(?P<number>\d+(?:[.,]\d+)*)"
-    r"|(?P<degree>&deg;|&\#176;|[°º˚])"
-    r"|(?P<word>[^\W\d_º]+(?:['’ʼ‘`´][^\W\d_º]+)*)"
-    r"|(?P<newline>\n)"
-    r"|(?P<format></?[A-Za-z][^<>\n]{0,200}>|&nbsp;|[*_~`]+)"
-    r"|(?P<mark>[^\w\s])"
-)
+_KINDS = {
+    "number": r"\d+(?:[.,]\d+)*",
+    "degree": r"&deg;|&\#176;|[°º˚]",
+    "word": r"[^\W\d_º]+(?:['’ʼ‘`´][^\W\d_º]+)*",
+    "newline": r"\n",
+    "format": r"</?[A-Za-z][^<>\n]{0,200}>|&nbsp;|[*_~`]+",
+    "mark": r"[^\w\s]",
+}
+TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
+PIECE = re.compile(rf"[^\S\n]*+(?:{'|'.join(_KINDS.values())}|\Z)")
+"""A token with the space before it: the pieces of a text follow one another without gaps. The end of a text is one."""
 APOSTROPHES = frozenset("'’ʼ‘`´")
 _APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ‘`´", "'"))
 _LONGEST_ELISION = 8
@@ -147,6 +150,8 @@ class Lexicon:
     """Words that entries refer to as {name}, each standing for any of them."""
     elisions: frozenset[str] = frozenset()
     """Words that end with an apostrophe before the next one."""
+    seconds: set[str] = field(default_factory=set)
+    """The second word of every entry of several words, as `Phrase.parts` has it, in lower case."""
     openings: set[str] = field(default_factory=set)
     """The first two letters of every word in any entry; words that start differently are not stemmed."""
     units: dict[str, list[Unit]] = field(default_factory=dict)
@@ -168,6 +173,8 @@ class Lexicon:
             first, exact = parts[0]
             table = self.by_form if exact else self.by_stem
             table.setdefault(first.lower() if exact else first, []).append(phrase)
+            if len(parts) > 1:
+                self.seconds.add(parts[1][0].lower())
 
     def _expanded(self, key: str, entries: Iterable[str]) -> Iterator[str]:
         """The entries with each {name} replaced by every word of the group."""

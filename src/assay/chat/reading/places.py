@@ -72,6 +72,7 @@ def fold(word: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
 
 
+@functools.lru_cache(maxsize=16_384)
 def words_of(name: str) -> tuple[str, ...]:
     """The folded tokens of a name."""
     return tuple(fold(match.group()) for match in TOKEN.finditer(name) if match.lastgroup != "format")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.dates import DateReader, Moment, read_relative_days
-from assay.chat.reading.lexicon import ANY_NUMBER, Lexicon, Phrase
+from assay.chat.reading.lexicon import ANY_NUMBER, Lexicon
 from assay.chat.reading.places import Place, PlaceReader
 from assay.chat.reading.quantities import FigureReader, Quantity
 from assay.chat.reading.tokens import Token, Tokeniser, is_form
@@ -178,7 +179,7 @@ class Reader:
 
     def _read(self, text: str) -> Reading:
         cut = self._tokeniser.cut(text)
-        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, {})
+        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, defaultdict(list))
         mentions = _find_mentions(reading)
         mentions += read_relative_days(reading)
         if cut.numbers:
@@ -197,58 +198,58 @@ def _find_mentions(reading: Reading) -> list[Mention]:
     tokens, starts, ends = reading.tokens, reading.starts, reading.ends
     final = len(tokens) - 1
     hidden_to = -1
-    for at, token in enumerate(tokens):
-        if not token.notable or at <= hidden_to:
+    for at in [at for at, token in enumerate(tokens) if token.notable]:
+        if at <= hidden_to:
             continue
-        fitting: Sequence[Phrase] = ()
-        longer = token.longer
-        if longer and at < final:
-            following = tokens[at + 1]
-            candidates = longer.get(following.stem)
-            if following.text != following.stem:
-                exact = longer.get(following.text)
-                candidates = exact if candidates is None else candidates if exact is None else [*candidates, *exact]
-            if following.is_number and ANY_NUMBER in longer:
-                candidates = [*(candidates or ()), *longer[ANY_NUMBER]]
-            if candidates:
-                fitting = [phrase for phrase in candidates if _fits(tokens, at, phrase)]
-        hiding = -1
-        for phrase in fitting:
-            last = at + len(phrase.parts) - 1
-            if phrase.hides and last > hiding:
-                hiding = last
-        if hiding < 0:
-            for phrase in token.phrases:
-                if phrase.hides:
+        token = tokens[at]
+        if at < final and token.longer and tokens[at + 1].seconds:
+            longer = token.longer
+            fitting = [
+                phrase
+                for key in tokens[at + 1].seconds
+                if key in longer
+                for phrase in longer[key]
+                if _continues(tokens, at, phrase.parts)
+            ]
+            if fitting:
+                hiding = max([at + len(phrase.parts) - 1 for phrase in fitting if phrase.hides], default=-1)
+                if hiding < 0 and token.hides:
                     hiding = at
-        start = starts[at]
-        found = [(at + len(phrase.parts) - 1, phrase) for phrase in fitting]
-        found += [(at, phrase) for phrase in token.phrases]
-        for last, phrase in found:
-            if last >= hiding:
-                mention = Mention(start, ends[last], at, last, phrase.keys)
-                mentions.append(mention)
-                for key in phrase.keys:
-                    lists.setdefault(key, []).append(mention)
-        if hiding > hidden_to:
-            hidden_to = hiding
+                for phrase in fitting:
+                    last = at + len(phrase.parts) - 1
+                    if last >= hiding:
+                        mention = Mention(starts[at], ends[last], at, last, phrase.keys)
+                        mentions.append(mention)
+                        for key in phrase.keys:
+                            lists[key].append(mention)
+                hidden_to = max(hidden_to, hiding)
+                if hiding > at:
+                    continue
+        if token.hides:
+            hidden_to = at
+        for phrase in token.phrases:
+            mention = Mention(starts[at], ends[at], at, at, phrase.keys)
+            mentions.append(mention)
+            for key in phrase.keys:
+                lists[key].append(mention)
         if token.denies and at > hidden_to:
-            lists.setdefault("negation", []).append(Mention(start, ends[at], at, at, ("negation",)))
+            lists["negation"].append(Mention(starts[at], ends[at], at, at, ("negation",)))
     return mentions
 
 
-def _fits(tokens: Sequence[Token], at: int, phrase: Phrase) -> bool:
-    """Whether the words from token `at` are those of an entry of several words."""
-    if at + len(phrase.parts) > len(tokens):
+def _continues(tokens: Sequence[Token], at: int, parts: tuple[tuple[str, bool], ...]) -> bool:
+    """Whether the words after token `at` are those of an entry that starts with it."""
+    if at + len(parts) > len(tokens):
         return False
-    for n, (form, exact) in enumerate(phrase.parts):
+    for n in range(1, len(parts)):
+        form, exact = parts[n]
         token = tokens[at + n]
-        if form == ANY_NUMBER:
+        if not exact:
+            if token.stem != form or token.kind != "word":
+                return False
+        elif form == ANY_NUMBER:
             if not token.is_number:
                 return False
-        elif exact:
-            if not is_form((form, exact), token.raw, token.text):
-                return False
-        elif token.stem != form or token.kind != "word":
+        elif not is_form((form, exact), token.raw, token.text):
             return False
     return True

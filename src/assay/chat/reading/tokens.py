@@ -5,16 +5,20 @@ Each word form is looked up once and remembered. Knows nothing of the words arou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, compress
+from operator import attrgetter, sub
 
-from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, TOKEN, Lexicon, Phrase, Unit, normal
+from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.reading.places import CityNames, fold, gazetteer
 
 STOPS = frozenset(".!?…\n")
 """Marks that can end a sentence."""
-# How many word forms are remembered.
+# How many word forms are remembered, and the longest of them.
 _MOST_FORMS = 50_000
+_LONGEST_FORM = 60
+_LENGTH = attrgetter("length")
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +26,7 @@ class Token:
     """What is known about a word form, wherever it occurs."""
 
     raw: str
+    length: int
     kind: str
     """'number', 'word', 'newline', 'degree' or 'mark'."""
     text: str
@@ -32,7 +37,7 @@ class Token:
     phrases: Sequence[Phrase]
     """List entries of one word that are this word."""
     longer: Mapping[str, Sequence[Phrase]]
-    """List entries of several words that start with it or one of its forms, by their second word, longest first."""
+    """List entries of several words that start with this word, by their second word, longest first."""
     units: Sequence[Unit]
     denies: bool
     """Whether it negates by its ending: isn't, won't."""
@@ -43,6 +48,10 @@ class Token:
     capital: bool
     notable: bool
     """Whether it starts a list entry or negates; other tokens are skipped."""
+    hides: bool
+    """Whether a list entry of one word that is this word hides what is inside it."""
+    seconds: tuple[str, ...]
+    """The keys under which `longer` of the token before it may have an entry with this word: its stem, its form."""
     is_number: bool
     """Whether it is a number, in digits or words."""
     joins: bool
@@ -69,50 +78,74 @@ class Tokeniser:
 
     def __init__(self, lexicon: Lexicon, *, use_places: bool) -> None:
         self._lexicon = lexicon
+        self._known = _Known(lexicon, use_places=use_places)
+
+    def cut(self, text: str) -> Tokens:
+        """The tokens of `text`, without formatting marks and soft line breaks."""
+        pieces = PIECE.findall(text)
+        pieces.pop()  # the end of the text
+        if pieces and pieces[-1].isspace() and pieces[-1][-1] != "\n":
+            pieces.pop()
+        if self._lexicon.elisions and not APOSTROPHES.isdisjoint(text):
+            pieces = list(self._without_elisions(pieces))
+        tokens: list[Token] = list(map(self._known.__getitem__, pieces))
+        ends = list(accumulate(map(len, pieces)))
+        starts = list(map(sub, ends, map(_LENGTH, tokens)))
+        stops: list[int] = []
+        numbers: list[int] = []
+        left_out: list[int] = []
+        for at in [at for at, token in enumerate(tokens) if token.marked]:
+            token = tokens[at]
+            kind = token.kind
+            if kind == "format" or (kind == "newline" and _is_soft_wrap(text, ends[at])):
+                left_out.append(at)
+            elif token.is_number:
+                numbers.append(at - len(left_out))
+            elif _ends_sentence(text, ends[at], token.raw):
+                stops.append(at - len(left_out))
+        if left_out:
+            kept = bytearray(b"\1") * len(tokens)
+            for at in left_out:
+                kept[at] = 0
+            tokens, starts, ends = (list(compress(listed, kept)) for listed in (tokens, starts, ends))
+        return Tokens(tokens, starts, ends, stops, numbers)
+
+    def _without_elisions(self, pieces: Iterable[str]) -> Iterator[str]:
+        """The pieces of a text; one that begins with an elided word is two: l'averse."""
+        for piece in pieces:
+            if APOSTROPHES.isdisjoint(piece):
+                yield piece
+                continue
+            raw = piece.lstrip()
+            first, *rest = self._lexicon.split_elision(raw)
+            yield piece[: len(piece) - len(raw)] + first
+            yield from rest
+
+
+class _Known(dict[str, Token]):
+    """Tokens by the piece of text they were found in; each is made when it is first met."""
+
+    def __init__(self, lexicon: Lexicon, *, use_places: bool) -> None:
+        super().__init__()
+        self._lexicon = lexicon
         self._use_places = use_places
         self._negative_endings = tuple(lexicon.language["negation"]["endings"])
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
         self._function_words = frozenset(lexicon.language["function_words"])
-        self._known: dict[str, Token] = {}
 
-    def cut(self, text: str) -> Tokens:
-        """The tokens of `text`, without formatting marks and soft line breaks."""
-        tokens: list[Token] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        stops: list[int] = []
-        numbers: list[int] = []
-        known = self._known
-        elides = bool(self._lexicon.elisions)
-        for match in TOKEN.finditer(text):
-            raw = match[0]
-            start, end = match.span()
-            token = known.get(raw)
-            if token is None:
-                kind = match.lastgroup
-                assert kind is not None
-                if elides and kind == "word" and not APOSTROPHES.isdisjoint(raw):
-                    first, *rest = self._lexicon.split_elision(raw)
-                    if rest:  # l'averse
-                        tokens.append(known.get(first) or self._token(first, "word"))
-                        starts.append(start)
-                        start += len(first)
-                        ends.append(start)
-                        raw = rest[0]
-                        token = known.get(raw)
-                token = token or self._token(raw, kind)
-            if token.marked:
-                kind = token.kind
-                if kind == "format" or (kind == "newline" and _is_soft_wrap(text, end)):
-                    continue
-                if token.is_number:
-                    numbers.append(len(tokens))
-                elif _ends_sentence(text, end, raw):
-                    stops.append(len(tokens))
-            tokens.append(token)
-            starts.append(start)
-            ends.append(end)
-        return Tokens(tokens, starts, ends, stops, numbers)
+    def __missing__(self, piece: str) -> Token:
+        raw, kind = piece.lstrip(), "word"
+        if normal(raw) not in self._lexicon.elisions:
+            match = TOKEN.search(piece)
+            assert match is not None
+            assert match.lastgroup is not None
+            raw, kind = match[0], match.lastgroup
+        token = self.get(raw) or self._token(raw, kind)
+        if len(self) > _MOST_FORMS:
+            self.clear()
+        if len(piece) <= _LONGEST_FORM:
+            self[piece] = self[raw] = token
+        return token
 
     def _token(self, raw: str, kind: str) -> Token:
         text = "°" if kind == "degree" else normal(raw)
@@ -124,14 +157,17 @@ class Tokeniser:
         phrases = [entry for entry in entries if len(entry.parts) == 1 and is_form(entry.parts[0], raw, text)]
         longer: dict[str, list[Phrase]] = {}
         for entry in sorted(entries, key=lambda entry: -len(entry.parts)):
-            if len(entry.parts) > 1:
+            if len(entry.parts) > 1 and (entry.parts[0][0] == ANY_NUMBER or is_form(entry.parts[0], raw, text)):
                 longer.setdefault(entry.parts[1][0].lower(), []).append(entry)
         denies = is_word and text.endswith(self._negative_endings)
-        token = Token(
+        stem = self._lexicon.stem(text) if is_word else text
+        seconds = dict.fromkeys([stem, text, ANY_NUMBER] if is_number else [stem, text])
+        return Token(
             raw=raw,
+            length=len(raw),
             kind=kind,
             text=text,
-            stem=self._lexicon.stem(text) if is_word else text,
+            stem=stem,
             folded=fold(raw),
             phrases=phrases,
             longer=longer,
@@ -141,14 +177,12 @@ class Tokeniser:
             cities=gazetteer().get(fold(raw)) if is_word and self._use_places else None,
             capital=is_word and raw[0].isupper(),
             notable=bool(entries or denies),
+            hides=any(phrase.hides for phrase in phrases),
+            seconds=tuple(key for key in seconds if key in self._lexicon.seconds),
             is_number=is_number,
             joins=is_word and text not in self._function_words,
             marked=is_number or kind in ("format", "newline") or raw in STOPS,
         )
-        if len(self._known) > _MOST_FORMS:
-            self._known.clear()
-        self._known[raw] = token
-        return token
 
 
 def is_form(part: tuple[str, bool], raw: str, text: str) -> bool:

@@ -87,7 +87,7 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
 
 def _where_and_when(context: ScoringContext, index: int) -> tuple[Sequence[str], bool, str | None, str | None]:
     subjects = context.subjects.subject_at(context.response, index)
-    true = context.subjects.true_names
+    true = context.subjects.true_names if subjects else ()
     is_about_truth = not subjects or not true or is_one_of(subjects, true)
     return subjects, is_about_truth, context.day_at(index), context.part_of_day(index)
 

@@ -16,6 +16,7 @@ from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.claims import FigureClaim, StateClaim, YesOrNo, figure_claims, state_claims, yes_or_no
 from assay.chat.scoring.days import PAST, PRESENT, Calendar, ResponseDays
+from assay.chat.scoring.metric import Entry
 from assay.chat.scoring.once import once
 from assay.chat.scoring.places import Subjects
 from assay.chat.scoring.quotations import quoted_tokens
@@ -59,6 +60,8 @@ class ScoringContext:
     characteristics: Mapping[str, Any] | None = None
     names: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
     """Cities or products that the suite adds to the gazetteer: the folded words of each, by the first word."""
+    scored: dict[int, Entry] = field(default_factory=dict)
+    """The entry of each metric that has been scored, by the metric's identity."""
     derived: dict[str, object] = field(default_factory=dict)
     """Results that a metric keeps for several of its rules."""
 
@@ -142,8 +145,10 @@ class ScoringContext:
     @once
     def was_topical(self) -> bool:
         """Whether an earlier message of the user was about the domain's subject."""
-        earlier = [turn.user for turn in self.history if turn.user is not None]
-        return any(user.all("topic") or user.all("asks_topic.advice") for user in earlier)
+        for turn in self.history:
+            if turn.user is not None and (turn.user.all("topic") or turn.user.all("asks_topic.advice")):
+                return True
+        return False
 
     @property
     def _follows_up(self) -> bool:
@@ -207,8 +212,7 @@ class ScoringContext:
 
     def states_in(self, words: str) -> frozenset[str]:
         """The domain's states that words of the truth stand for."""
-        found = self.truth_reader.read(words).sublists("states") or self.reader.read(words).sublists("states")
-        return frozenset(found)
+        return _states_in(self.truth_reader.read(words)) or _states_in(self.reader.read(words))
 
     @once
     def told(self) -> list[Mention | Quantity]:
@@ -332,3 +336,11 @@ class ScoringContext:
         if self.tool_calls is None or self.expected_calls is None:
             return None
         return Trajectory.match(self.expected_calls, self.tool_calls)
+
+
+def _states_in(reading: Reading) -> frozenset[str]:
+    """The states that a text names; kept with its reading."""
+    known = reading.memory.get("states")
+    if not isinstance(known, frozenset):
+        known = reading.memory["states"] = frozenset(reading.sublists("states"))
+    return known

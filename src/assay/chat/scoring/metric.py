@@ -123,33 +123,39 @@ class Metric:
         return rule.words if isinstance(rule.words, str) else f"rule.{self.name}.{rule.id}"
 
     def score(self, context: ScoringContext) -> Entry:
-        """The result for one answer."""
+        """The result for one answer; metrics that build on this one get the same entry."""
+        known = context.scored.get(id(self))
+        if known is None:
+            known = context.scored[id(self)] = self._score(context)
+        return known
+
+    def _score(self, context: ScoringContext) -> Entry:
         reason = self.unmeasured(context)
         if reason is None and self.by_words and context.unknown_language is not None:
             reason = f"the answer is in a language without word lists ({context.unknown_language})"
         if reason is not None:
             return Entry.make(self, self.neutral, measured=False, details=f"Not measured: {reason}.", evidence=[])
         evidence: list[Evidence] = []
+        text = context.response.text
         for rule in self.rules:
-            fired = self._fire(rule, context)
-            evidence += fired
-            if fired and rule.alone:
+            found: Found
+            if rule.when is not None:
+                found = rule.when(context)
+            else:
+                said = context.said(self.list_of(rule))
+                found = Finding(said[:1]) if said else None
+            if not found:
+                continue
+            findings = (found,) if isinstance(found, Finding) else found
+            fired = [Evidence.make(rule, finding, text) for finding in findings]
+            if rule.alone:
                 evidence = fired
                 break
+            evidence += fired
         details = _sentence(evidence) if evidence else f"No rule fired; the score is the base of {self.base:g}."
         if self.remark is not None:
             details = f"{details} {self.remark(context)}".rstrip()
         return Entry.make(self, self.base, measured=True, details=details, evidence=evidence)
-
-    def _fire(self, rule: Rule, context: ScoringContext) -> list[Evidence]:
-        if rule.when is None:
-            said = context.said(self.list_of(rule))
-            return [Evidence.make(rule, Finding(said[:1]), context.response.text)] if said else []
-        found = rule.when(context)
-        if found is None:
-            return []
-        findings = (found,) if isinstance(found, Finding) else found
-        return [Evidence.make(rule, finding, context.response.text) for finding in findings]
 
 
 class Evidence(dict[str, Any]):
@@ -184,11 +190,14 @@ class Evidence(dict[str, Any]):
 
     @classmethod
     def make(cls, rule: Rule, finding: Finding, response: str) -> Evidence:
-        spans = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in finding.spans]
-        first = spans[0] if spans else {"words": "", "start": 0, "end": 0}
         says = f"{rule.says}: {finding.note}" if finding.note else rule.says
         points = rule.points if finding.points is None else finding.points
-        return cls(id=rule.id, points=points, says=says, **first, also=spans[1:])
+        spans = finding.spans
+        if not spans:
+            return cls(id=rule.id, points=points, says=says, words="", start=0, end=0, also=[])
+        start, end = spans[0].start, spans[0].end
+        also = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
+        return cls(id=rule.id, points=points, says=says, words=response[start:end], start=start, end=end, also=also)
 
 
 class Entry(dict[str, Any]):
@@ -226,7 +235,7 @@ class Entry(dict[str, Any]):
 
     @classmethod
     def make(cls, metric: Metric, base: float, *, measured: bool, details: str, evidence: list[Evidence]) -> Entry:
-        total = base + sum(line["points"] for line in evidence)
+        total = base + sum([line["points"] for line in evidence]) if evidence else base
         # Points are decimal fractions; without this, 0.65 summed from 0.5 and 0.15 could round to either side.
         score = round(min(1.0, max(0.0, round(total, 9))), 2)
         return cls(
@@ -243,7 +252,10 @@ class Entry(dict[str, Any]):
 
 def band(score: float) -> str:
     """The name of a score's range."""
-    return next((name for limit, name in BANDS if score < limit), "excellent")
+    for limit, name in BANDS:
+        if score < limit:
+            return name
+    return "excellent"
 
 
 @functools.lru_cache(maxsize=1024)

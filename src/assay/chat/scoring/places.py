@@ -91,6 +91,8 @@ class Subjects:
             nearest = at
         else:
             return []
+        if len(places) == 1:
+            return [places[nearest].name]
         around = places[max(0, nearest - 1) : nearest + 2]
         return [
             place.name for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
@@ -154,7 +156,11 @@ def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
 
 def is_one_of(names: Iterable[str], subjects: Iterable[str]) -> bool:
     """Whether one of `names` is that of one of `subjects`."""
-    return any(same_name(name, subject) for name in names for subject in subjects)
+    for name in names:
+        for subject in subjects:
+            if same_name(name, subject):
+                return True
+    return False
 
 
 def same_name(name: str, other: str) -> bool:

@@ -22,6 +22,7 @@ _PLACE = ("city", "name", "location", "place", "city_name")
 _DATE = ("date", "day", "dt_txt", "datetime", "dt")
 _DAYS = ("forecast", "daily", "days", "list", "forecasts")
 _CURRENT = ("current", "current_weather", "now")
+_WEATHER = frozenset((*_CURRENT, *_TEMPERATURE, *_DAYS, "main"))
 _ENVELOPES = ("data", "result", "weather", "report", "weather_data")
 _KELVIN_ABOVE = 150.0
 # How deep a list of days may be nested: {"forecast": {"daily": [...]}}.
@@ -63,7 +64,7 @@ def read_truth(data: Any) -> Truth:
 
 def _unwrapped(table: Mapping[str, Any]) -> Mapping[str, Any]:
     """The table itself, or the one inside an envelope: `{"status": "success", "data": {...}}`."""
-    if any(name in table for name in (*_CURRENT, *_TEMPERATURE, *_DAYS, "main")):
+    if not _WEATHER.isdisjoint(table):
         return table
     inner = next((table[name] for name in _ENVELOPES if isinstance(table.get(name), Mapping)), None)
     return table if inner is None else inner
@@ -92,9 +93,11 @@ class _Reader:
         words = []
         for name in _CONDITION:
             value = table.get(name)
-            if isinstance(value, Sequence) and not isinstance(value, str):
+            if value is None:
+                continue
+            if not isinstance(value, str) and isinstance(value, Sequence):
                 value = value[0] if value else None
-            if isinstance(value, Mapping):
+            if not isinstance(value, str) and isinstance(value, Mapping):
                 if name == "main":
                     continue
                 value = first_value(value, ("main", "text", "description"))[1]
@@ -148,7 +151,9 @@ def _place(root: Mapping[str, Any], current: Mapping[str, Any], field: str) -> s
     for table in (current, root):
         for name in _PLACE:
             value = table.get(name)
-            if isinstance(value, Mapping):
+            if value is None:
+                continue
+            if not isinstance(value, str) and isinstance(value, Mapping):
                 value = value.get("name")
             said = read_text(value, f"{field}.{name}")
             if said:
