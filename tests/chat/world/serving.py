@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from assay.chat.tls import tls_context
 from assay.chat.world.cities import find_city
 from assay.chat.world.climate import Climate
 from assay.chat.world.faults import Fault
@@ -30,8 +30,7 @@ T = TypeVar("T")
 
 NOW = datetime(2026, 1, 15, 8, 0, tzinfo=UTC)
 KEY = "s3cret-K3y"
-# Created once: otherwise each client would load all certificates, which these tests do not need.
-TLS = ssl.create_default_context()
+TLS = tls_context()
 
 
 @dataclass

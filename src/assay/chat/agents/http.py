@@ -374,6 +374,8 @@ def http_agent_kind(endpoint: Endpoint, name: str) -> AgentKind:
     async def opened(setup: Setup) -> AsyncIterator[Agent]:
         try:
             import httpx
+
+            from assay.chat.tls import tls_context
         except ImportError as error:
             raise missing_extra("httpx", "agents", "call an HTTP endpoint") from error
 
@@ -385,6 +387,7 @@ def http_agent_kind(endpoint: Endpoint, name: str) -> AgentKind:
             headers=endpoint.secrets(),
             timeout=endpoint.timeout,
             follow_redirects=False,
+            verify=tls_context(),
             trust_env=not endpoint.is_loopback,
             event_hooks={"request": [add_context]} if endpoint.is_loopback else {},
         ) as client:

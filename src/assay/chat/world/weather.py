@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from assay.chat.reading.places import fold
+from assay.chat.tls import tls_context
 from assay.chat.world.openweather import (
     MAX_FORECAST_DAYS,
     WeatherError,
@@ -75,7 +76,6 @@ class WeatherClient:
         self._embedded = embedded
         self._cache: dict[Hashable, tuple[float, _Response]] = {}
         self._pending: dict[Hashable, _PendingRequest] = {}
-        # Created here rather than on the first request: loading certificates takes a tenth of a second.
         self._http = httpx.AsyncClient(
             # Requests to loopback must not go through a proxy.
             transport=_KeyTransport(key, None if embedded else _proxy_for(self._base_url)),
@@ -228,7 +228,7 @@ class _KeyTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, key: str, proxy: str | None) -> None:
         self._key = key
-        self._inner = httpx.AsyncHTTPTransport(proxy=proxy)
+        self._inner = httpx.AsyncHTTPTransport(verify=tls_context(), proxy=proxy)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         url = request.url.copy_set_param("appid", self._key)
