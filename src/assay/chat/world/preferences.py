@@ -233,7 +233,7 @@ def _home_city(sentence: str) -> str | None:
     for match in _HOME.finditer(sentence):
         words = re.findall(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*", sentence[match.end() :])[:_LONGEST_CITY]
         runs = [words[:length] for length in range(len(words), 0, -1)]
-        # The embedded cities are checked first: the gazetteer takes a second to load.
+        # The embedded cities are checked first: most names are there.
         for is_city in (_is_embedded, _is_known):
             for run in runs:
                 if is_city(run):

