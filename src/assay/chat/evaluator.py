@@ -68,8 +68,7 @@ class ChatbotEvaluator:
         """
         self.domain = DOMAINS.get(domain) if isinstance(domain, str) else domain
         self.language = language
-        chosen = _in_order(METRICS.names()) if metrics is None else metrics
-        self.metrics = tuple(METRICS.get(metric) if isinstance(metric, str) else metric for metric in chosen)
+        self.metrics = chosen_metrics(metrics)
         self.names: dict[str, list[tuple[str, ...]]] = {}
         for name in names:
             words = words_of(_text(name, "names"))
@@ -194,6 +193,12 @@ class ChatbotEvaluator:
         if not isinstance(data, Mapping):
             raise UsageError(f"user_preferences is {_name(data)}, not a table", hint="Give a dictionary")
         return read_preferences(data, self.domain, self.reader)
+
+
+def chosen_metrics(metrics: Iterable[str | Metric] | None) -> tuple[Metric, ...]:
+    """Metrics given by name or as they are; without any, all that are installed, in the order of tables."""
+    chosen = _in_order(METRICS.names()) if metrics is None else metrics
+    return tuple(METRICS.get(metric) if isinstance(metric, str) else metric for metric in chosen)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:

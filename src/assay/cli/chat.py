@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli import chat_run
-from assay.cli._output import announce_run, note, write_file, write_json
+from assay.cli._output import announce_run, check_folders, note, write_file, write_json
+from assay.cli.chat_stream import NO_ANSWERS_HINT, StreamedFile, is_streamed, keeping
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
 
@@ -53,6 +55,10 @@ def score(
     judge_model: Annotated[str | None, typer.Option(help="The model that judges.")] = None,
     judge_samples: Annotated[int, typer.Option(min=1, help="Number of judgements of each answer.")] = 3,
     judge_cache: JudgeCache = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that score a large file; by default as many as there are cores."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
     name: RunName = "",
     tag: Tags = None,
@@ -61,24 +67,35 @@ def score(
 ) -> None:
     """Score the answers in FILE and print a table for each agent.
 
+    A file of more than 8 MB with a transcript on each line is streamed: scored on all cores, a part at a time.
+
     A key for the judge is taken from the environment variable ASSAY_JUDGE_KEY.
     """
     from assay.chat.formats import read_transcripts
     from assay.chat.scoring.metric import METRICS, Metric
     from assay.chat.scoring.scores import score as score_transcripts
 
-    chosen: list[str | Metric] | None = [name.strip() for name in metrics.split(",")] if metrics else None
+    names = [name.strip() for name in metrics.split(",")] if metrics else None
     judge = _judge(judge_url, judge_model, samples=judge_samples, cache=judge_cache)
-    if judge is not None:
-        chosen = [*(chosen or METRICS.names()), judge.metric()]
-    transcripts = read_transcripts(file, format=form, agent=agent)
-    scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=1 if judge is None else _JUDGED_AT_ONCE)
-    if not scores.answers:
-        raise SourceError("has no answers to score", where=str(file), hint="A turn needs an 'assistant' side")
-    # Before anything else is written: what was scored must not be lost to a wrong path.
-    run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])
-    if json_out is not None:
-        write_json(scores.to_json(), json_out)
+    if judge is None and is_streamed(file, form=form, workers=workers):
+        check_folders(json_out, html_out, junit, markdown)
+        stream = StreamedFile(file, form=form, agent=agent, metrics=names, seed=seed, workers=workers)
+        with nullcontext() if no_store else keeping(stream, store, name=name, tags=tag or []) as recorder:
+            scores = stream.score(recorder, json_out=json_out)
+        run_id = None if recorder is None else recorder.id
+    else:
+        chosen: list[str | Metric] | None = None if names is None else [*names]
+        if judge is not None:
+            chosen = [*(names or METRICS.names()), judge.metric()]
+        transcripts = read_transcripts(file, format=form, agent=agent)
+        at_once = 1 if judge is None else _JUDGED_AT_ONCE
+        scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=at_once)
+        if not scores.answers:
+            raise SourceError("has no answers to score", where=str(file), hint=NO_ANSWERS_HINT)
+        # Before anything else is written: what was scored must not be lost to a wrong path.
+        run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])
+        if json_out is not None:
+            write_json(scores.to_json(), json_out)
     chat_run.write_trials(scores, junit=junit, markdown=markdown, suite=file.stem)
     if html_out is not None:
         from assay.report.html import chat as page

@@ -7,13 +7,35 @@ such a conversation is played again from its start, and its new turns replace th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from assay.chat.scoring.answers import Answer, AnswerKey
+from assay.chat.scoring.table import ScoreTable
 from assay.chat.scoring.tallies import tallies_of
 from assay.runs.loading import load_answers
 from assay.store.store import Store
 from assay.types import Run
+
+
+class StreamRecorder:
+    """Stores the answers of a file while they are scored; the run can be loaded when it is finished."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._store = store
+        self.id = store.begin(run)
+
+    def keep(self, answers: Iterable[Answer]) -> None:
+        self._store.add_cases(self.id, {}, answers=[answer.to_row() for answer in answers])
+
+    def finish(self, table: ScoreTable) -> None:
+        """Store the tallies of all answers, and complete the run."""
+        for tallies in table.tallies():
+            self._store.add_cases(self.id, tallies)
+        self._store.finish(self.id)
+
+    def discard(self) -> None:
+        """Delete what was stored: scoring did not reach the end of the file."""
+        self._store.delete(self.id)
 
 
 class Recorder:

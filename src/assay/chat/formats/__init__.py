@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from assay.chat.transcript import Transcript, Transcripts, json_lines, load_json
 from assay.errors import SourceError, unknown_name
 
 FORMATS = ("assay", "openai", "otel")
+LONGEST_LINE = 64_000_000
+"""The longest line of a file that is read line by line, in bytes."""
 
 
 def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = None) -> Transcripts:
@@ -44,17 +47,69 @@ def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = No
     spans: list[tuple[str, Any]] = []
     for where, record in records:
         this = format if format != "auto" else _format_of(record, where)
-        if this == "assay":
-            found.append(parse(record, where))
-        elif this == "openai":
-            found.append(from_messages(record, where, agent=agent, scenario=f"conversation {len(found) + 1}"))
-        else:
+        if this == "otel":
             spans.append((where, record))
+        else:
+            found.append(_transcript(record, where, this, agent=agent, number=len(found) + 1))
     if spans:
         found += from_spans(spans, agent=agent)
     if not found:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
     return Transcripts(found, source=str(path), sha256=hashlib.sha256(content).hexdigest())
+
+
+def _transcript(record: Any, where: str, form: str, *, agent: str | None, number: int) -> Transcript:
+    """The transcript of one record; `number` is its position among the file's, which names it if nothing else does."""
+    if form == "assay":
+        return parse(record, where)
+    return from_messages(record, where, agent=agent, scenario=f"conversation {number}")
+
+
+def can_stream(path: Path, *, format: str = "auto") -> bool:
+    """Whether each line of a file is a transcript of its own, by its first two lines."""
+    if format not in ("auto", "assay", "openai"):
+        return False
+    try:
+        first = list(islice(numbered_lines(path), 2))
+        records = [load_json(line.decode("utf-8")) for _, line in first]
+        return len(first) == 2 and all(_format_of(record, str(path)) != "otel" for record in records)
+    except (ValueError, RecursionError, SourceError):
+        return False
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Each line of a file that is not blank, with its number; raises SourceError if one is too long."""
+    try:
+        with path.open("rb") as file:
+            number = 0
+            while line := file.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise SourceError(
+                        f"the line is longer than {LONGEST_LINE // 1_000_000} MB",
+                        where=f"{path}:{number}",
+                        hint="Divide the conversation, or leave out large results of tools",
+                    )
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def parse_line(line: bytes, where: str, *, form: str, agent: str | None, number: int) -> Transcript:
+    """The transcript of one line; `number` counts the transcripts of its file from 1."""
+    try:
+        record = load_json(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise SourceError("is not UTF-8 text", where=where, hint="Save it as UTF-8") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise SourceError(f"is not valid JSON: {error}", where=where, hint="Write one JSON object per line") from error
+    this = form if form != "auto" else _format_of(record, where)
+    if this == "otel":
+        raise SourceError(
+            "is a span of a trace among transcripts", where=where, hint="Score traces and transcripts as separate files"
+        )
+    return _transcript(record, where, this, agent=agent, number=number)
 
 
 def _records(text: str, path: Path) -> list[tuple[str, Any]]:

@@ -134,8 +134,10 @@ class Readers:
 
     def _listed(self, name: str, text: str) -> int:
         """How many words of a text are in the lists of a language."""
-        reading = self.reader(name).read(text)
-        return len({mention.first for mentions in reading.lists.values() for mention in mentions})
+        if name == self.name:
+            reading = self.primary.read(text)
+            return len({mention.first for mentions in reading.lists.values() for mention in mentions})
+        return self.reader(name).count_listed(text)
 
     def _read_unknown(self, text: str) -> Reading:
         """Figures and names in a text whose words are unknown; nothing in it is denied, asked or supposed."""
@@ -163,6 +165,8 @@ def _function_words(language: str | Path) -> frozenset[str]:
 
 def _is_other_script(text: str) -> bool:
     """Whether most letters of a text are not Latin."""
+    if text.isascii():
+        return False
     letters = [char for char in text if char.isalpha()]
     return sum(char > _LAST_LATIN for char in letters) * 2 > len(letters)
 

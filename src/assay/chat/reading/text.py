@@ -166,6 +166,13 @@ class Reader:
             reading.places = self._places.read(reading)
         return reading
 
+    def count_listed(self, text: str) -> int:
+        """How many tokens of a text start an entry of a list; nothing else of it is read."""
+        cut = self._tokeniser.cut(text)
+        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, defaultdict(list))
+        _find_mentions(reading)
+        return len({mention.first for mentions in reading.lists.values() for mention in mentions})
+
     def is_polar_question(self, reading: Reading, index: int) -> bool:
         """Whether the sentence that contains token `index` is a question that is answered by yes or no."""
         first, last = reading.sentence(index)

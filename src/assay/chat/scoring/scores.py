@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from assay import __version__
-from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import CHAT_PROTOCOL, METRICS, Metric
 from assay.chat.scoring.passing import failed_checks
 from assay.chat.scoring.quirk_turns import with_outcome
 from assay.chat.scoring.robustness import QuirkOutcome, outcome_of
+from assay.chat.scoring.table import ScoreTable
 from assay.chat.transcript import ToolCall, Transcript, Transcripts, Turn
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
@@ -25,6 +26,8 @@ from assay.stats import SHARE, Resampling, mean_interval, mean_pass_at_k, mean_p
 from assay.types import Estimate, Run
 
 KS = (1, 2, 3, 4, 5)
+# Lists of names that transcripts of one file may have before evaluators are made anew.
+_MOST_EVALUATORS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,30 @@ class Scores(Result):
     subject: ClassVar[str] = "chat"
 
     answers: tuple[Answer, ...]
+    """All answers, or the first of them if `table` has the rest."""
     metrics: tuple[Metric, ...]
     seed: int = 42
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """The file that the transcripts came from, with its digest; empty if they came from elsewhere."""
+    table: ScoreTable | None = field(default=None, repr=False)
+    """The scores of all answers of a file that was too large to keep them; None if `answers` has them."""
     _lines: list[Line] = field(default_factory=list, repr=False)
 
     @property
     def agents(self) -> list[str]:
-        return list(dict.fromkeys(answer.agent for answer in self.answers))
+        return list(dict.fromkeys(one.agent for one in self.answers)) if self.table is None else self.table.agents
+
+    @property
+    def answer_count(self) -> int:
+        """How many answers were scored, kept or not."""
+        return len(self.answers) if self.table is None else len(self.table)
+
+    @property
+    def scenarios(self) -> list[str]:
+        """The scenarios of all answers, in the order in which they occur."""
+        if self.table is not None:
+            return self.table.scenarios
+        return list(dict.fromkeys(answer.scenario for answer in self.answers))
 
     @property
     def versions(self) -> dict[str, int]:
@@ -62,7 +80,7 @@ class Scores(Result):
 
     def as_run(self) -> Run:
         """The scores as a run that no store holds, to be compared or recorded."""
-        from assay.chat.scoring.tallies import tallies_of
+        from assay.chat.scoring.tallies import merged_tallies, tallies_of
 
         by_name = {metric.name: {"group": metric.group, "version": metric.version} for metric in self.metrics}
         settings = {"seed": self.seed, "interval": "scenario", "metrics": by_name}
@@ -71,7 +89,7 @@ class Scores(Result):
             settings=settings,
             seed=self.seed,
             versions=self.versions,
-            tallies=tallies_of(self.answers),
+            tallies=tallies_of(self.answers) if self.table is None else merged_tallies(self.table),
             inputs=self.inputs,
         )
 
@@ -98,6 +116,16 @@ class Scores(Result):
         return self._lines
 
     def _line(self, agent: str, metric: Metric) -> Line:
+        sums: list[float]
+        counts: list[int]
+        if self.table is not None:
+            sums, counts, skipped = self.table.sums_and_counts(agent, metric.name)
+        else:
+            sums, counts, skipped = self._sums_and_counts(agent, metric)
+        estimate = mean_interval(sums, counts, Resampling("episode"), scale=SHARE, unit="scenario")
+        return Line(agent, metric.name, metric.group, replace(estimate, n_skipped=skipped))
+
+    def _sums_and_counts(self, agent: str, metric: Metric) -> tuple[list[float], list[int], int]:
         pairs = [
             (answer.entries[metric.name], answer.scenario)
             for answer in self.answers
@@ -107,25 +135,33 @@ class Scores(Result):
         of_scenario: dict[str, list[float]] = {}
         for score, scenario in measured:
             of_scenario.setdefault(scenario, []).append(score)
-        sums, counts = ([reduce(scores) for scores in of_scenario.values()] for reduce in (sum, len))
-        estimate = mean_interval(sums, counts, Resampling("episode"), scale=SHARE, unit="scenario")
-        return Line(agent, metric.name, metric.group, replace(estimate, n_skipped=len(pairs) - len(measured)))
+        sums = [sum(scores) for scores in of_scenario.values()]
+        return sums, [len(scores) for scores in of_scenario.values()], len(pairs) - len(measured)
 
     def trials(self, agent: str) -> dict[str, dict[int, bool]]:
         """Whether each repetition of each scenario passes (see `trials_of`)."""
+        if self.table is not None:
+            return self.table.trials(agent)
         found = trials_of(answer for answer in self.answers if answer.agent == agent)
         return {scenario: passed for (_, scenario), passed in found.items()}
 
     def passes(self, agent: str) -> dict[str, dict[int, Estimate]]:
         """pass^k and pass@k of an agent for k = 1 … 5, as far as there are repetitions: shares of its `trials`."""
-        counts = [(sum(trial.values()), len(trial)) for trial in self.trials(agent).values()]
+        if self.table is not None:
+            counts = self.table.trial_counts(agent)
+        else:
+            counts = [(sum(trial.values()), len(trial)) for trial in self.trials(agent).values()]
         return {
             "pass^k": {k: mean_pass_hat_k(counts, k) for k in KS},
             "pass@k": {k: mean_pass_at_k(counts, k) for k in KS},
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Everything that is kept, ready for JSON."""
+        return self.summary_json() | {"answers": [answer.to_json() for answer in self.answers]}
+
+    def summary_json(self) -> dict[str, Any]:
+        """Everything but the answers, ready for JSON."""
         return {
             "assay": __version__,
             "protocol": CHAT_PROTOCOL,
@@ -139,7 +175,6 @@ class Scores(Result):
                 }
                 for agent in self.agents
             },
-            "answers": [answer.to_json() for answer in self.answers],
         }
 
 
@@ -180,16 +215,8 @@ def score(
         True
 
     """
-    evaluators: dict[tuple[str, str, tuple[str, ...]], ChatbotEvaluator] = {}
-    jobs: list[tuple[Transcript, ChatbotEvaluator]] = []
-    for given in transcripts:
-        transcript = _without_keys(given)
-        key = (transcript.domain, transcript.language, tuple(transcript.names))
-        if key not in evaluators:
-            evaluators[key] = ChatbotEvaluator(
-                domain=transcript.domain, language=transcript.language, names=transcript.names, metrics=metrics
-            )
-        jobs.append((transcript, evaluators[key]))
+    evaluators = Evaluators(metrics)
+    jobs = [(transcript, evaluators.of(transcript)) for transcript in map(_without_keys, transcripts)]
     answers: list[Answer] = []
     with ThreadPoolExecutor(at_once) if at_once > 1 else nullcontext() as pool:
         scored = map(_scored, jobs) if pool is None else pool.map(_scored, jobs)
@@ -202,6 +229,34 @@ def score(
     if isinstance(transcripts, Transcripts):
         inputs = {"transcripts": {"source": transcripts.source, "sha256": transcripts.sha256}}
     return Scores(tuple(answers), used, seed, inputs)
+
+
+class Evaluators:
+    """The evaluator of each domain, language and list of names that transcripts have."""
+
+    def __init__(self, metrics: Sequence[str | Metric] | None) -> None:
+        self._chosen = metrics
+        self._made: dict[tuple[str, str, tuple[str, ...]], ChatbotEvaluator] = {}
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that every evaluator has."""
+        return chosen_metrics(self._chosen)
+
+    def of(self, transcript: Transcript) -> ChatbotEvaluator:
+        key = (transcript.domain, transcript.language, tuple(transcript.names))
+        if key not in self._made:
+            if len(self._made) >= _MOST_EVALUATORS:
+                self._made.clear()
+            self._made[key] = ChatbotEvaluator(
+                domain=transcript.domain, language=transcript.language, names=transcript.names, metrics=self._chosen
+            )
+        return self._made[key]
+
+
+def score_transcript(transcript: Transcript, evaluators: Evaluators) -> list[Answer]:
+    """Every answer of one transcript, scored."""
+    return _scored((_without_keys(transcript), evaluators.of(transcript)))
 
 
 def _scored(job: tuple[Transcript, ChatbotEvaluator]) -> list[Answer]:

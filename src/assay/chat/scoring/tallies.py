@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from assay.chat.scoring.answers import Answer, AnswerKey, Record
 from assay.chat.scoring.robustness import is_acceptable, works_afterwards
 from assay.chat.scoring.scores import trials_of
+from assay.chat.scoring.table import ScoreTable
 from assay.types import Case, Distribution, State
 
 Tallies = dict[str, dict[Case, dict[str, State]]]
@@ -47,6 +48,15 @@ def tallies_of(answers: Iterable[Answer]) -> Tallies:
         }
         for agent, by_case in found.items()
     }
+
+
+def merged_tallies(table: ScoreTable) -> Tallies:
+    """All tallies of a table at once."""
+    merged: Tallies = {}
+    for some in table.tallies():
+        for agent, by_case in some.items():
+            merged.setdefault(agent, {}).update(by_case)
+    return merged
 
 
 def _outcomes(record: Record | None) -> dict[str, float]:

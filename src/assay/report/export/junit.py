@@ -36,27 +36,30 @@ def trials_junit(scores: Scores, *, suite: str = "conversations") -> str:
     """The document about scored conversations: a suite for each agent, a test for each scenario.
 
     A scenario passes if all its trials do. A failed test names every check that failed, with its words; a scenario
-    that was skipped is a skipped test.
+    that was skipped is a skipped test. Of a file that was too large to keep its answers, the checks of the first failed
+    answers are named.
     """
     root = Xml.Element("testsuites", name="assay")
-    failures = failures_of(scores)
+    failures: dict[tuple[str, str], list[str]] = {}
+    for one in failures_of(scores):
+        failures.setdefault((one.agent, one.scenario), []).append(failure_words(one, agent=False))
     for agent in scores.agents:
         of_agent = Xml.SubElement(root, "testsuite", name=_clean(f"{agent}: {suite}"))
-        answers = [answer for answer in scores.answers if answer.agent == agent]
+        reasons: dict[str, str] = {}
         trials = scores.trials(agent)
-        for scenario in dict.fromkeys(answer.scenario for answer in answers):
+        for answer in scores.answers:
+            if answer.agent == agent:
+                reason = "" if answer.record is None else answer.record.reason
+                reasons[answer.scenario] = reasons.get(answer.scenario) or reason
+        # Skipped scenarios have answers and no trials; of a large file, most answers are not kept.
+        for scenario in [name for name in scores.scenarios if name in reasons or name in trials]:
             classname = _clean(f"assay.{suite}.{agent}")
             case = Xml.SubElement(of_agent, "testcase", classname=classname, name=_clean(scenario))
             passed = trials.get(scenario, {})
             if not passed:
-                reasons = [one.record.reason for one in answers if one.scenario == scenario and one.record is not None]
-                Xml.SubElement(case, "skipped", message=_clean(next(filter(None, reasons), "")))
+                Xml.SubElement(case, "skipped", message=_clean(reasons[scenario]))
             elif not all(passed.values()):
-                lines = [
-                    failure_words(one, agent=False)
-                    for one in failures
-                    if (one.agent, one.scenario) == (agent, scenario)
-                ]
+                lines = failures.get((agent, scenario), [])
                 count = f"{sum(passed.values())} of {len(passed)} trials pass"
                 message = f"{count}; {lines[0]}" if lines else count
                 failure = Xml.SubElement(case, "failure", message=_clean(message))

@@ -41,7 +41,7 @@ def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()
 
 def trials_markdown(scores: Scores, *, skill: SkillOverBaselines | None = None, suite: str = "conversations") -> str:
     """Agents in a suite: which share of their trials passes, their skill over baselines, and which checks failed."""
-    scenarios = len({answer.scenario for answer in scores.answers})
+    scenarios = len(scores.scenarios)
     rows = ["| agent | trials passed | skill over baselines |", "|---|--:|--:|"]
     for agent in scores.agents:
         trials = [passed for of_scenario in scores.trials(agent).values() for passed in of_scenario.values()]
@@ -60,7 +60,10 @@ def trials_markdown(scores: Scores, *, skill: SkillOverBaselines | None = None, 
     if failures:
         lines = [f"- {_escaped(shorten(failure_words(one), 300))}" for one in failures[:_MOST_FAILURES]]
         more = len(failures) - _MOST_FAILURES
-        lines += [f"- and {more:,} more"] if more > 0 else []
+        if scores.table is not None:
+            lines.append("- and more: the file is large, and only the first failed answers are listed")
+        elif more > 0:
+            lines.append(f"- and {more:,} more")
         parts.append("**Checks that failed**\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
 

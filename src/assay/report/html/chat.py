@@ -30,13 +30,13 @@ def write(scores: Scores, path: str | Path) -> Path:
 
 def render(scores: Scores) -> str:
     """The page as text."""
-    scenarios = len({answer.scenario for answer in scores.answers})
+    scenarios = len(scores.scenarios)
     lead = (
-        f"{len(scores.answers):,} answers of {len(scores.agents)} agents in {scenarios:,} scenarios. Intervals are "
+        f"{scores.answer_count:,} answers of {len(scores.agents)} agents in {scenarios:,} scenarios. Intervals are "
         "95 %, over scenarios. What could not be measured enters no mean."
     )
     shown = scores.answers[:MOST_ANSWERS]
-    more = len(scores.answers) - len(shown)
+    more = scores.answer_count - len(shown)
     note = element("p", f"{more:,} further answers are left out here; the JSON has them.", class_="note")
     passes = (
         "pass^k: all of k repetitions of a scenario pass. pass@k: at least one does. Over the scenarios with "
@@ -61,6 +61,9 @@ def render(scores: Scores) -> str:
 
 def _failures(scores: Scores) -> tuple[Markup, ...]:
     shown = failures_section(scores)
+    if shown and scores.table is not None:
+        text = "The file is large: only the first answers that failed are listed here; the JSON has them all."
+        shown = join([element("p", text, class_="note"), shown])
     return (element("h2", "Checks that failed"), shown) if shown else ()
 
 

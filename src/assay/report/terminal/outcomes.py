@@ -58,9 +58,12 @@ def failure_lines(scores: Scores) -> Iterator[RenderableType]:
     if not by_trial:
         return
     several = len(scores.agents) > 1
+    failed = len(by_trial)
+    if scores.table is not None:  # not all failed answers are kept
+        failed = sum(passed < trials for agent in scores.agents for passed, trials in scores.table.trial_counts(agent))
     lines = [_line(found, several) for found in list(by_trial.values())[:_MOST_FAILURES]]
-    title = f"Checks that failed · in {len(by_trial):,} of the scenarios{' and agents' if several else ''}"
-    if len(by_trial) > _MOST_FAILURES:
+    title = f"Checks that failed · in {failed:,} of the scenarios{' and agents' if several else ''}"
+    if failed > _MOST_FAILURES:
         title += f", the first {_MOST_FAILURES}"
     yield Group(Text(title, style="bold"), *lines)
 
