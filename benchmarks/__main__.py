@@ -17,6 +17,7 @@ NAMES = (
     "store",
     "compare",
     "frameworks",
+    "load",
     "honesty",
     "judge",
 )

@@ -79,6 +79,9 @@ class Loop:
             for call, result in zip(calls.values(), results, strict=True):
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(result)})
 
+    async def end_session(self, *, session: str, user: str) -> None:
+        self._sessions.pop(session, None)
+
     async def _use(self, user: str, name: str, arguments: str) -> Any:
         given = json.loads(arguments or "{}")
         if name == "get_current_weather":

@@ -20,7 +20,7 @@ class Result(ABC):
     __slots__ = ()
 
     subject: ClassVar[str]
-    """Which module of `assay.report` draws it: 'events', 'chat', 'agents' or 'compare'."""
+    """Which module of `assay.report` draws it: 'events', 'chat', 'agents', 'load' or 'compare'."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

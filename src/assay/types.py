@@ -322,7 +322,7 @@ class Run:
     id: str
     """Unique. Sorted ids are in the order of creation."""
     kind: str
-    """'events', 'chat' (scored transcripts) or 'experiment' (agents that were run)."""
+    """'events', 'chat' (scored transcripts), 'experiment' (agents that were run) or 'load' (a load test)."""
     name: str
     """The name its owner gave it; empty if none was given."""
     created: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import chat_run
+from assay.cli import chat_load, chat_run
 from assay.cli._output import announce_run, check_folders, note, write_file, write_json
 from assay.cli.chat_stream import NO_ANSWERS_HINT, StreamedFile, is_streamed, keeping
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
@@ -27,6 +27,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 app.command("run")(chat_run.run)
+app.command("load")(chat_load.load)
 app.command("agents")(chat_run.list_agents)
 app.command("suites")(chat_run.list_suites)
 

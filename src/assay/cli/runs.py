@@ -15,6 +15,7 @@ from assay.errors import AssayError, UsageError
 if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
     from assay.events.evaluation import EventReport
+    from assay.runs.load_tests import LoadResult
     from assay.store.store import Store
 
 app = typer.Typer(help="List, show, export, delete and tag stored runs.", no_args_is_help=True)
@@ -45,7 +46,7 @@ Reference = Annotated[
 @app.command("list")
 def list_runs(
     store: StoreAddress = None,
-    kind: Annotated[str | None, typer.Option(help="events, chat or experiment.")] = None,
+    kind: Annotated[str | None, typer.Option(help="events, chat, experiment or load.")] = None,
     name: Annotated[str | None, typer.Option(help="Only runs of this name.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only runs with this tag.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most this many, the newest.")] = 50,
@@ -163,7 +164,9 @@ def tag(
 # --- for the commands that make runs --------------------------------------------------------------------------------
 
 
-def keep(result: EventReport | Scores, store: str | None, *, name: str = "", tags: Sequence[str] = ()) -> str | None:
+def keep(
+    result: EventReport | Scores | LoadResult, store: str | None, *, name: str = "", tags: Sequence[str] = ()
+) -> str | None:
     """Store a result as a run; gives its id, to be announced at the end.
 
     If a store that was asked for fails, that is an error; if the default store fails, a note says so.

@@ -31,7 +31,7 @@ _THRESHOLDS = 41
 # Comparing every case of one side with every case of the other takes time quadratic in their number.
 _MOST_CASES_FOR_PAIRS = 2000
 # Settings that change no number, or whose difference has a note of its own.
-_REPORTED_ELSEWHERE = {"interval", "reps", "level", "seed", "threads", "metrics", "experience", "notes"}
+_REPORTED_ELSEWHERE = {"interval", "reps", "level", "seed", "threads", "metrics", "experience", "notes", "details"}
 
 
 def compare(
@@ -93,6 +93,10 @@ def _labelled(side: Side, role: str) -> Side:
 def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -> Sample:
     if a.run.half == "events":
         from assay.compare.events import measure_events as measure
+    elif "load" in (a.run.kind, b.run.kind):
+        if a.run.kind != b.run.kind:
+            raise UsageError("a load test can be compared only with a load test", hint="Choose two runs of one kind")
+        from assay.compare.load import measure_load as measure
     else:
         from assay.compare.conversations import measure_scores as measure
     return measure(a, b, level=level, seed=seed, reps=reps, full=full)

@@ -52,6 +52,10 @@ class Requirement:
         end = "" if self.end == "value" else f".{self.end}"
         return f"{self.metric}{end}{self.relation}{self.bound:g}"
 
+    def holds(self, value: float) -> bool:
+        """Whether a number meets it."""
+        return _HOLDS[self.relation](value, self.bound)
+
     def failure(self, comparison: Comparison) -> str:
         """Why the candidate does not meet it; empty if it does. An undefined number meets no requirement."""
         line = comparison.line(self.metric)
@@ -59,7 +63,7 @@ class Requirement:
         what = "value" if self.end == "value" else f"{self.end} end of its interval"
         if found is None:
             return f"{self} is not met: {self.metric} has no {what} ({line.verdict.reason or line.measure.undefined})"
-        if _HOLDS[self.relation](found, self.bound):
+        if self.holds(found):
             return ""
         return f"{self} is not met: the {what} is {found:.4g} (n = {line.candidate.n:,})"
 

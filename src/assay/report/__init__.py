@@ -5,7 +5,8 @@ page(result)               the report as one HTML page
 write_page(result, path)   the same, written to a file
 summary(result)            the main table as a piece of HTML, for notebooks
 
-A result names its subject ('events', 'chat', 'agents', 'compare'); `terminal/` and `html/` have a module for each.
+A result names its subject ('events', 'chat', 'agents', 'load', 'compare'); `terminal/` and `html/` have a module for
+each.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _DIGEST_SHOWN = 12
 # Too long for a line of a table; exports have them.
-_NOT_SHOWN = frozenset({"experience", "metrics", "notes"})
+_NOT_SHOWN = frozenset({"details", "experience", "metrics", "notes"})
 
 
 def listing(found: Sequence[StoredRun]) -> RenderableType:
@@ -104,6 +104,8 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[st
         "passes",
         "baselines",
         "answers",
+        "plan",
+        "load",
     )
     content |= {key: result[key] for key in shown if key in result}
     content["tallies"] = {

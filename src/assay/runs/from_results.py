@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiences, Experiment
     from assay.chat.scoring.scores import Scores
     from assay.events.evaluation import EventReport
+    from assay.runs.load_tests import LoadResult
 
 
 def recorded_run(
-    result: EventReport | Scores, *, command: Sequence[str] = (), name: str = "", tags: Iterable[str] = ()
+    result: EventReport | Scores | LoadResult, *, command: Sequence[str] = (), name: str = "", tags: Iterable[str] = ()
 ) -> Run:
     """A result as a run that can be stored.
 

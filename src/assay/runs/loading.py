@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.compare import Comparison, Margin, Side
     from assay.events.evaluation import EventReport
     from assay.result import Result
+    from assay.runs.load_tests import LoadResult
     from assay.types import Run
 
 AnyStore = str | Path | Store | None
@@ -69,7 +70,7 @@ def load_answers(reference: str = "@last", *, store: AnyStore = None, baselines:
 
 
 def record(
-    result: EventReport | Scores,
+    result: EventReport | Scores | LoadResult,
     *,
     store: AnyStore = None,
     name: str = "",

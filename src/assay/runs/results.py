@@ -110,6 +110,10 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         from assay.events.evaluation import rebuilt_report
 
         return rebuilt_report(run)
+    if run.kind == "load":
+        from assay.runs.load_tests import rebuilt_load
+
+        return rebuilt_load(run)
     from assay.chat.scoring.answers import Answer, ordered_answers
     from assay.chat.scoring.scores import rebuilt_scores
 
@@ -149,4 +153,4 @@ def scores_of(result: Result) -> Scores:
         return result.scores
     if isinstance(result, Scores):
         return result
-    raise UsageError("a run of events has no answers", hint="Name a run of conversations")
+    raise UsageError("a run of events or of a load test has no answers", hint="Name a run of conversations")

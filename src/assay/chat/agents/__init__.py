@@ -41,6 +41,9 @@ class Agent(Protocol):
 
         `session` identifies the conversation, whose earlier turns the agent must remember; `user` identifies the user
         whose preferences apply. If it raises an exception, the turn has failed.
+
+        An agent may also have `async def end_session(self, *, session, user)`, which deletes what it keeps of a
+        conversation. A load test calls it, and then looks for what stays in memory.
         """
         ...
 

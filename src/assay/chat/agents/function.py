@@ -76,6 +76,10 @@ class FunctionAgent:
         self._histories.add(session, message, reply.text)
         yield reply
 
+    async def end_session(self, *, session: str, user: str) -> None:
+        """Delete the history of a conversation."""
+        self._histories.forget(session)
+
     def kind(self) -> AgentKind:
         """The agent as an `AgentKind`, the form in which the registry holds agents."""
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from assay.chat.agents import Limits, Setup
@@ -20,6 +20,9 @@ from assay.chat.running.runner import LookUpTruth
 from assay.chat.suites import Scenario
 from assay.chat.world.scripted import Skill
 from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.chat.world.model_server import Watch
 
 SCRIPTED = "assay-scripted"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -138,15 +141,18 @@ class Environment:
         return cls(**{**data, "skill": Skill(**data["skill"]), "limits": Limits(**data["limits"])})
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[tuple[Setup, LookUpTruth]]:
-        """The setup for agents and the function that looks up the truth, for as long as the services run."""
+    async def opened(self, watch: Watch | None = None) -> AsyncIterator[tuple[Setup, LookUpTruth]]:
+        """The setup for agents and the function that looks up the truth, for as long as the services run.
+
+        `watch` sees every request to the scripted model.
+        """
         from assay.chat.world.embedded import World
         from assay.chat.world.weather import WeatherClient
 
         async with AsyncExitStack() as stack:
             world = None
             if self.model is None or self.weather == "embedded":
-                world = stack.enter_context(World(seed=self.seed, skill=self.skill))
+                world = stack.enter_context(World(seed=self.seed, skill=self.skill, watch=watch))
             embedded_weather = world is not None and self.is_made_up
             model_key, weather_key = self._keys()
             setup = Setup(

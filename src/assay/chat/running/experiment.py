@@ -248,7 +248,7 @@ def agents_of(agents: AgentChoice) -> tuple[AgentSpec | FunctionAgent, ...]:
     if not isinstance(agents, Mapping):
         return tuple(parse_agents(",".join(agents)))
     return tuple(
-        AgentSpec(name=name, agent=agent) if isinstance(agent, str) else FunctionAgent(name, agent)
+        parse_agents(f"{name}={agent}")[0] if isinstance(agent, str) else FunctionAgent(name, agent)
         for name, agent in agents.items()
     )
 

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import threading
-import time
-from collections.abc import Mapping
-from typing import IO, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.conversation import Job, describe_error, play
+from assay.chat.running.pipe import connect, end_with_parent
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import hide, redacted
-
-# Seconds between two looks at whether the runner is still there.
-_LOOK_EVERY = 1.0
 
 
 class OpenAgent:
@@ -46,16 +41,12 @@ class OpenAgent:
             await self._setup.aclose()
 
 
-async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
+async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]], None]) -> None:
     from assay.chat.agents.spec import AgentSpec
     from assay.chat.running.tracing import Tracing
 
     # Before any framework is imported, here or in the user's own module: most use the provider that is set by then.
     Tracing()
-
-    def tell(message: Mapping[str, Any]) -> None:
-        out.write(json.dumps(message) + "\n")
-        out.flush()
 
     first = json.loads(await lines.readline())
     try:
@@ -65,7 +56,7 @@ async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
         opened = OpenAgent(kind, setup)
         await opened.__aenter__()
     except Exception as error:
-        tell({"refused": _words(error), "missing": isinstance(error, MissingExtraError)})
+        tell(refusal_of(error))
         return
     tell({"ready": True, "uses_setup": kind.uses_setup})
 
@@ -91,27 +82,16 @@ async def _serve(lines: asyncio.StreamReader, out: IO[str]) -> None:
         await opened.__aexit__(None, None, None)
 
 
-def _words(error: Exception) -> str:
-    return redacted(str(error)) if isinstance(error, AssayError) else describe_error(error)
-
-
-def _end_with(parent: int) -> None:
-    """End this process when the runner is gone, even while an agent blocks the event loop."""
-    while os.getppid() == parent:
-        time.sleep(_LOOK_EVERY)
-    os._exit(1)
+def refusal_of(error: Exception) -> dict[str, Any]:
+    """The message that an agent cannot be built."""
+    words = redacted(str(error)) if isinstance(error, AssayError) else describe_error(error)
+    return {"refused": words, "missing": isinstance(error, MissingExtraError)}
 
 
 async def _main() -> None:
-    # Our lines go to the pipe and everything else that is printed to standard error, so that the two cannot mix.
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=64 * 2**20)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(0), "rb"))
-    await _serve(reader, out)
+    await _serve(*await connect())
 
 
 if __name__ == "__main__":
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    end_with_parent()
     asyncio.run(_main())

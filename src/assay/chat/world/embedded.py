@@ -22,6 +22,7 @@ from assay.chat.world.serving import LoopbackServer
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.chat.world.model_server import Watch
     from assay.chat.world.scripted import Skill
 
 _KEPT_TRUTHS = 256
@@ -30,7 +31,14 @@ _KEPT_TRUTHS = 256
 class World:
     """Runs both servers while a `with` block runs. The same seed gives the same weather and model behaviour."""
 
-    def __init__(self, seed: int = 42, skill: Skill | None = None, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int = 42,
+        skill: Skill | None = None,
+        clock: Callable[[], datetime] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self._watch = watch
         self._seed = seed
         self._skill = skill
         self._clock = clock or _now
@@ -63,7 +71,7 @@ class World:
 
         with ExitStack() as starting:
             weather = starting.enter_context(LoopbackServer(weather_server.weather_app(self._seed, self._clock)))
-            model = starting.enter_context(LoopbackServer(model_app(self._seed, self._skill or Skill())))
+            model = starting.enter_context(LoopbackServer(model_app(self._seed, self._skill or Skill(), self._watch)))
             self._weather_url, self._model_url = weather.url, f"{model.url}/v1"
             self._running = starting.pop_all()
         return self

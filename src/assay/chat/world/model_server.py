@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from assay.chat.world import model_quirks, wire_quirks
@@ -37,9 +38,13 @@ _MAX_COUNTED = 10_000
 _CREATED = 1_767_225_600
 
 
-def model_app(seed: int, skill: Skill) -> Starlette:
+Watch = Callable[[str, bytes], None]
+"""Is called with the session and the body of every request, as they arrive."""
+
+
+def model_app(seed: int, skill: Skill, watch: Watch | None = None) -> Starlette:
     """The server: `POST /v1/chat/completions` and `GET /v1/models`. It accepts any key and stores none."""
-    service = _Service(seed, skill)
+    service = _Service(seed, skill, watch)
     return Starlette(
         routes=[
             Route("/v1/chat/completions", service.complete, methods=["POST"]),
@@ -63,7 +68,8 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 class _Service:
-    def __init__(self, seed: int, skill: Skill) -> None:
+    def __init__(self, seed: int, skill: Skill, watch: Watch | None = None) -> None:
+        self.watch = watch
         self.scripted = ScriptedModel(seed, skill)
         self.fingerprint = f"fp_{digest_of(seed, skill)[:10]}"
         self.seed = seed
@@ -84,6 +90,8 @@ class _Service:
     async def complete(self, request: Request) -> Response:
         raw = await _body(request)
         situation = Situation.from_headers(request.headers)
+        if self.watch is not None:
+            self.watch(situation.session, raw)
         turn = request.headers.get("baggage", "")
         self._fail(situation, turn)
         parsed = CompletionRequest(raw)

@@ -102,6 +102,12 @@ class Preferences:
                     self._users[user] = before
                 raise
 
+    def forget(self, user: str) -> None:
+        """Delete what is known about a user."""
+        with self._lock:
+            if self._users.pop(user, None) is not None:
+                self._save()
+
     def learn(self, user: str, insight: str) -> dict[str, Any]:
         """Store a sentence about a user and the preferences it expresses; return all of the user's preferences."""
         sentence = " ".join(insight.split())[:_LONGEST_INSIGHT]

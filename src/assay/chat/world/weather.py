@@ -36,6 +36,8 @@ except ImportError as error:
 
 __all__ = ["REAL_URL", "WeatherClient", "WeatherError"]
 
+MANY_CONNECTIONS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
+"""Connections of a client: as many as OpenAI's own client opens, so that they do not limit a load test."""
 REAL_URL = "https://api.openweathermap.org"
 
 # The longest pause between two attempts, even if the service asks for more: the agent's user is waiting.
@@ -228,7 +230,7 @@ class _KeyTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, key: str, proxy: str | None) -> None:
         self._key = key
-        self._inner = httpx.AsyncHTTPTransport(verify=tls_context(), proxy=proxy)
+        self._inner = httpx.AsyncHTTPTransport(verify=tls_context(), proxy=proxy, limits=MANY_CONNECTIONS)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         url = request.url.copy_set_param("appid", self._key)

@@ -21,6 +21,7 @@ from assay.report.charts.agents import framework_overhead, passes_by_k, time_spl
 from assay.report.charts.agreement import binned_movement, digits_right, movement_agreement, shares_right
 from assay.report.charts.comparison import differences, improvement, profiles
 from assay.report.charts.kinds import comparability, kinds_confusion
+from assay.report.charts.load import load_throughput, load_waiting, memory_by_sessions
 from assay.report.charts.movement import direction_errors, displacement
 from assay.report.charts.parts import CATEGORY_ORDER, KINDS, Panels, Row, Rows, Spec
 from assay.report.charts.timing import error_over_position, signed_errors, time_error_distribution
@@ -47,6 +48,9 @@ __all__ = [
     "framework_overhead",
     "improvement",
     "kinds_confusion",
+    "load_throughput",
+    "load_waiting",
+    "memory_by_sessions",
     "movement_agreement",
     "passes_by_k",
     "profiles",
@@ -246,6 +250,28 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 "no scenario was repeated",
                 passes_by_k,
                 panel="medium",
+            ),
+            Chart(
+                "Throughput against users",
+                "Each line is an agent: where it is level, more users only wait longer. A ring marks the knee, beyond "
+                "which throughput rises by less than 10 % while the 95th percentile rises by more.",
+                "no step was played to its end",
+                load_throughput,
+            ),
+            Chart(
+                "Waiting against users",
+                "Percentiles of the time of a turn; further down is sooner. Both axes grow by factors, so that a line "
+                "of slope one is an agent that serves one user after another.",
+                "no step was played to its end",
+                load_waiting,
+                panel="medium",
+            ),
+            Chart(
+                "Memory against sessions",
+                "Memory of the agent's process while the sessions of the largest step are opened: a steeper line is an "
+                "agent that keeps more for each conversation.",
+                "no step was played to its end",
+                memory_by_sessions,
             ),
         )
     }

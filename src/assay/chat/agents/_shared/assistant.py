@@ -66,6 +66,7 @@ def http_client(setup: Setup) -> httpx.AsyncClient:
     try:
         from assay.chat.agents._shared.timed_http import TimedHttpClient
         from assay.chat.tls import tls_context
+        from assay.chat.world.weather import MANY_CONNECTIONS
     except ImportError as error:
         raise missing_extra("httpx", "agents", "call a model") from error
 
@@ -76,6 +77,7 @@ def http_client(setup: Setup) -> httpx.AsyncClient:
         event_hooks={"request": [add_context]} if setup.embedded_model else {},
         timeout=setup.limits.model_timeout,
         verify=tls_context(),
+        limits=MANY_CONNECTIONS,
         # Requests to loopback must not go through a proxy of the environment.
         trust_env=not setup.embedded_model,
     )

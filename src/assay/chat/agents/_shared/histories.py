@@ -20,6 +20,10 @@ class SessionHistories:
         """A copy of the session's messages, which the caller may modify."""
         return [dict(message) for message in self._by_session.get(session, ())]
 
+    def forget(self, session: str) -> None:
+        """Delete a session's messages."""
+        self._by_session.pop(session, None)
+
     def add(self, session: str, message: str, answer: str) -> None:
         """Add the message and the answer of a finished turn."""
         messages = self._by_session.setdefault(session, [])

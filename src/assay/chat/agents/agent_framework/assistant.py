@@ -100,6 +100,10 @@ class Assistant:
                 yield update.text
         yield _reply(await stream.get_final_response())
 
+    async def end_session(self, *, session: str, user: str) -> None:
+        """Delete a conversation: its history is part of its session."""
+        self._sessions.pop(session, None)
+
 
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:

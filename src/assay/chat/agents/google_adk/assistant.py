@@ -85,6 +85,10 @@ class Assistant:
                     yield text
         yield _reply(events)
 
+    async def end_session(self, *, session: str, user: str) -> None:
+        """Delete a conversation."""
+        await self._runner.session_service.delete_session(app_name=NAME, user_id=user, session_id=session)
+
 
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:

@@ -14,6 +14,7 @@ from langchain.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessa
 from langchain.messages import ToolCall as AskedCall
 from langchain.tools import BaseTool, ToolRuntime, tool
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import SecretStr
@@ -89,6 +90,11 @@ class Assistant:
                 if isinstance(piece, AIMessageChunk) and piece.text:
                     yield piece.text
         yield _reply(messages)
+
+    async def end_session(self, *, session: str, user: str) -> None:
+        """Delete a conversation."""
+        assert isinstance(self._graph.checkpointer, BaseCheckpointSaver)
+        await self._graph.checkpointer.adelete_thread(session)
 
 
 @asynccontextmanager

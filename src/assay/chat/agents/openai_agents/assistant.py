@@ -122,6 +122,11 @@ class Assistant:
         tokens = (usage.input_tokens or None, usage.output_tokens or None)
         yield Reply(str(result.final_output), _calls(result, context), *tokens)
 
+    async def end_session(self, *, session: str, user: str) -> None:
+        """Delete a conversation: it is stored in a database in memory, which goes when it is closed."""
+        if session in self._sessions:
+            self._sessions.pop(session).close()
+
     def close(self) -> None:
         for session in self._sessions.values():
             session.close()

@@ -116,6 +116,10 @@ class Assistant:
                         tokens = (result.usage.input_tokens or None, result.usage.output_tokens or None)
                         yield Reply(result.output, _calls(result.new_messages()), *tokens)
 
+    async def end_session(self, *, session: str, user: str) -> None:
+        """Delete a conversation."""
+        self._histories.pop(session, None)
+
 
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:

@@ -1,0 +1,171 @@
+"""Runs a load test: starts the embedded services and one worker after another, and collects what they report.
+
+The agents run one after another, so that none takes time from another. The services run in this process; their CPU time
+is measured too, because a step in which they are busy all the time says nothing about an agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from assay.chat.agents import Limits, Setup
+from assay.chat.load.canaries import Canaries
+from assay.chat.load.plan import LoadPlan
+from assay.chat.load.results import AgentLoad, LoadStep
+from assay.chat.running.environment import Environment
+from assay.redaction import redacted
+
+if TYPE_CHECKING:
+    from assay.chat.agents.spec import AgentSpec
+
+_SECONDS_TO_OPEN = 120.0
+# Beyond the timeout of a step: time to collect garbage, close sessions and write the report.
+_GRACE = 60.0
+_SECONDS_TO_CLOSE = 5.0
+_LINE_LIMIT = 64 * 2**20
+_MOST_BREACHES = 100
+
+
+@dataclass(slots=True)
+class LoadProgress:
+    """How far a load test has come."""
+
+    agent: str
+    users: int = 0
+    done: int = 0
+    total: int = 0
+    """Conversations of the step."""
+
+
+Report = Callable[[LoadProgress], None]
+
+
+async def play_load(agents: Sequence[AgentSpec], plan: LoadPlan, report: Report | None = None) -> list[AgentLoad]:
+    """Play the plan on each agent. An agent that cannot be built, or whose process ends, has that as its failure."""
+    requests = _Requests(plan.seed)
+    # A busy agent is slow to read; that must not become a timeout of the model before it is one of the turn.
+    limits = Limits(model_timeout=plan.turn_timeout)
+    async with Environment(seed=plan.seed, limits=limits).opened(requests.watch) as (setup, _):
+        return [await _agent(spec, setup, plan, requests, report or (lambda progress: None)) for spec in agents]
+
+
+class _Requests:
+    """Searches the requests to the model for canaries of other sessions: a mixed-up history shows here first."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self.found: list[dict[str, Any]] = []
+        self.count = 0
+
+    def watch(self, session: str, body: bytes) -> None:
+        foreign = Canaries.of(self._seed, session).foreign_in(body)
+        self.count += len(foreign)
+        for canary in sorted(foreign):
+            if len(self.found) < _MOST_BREACHES:
+                self.found.append({"session": session, "turn": None, "where": "model request", "canary": canary})
+
+    def taken(self) -> tuple[list[dict[str, Any]], int]:
+        """What was found since the last call."""
+        found, count, self.found, self.count = self.found, self.count, [], 0
+        return found, count
+
+
+async def _agent(spec: AgentSpec, setup: Setup, plan: LoadPlan, requests: _Requests, report: Report) -> AgentLoad:
+    found = AgentLoad(spec.name)
+    async with _worker({"agent": spec.to_json(), "setup": setup.to_json(), "plan": plan.to_json()}) as worker:
+        report(LoadProgress(spec.name))
+        patience = _SECONDS_TO_OPEN
+        cpu = 0.0
+        while True:
+            try:
+                message = await asyncio.wait_for(worker.next(), patience)
+            except TimeoutError:
+                found.failure = f"its process did not report for {patience:g} s and was stopped"
+                return found
+            patience = plan.step_timeout + _GRACE
+            if "progress" in message:
+                report(LoadProgress(spec.name, message["users"], message["progress"], message["of"]))
+            elif "ready" in message:
+                found.closes, found.idle_bytes = message["closes"], message["rss"]
+                requests.taken()
+            elif "begins" in message:
+                report(LoadProgress(spec.name, message["begins"]["users"]))
+                cpu = time.process_time()
+            elif "step" in message:
+                breaches, count = requests.taken()
+                told = message["step"]
+                told["service_cpu_seconds"] = time.process_time() - cpu
+                told["breaches"] += breaches
+                told["breach_count"] += count
+                found.steps.append(LoadStep.reported(told))
+            elif "leaks" in message:
+                found.rounds = [(one["closed"], one["rss"], one["blocks"]) for one in message["leaks"]["rounds"]]
+            elif "done" in message:
+                return found
+            else:
+                found.failure = message.get("refused") or message["ended"]
+                return found
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: asyncio.subprocess.Process
+    last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=20))
+
+    async def next(self) -> dict[str, Any]:
+        """The worker's next message; one that says how it ended if there is none."""
+        assert self.process.stdout is not None
+        line = await self.process.stdout.readline()
+        if line:
+            message: dict[str, Any] = json.loads(line)
+            return message
+        code = await self.process.wait()
+        last = next((one for one in reversed(self.last_lines) if one.strip()), "")
+        return {"ended": redacted(f"its process ended with code {code}" + (f": {last[:500]}" if last else ""))}
+
+    async def drain(self) -> None:
+        """Keep the last lines of standard error: they say why the process ended."""
+        assert self.process.stderr is not None
+        while line := await self.process.stderr.readline():
+            self.last_lines.append(line.decode("utf-8", "replace").rstrip())
+
+
+@asynccontextmanager
+async def _worker(first: dict[str, Any]) -> AsyncIterator[_Worker]:
+    # -P keeps the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "assay.chat.load.worker",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=_LINE_LIMIT,
+        start_new_session=True,
+    )
+    worker = _Worker(process)
+    draining = asyncio.create_task(worker.drain())
+    try:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(first).encode() + b"\n")
+        await process.stdin.drain()
+        yield worker
+        process.stdin.close()
+        await asyncio.wait_for(process.wait(), _SECONDS_TO_CLOSE)
+    except (TimeoutError, BrokenPipeError, ConnectionResetError):
+        pass
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        draining.cancel()
+        await asyncio.gather(draining, return_exceptions=True)

@@ -1,0 +1,42 @@
+"""The worker's end of the pipe to the process that started it: JSON lines in both directions, and an end with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+# Seconds between two looks at whether the process that started this one is still there.
+_LOOK_EVERY = 1.0
+_LONGEST_LINE = 64 * 2**20
+
+
+async def connect() -> tuple[asyncio.StreamReader, Callable[[Mapping[str, Any]], None]]:
+    """The lines that arrive, and a function that sends one."""
+    # Our lines go to the pipe and everything else that is printed to standard error, so that the two cannot mix.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(0), "rb"))
+
+    def tell(message: Mapping[str, Any]) -> None:
+        out.write(json.dumps(message) + "\n")
+        out.flush()
+
+    return reader, tell
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone, even while an agent blocks the event loop."""
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY)
+    os._exit(1)

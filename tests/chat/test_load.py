@@ -1,0 +1,215 @@
+"""Many conversations at once: canaries stay with their session, figures follow from what was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import assay_command
+
+from assay.chat.load.canaries import RECALL, Canaries, canaries_in
+from assay.chat.load.plan import LoadPlan, PlannedStep
+from assay.chat.load.results import AgentLoad, LoadStep, figure_of
+from assay.compare import compare, side_of
+from assay.errors import UsageError
+from assay.runs import load as load_run
+from assay.runs import record
+from assay.runs.load_tests import LoadResult, load_test
+from assay.types import Distribution
+
+HERE = Path(__file__).parent
+PLAN = LoadPlan(users=(1, 4), turns=3, least_turns=6, leak_sessions=40)
+
+
+@pytest.fixture(scope="module")
+def played() -> Iterator[LoadResult]:
+    """Three agents under a small load, each in a process of its own."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), before or ""])
+    names: dict[str, Any] = {name: f"load_agents:{name}" for name in ("careful", "mixed_up", "failing")}
+    try:
+        yield load_test(names, plan=PLAN)
+    finally:
+        os.environ["PYTHONPATH"] = before or ""
+
+
+def agent(result: LoadResult, name: str) -> AgentLoad:
+    found = next(load for load in result.loads if load.agent == name)
+    assert not found.failure
+    return found
+
+
+# --- plan and canaries ----------------------------------------------------------------------------------------------
+
+
+def test_a_step_of_few_users_has_several_conversations_for_each() -> None:
+    # 200 turns of 4 are 50 conversations: 50 for one user, 5 for ten, 1 for fifty and for two hundred.
+    each = {step.users: step.each for step in LoadPlan().steps()}
+    assert each == {1: 50, 10: 5, 50: 1, 200: 1}
+
+
+def test_sessions_have_names_of_their_own() -> None:
+    names = [
+        name for step in LoadPlan(repeat=2).steps() for user in range(step.users) for name in step.sessions_of(user)
+    ]
+    assert len(set(names)) == len(names) == 2 * (50 + 50 + 50 + 200)
+
+
+@pytest.mark.parametrize("users", [(), (0,), (10, 1), (5, 5), (2000,)])
+def test_users_that_make_no_steps_are_refused(users: tuple[int, ...]) -> None:
+    with pytest.raises(UsageError, match="users must be"):
+        LoadPlan(users=users)
+
+
+def test_a_canary_of_another_session_is_found_in_any_text() -> None:
+    ada, ben = Canaries.of(1, "ada"), Canaries.of(1, "ben")
+    assert Canaries.of(1, "ada") == ada != Canaries.of(2, "ada")
+    assert ada.messages(3)[0].count(ada.secret.capitalize()) == 1
+    assert ada.messages(3)[2] == RECALL
+    text = f"You are {ada.secret.upper()}, and {ben.preference} is yours"
+    assert ada.foreign_in(text) == {ben.preference} == ada.foreign_in(text.encode())
+    assert canaries_in("nobody here, not even in a quiz about Zurich") == set()
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
+
+def step(users: int, *, seconds: float, walls: list[float], repetition: int = 0, breaches: int = 0) -> LoadStep:
+    return LoadStep(
+        users=users, repetition=repetition, conversations=users, finished=users, planned_turns=len(walls) + 1,
+        sessions=4, seconds=seconds, cpu_seconds=0.5, service_cpu_seconds=0.2, stall=0.03, asked=1, recalled=1,
+        breach_count=breaches, rss_before=100 * 2**20, rss_peak=120 * 2**20, rss_open=100 * 2**20 + 8192,
+        rss_closed=100 * 2**20, walls=Distribution.of(walls), own=Distribution.of([]),
+    )  # fmt: skip
+
+
+def test_figures_of_a_step_by_hand() -> None:
+    one = step(2, seconds=2.0, walls=[100.0, 200.0, 300.0, 400.0])
+    # 4 turns in 2 s; 0.5 s of CPU over 4 turns; 8 kB over 4 sessions; one of 5 turns was not answered.
+    expected = {
+        "throughput": 2.0,
+        "p50_ms": 250.0,
+        "cpu_ms": 125.0,
+        "session_kb": 2.0,
+        "peak_mb": 120.0,
+        "stall_ms": 30.0,
+        "error_share": 0.2,
+        "breaches": 0.0,
+        "own_p95_ms": None,
+    }
+    assert {name: figure_of(one, name) for name in expected} == expected
+    assert one.services_busy == 0.1
+
+
+def test_the_knee_is_where_throughput_stops_rising_and_waiting_does_not() -> None:
+    # 10, 19, 20 and 20 turns a second: from 10 users on, more users only wait longer.
+    rates = {1: (10, 100), 10: (19, 500), 50: (20, 2500), 200: (20, 10_000)}
+    steps = [step(users, seconds=1.0, walls=[float(wait)] * rate) for users, (rate, wait) in rates.items()]
+    assert AgentLoad("a", steps).knee == 10
+    assert AgentLoad("a", steps[:2]).knee is None
+    assert AgentLoad("a", steps[:1]).knee is None
+
+
+def test_a_leak_is_the_slope_over_rounds_without_the_first() -> None:
+    # 3 kB stay for each session, a page more or less; the first round filled a cache of a megabyte.
+    rounds = [(10 * at, 2**20 + 1024 * (30 * at + (1, -1, -1, 1)[at % 4] - 1000 * (not at)), 100) for at in range(8)]
+    leak = AgentLoad("a", [], closes=True, rounds=rounds).leak
+    assert leak is not None
+    assert leak.value == pytest.approx(3.0, abs=0.1)
+    assert leak.low is not None
+    assert leak.low > 0
+    assert AgentLoad("a", [], closes=True, rounds=rounds[:2]).leak is None
+
+
+# --- agents in processes of their own -------------------------------------------------------------------------------
+
+
+@pytest.mark.slow(seconds=8)
+def test_sessions_of_a_careful_agent_stay_apart(played: LoadResult) -> None:
+    found = agent(played, "careful")
+    assert [one.users for one in found.steps] == [1, 4]
+    assert [one.turns for one in found.steps] == [6, 12]
+    assert found.breach_count == 0
+    assert all(one.asked == one.recalled == one.conversations for one in found.steps)
+    assert all(one.error_share == 0 for one in found.steps)
+    assert found.closes
+    assert [closed for closed, _, _ in found.rounds] == [10, 20, 30, 40, 50, 60, 70, 80]
+
+
+def test_an_agent_that_mixes_sessions_up_is_found_out(played: LoadResult) -> None:
+    found = agent(played, "mixed_up")
+    alone, together = found.steps
+    assert alone.breach_count == 0
+    assert together.breach_count > 0
+    assert {breach["where"] for breach in together.breaches} == {"text"}
+    assert together.recalled < together.asked
+
+
+def test_a_turn_that_fails_ends_its_conversation_and_has_its_kind(played: LoadResult) -> None:
+    _, together = agent(played, "failing").steps
+    # Each of 4 users: a greeting is answered, the question for the weather fails, the third turn is never asked.
+    assert (together.turns, dict(together.errors), together.error_share) == (4, {"KeyError": 4}, pytest.approx(8 / 12))
+    assert "no weather" in together.examples["KeyError"]
+
+
+def test_a_load_test_is_stored_shown_and_exported_as_it_was(played: LoadResult, tmp_path: Path) -> None:
+    store = str(tmp_path / "runs.db")
+    run = record(played, store=store, name="calm")
+    again = load_run("calm", store=store)
+    assert isinstance(again, LoadResult)
+    assert again.rows() == played.rows()
+    assert again.to_json()["load"] == played.to_json()["load"]
+    shown = assay_command("runs", "show", "calm", "--store", store).stdout
+    assert "knee, memory, isolation and leaks" in shown
+    assert "BROKEN" in shown
+    exported = tmp_path / "load.json"
+    assert assay_command("runs", "export", run, exported, "--store", store).returncode == 0
+    assert json.loads(exported.read_text())["load"]["failing"]["steps"][1]["errors"] == {"KeyError": 4}
+
+
+def test_the_page_has_the_three_charts_and_names_the_breach(played: LoadResult, tmp_path: Path) -> None:
+    text = played.html(tmp_path / "load.html").read_text()
+    for chart in ("load_throughput", "load_waiting", "memory_by_sessions"):
+        assert f'data-chart="{chart}"' in text
+    assert "canary of another" in text
+    assert "KeyError" in text
+
+
+def test_steps_are_compared_over_their_repetitions() -> None:
+    def result(factor: float) -> LoadResult:
+        steps = [
+            step(users, seconds=factor * (1 + 0.01 * at), walls=[factor * (50.0 + at)] * 20, repetition=at)
+            for at in range(4)
+            for users in (1, 10)
+        ]
+        plan = LoadPlan(users=(1, 10), repeat=4)
+        return LoadResult(loads=[AgentLoad("a", steps)], plan=plan, specs=[{"name": "a"}])
+
+    found = compare(side_of(result(1.0).as_run()), side_of(result(2.0).as_run()))
+    line = found.line("p95_ms@10")
+    # Medians of 50, 51, 52 and 53 ms are 51.5 ms on average, and twice that.
+    assert (line.baseline.value, line.candidate.value) == (51.5, 103.0)
+    assert line.verdict.call == "worse"
+    assert found.line("throughput@1").verdict.call == "worse"
+
+
+def test_a_step_that_was_played_once_has_a_difference_and_no_verdict(played: LoadResult) -> None:
+    run = played.as_run()
+    found = compare(side_of(run, "careful"), side_of(run, "mixed_up"))
+    assert found.line("throughput@4").verdict.call == "inconclusive"
+    assert any("--repeat" in note for note in found.notes)
+
+
+def test_conditions_are_read_before_anything_is_played() -> None:
+    wrong = assay_command("chat", "load", "--require", "p95@50<1", "--agents", "google-adk")
+    assert (wrong.returncode, "no figure called 'p95'" in wrong.stderr) == (2, True)
+    wrong = assay_command("chat", "load", "--require", "p95_ms@7<1", "--agents", "google-adk")
+    assert (wrong.returncode, "not played" in wrong.stderr) == (2, True)
+
+
+def test_planned_sessions_of_a_user_follow_each_other() -> None:
+    assert PlannedStep(3, 0, 2).sessions_of(1) == ["load-3-0-1-0", "load-3-0-1-1"]
