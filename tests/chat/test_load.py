@@ -102,7 +102,14 @@ def test_figures_of_a_step_by_hand() -> None:
         "own_p95_ms": None,
     }
     assert {name: figure_of(one, name) for name in expected} == expected
-    assert one.services_busy == 0.1
+    assert (one.services_busy, one.agent_busy) == (0.1, 0.25)
+
+
+def test_a_step_in_which_nobody_could_use_a_core_is_named() -> None:
+    # Half a second of CPU time in one second with ten users waiting; with one user that is no sign of anything.
+    walls = [100.0] * 4
+    steps = [step(users, seconds=1.0, walls=walls) for users in (1, 10)] + [step(50, seconds=0.55, walls=walls)]
+    assert AgentLoad("a", steps).starved == [10]
 
 
 def test_the_knee_is_where_throughput_stops_rising_and_waiting_does_not() -> None:

@@ -35,7 +35,7 @@ def load(
         int, typer.Option(min=1, help="A step with few users has more conversations, up to this many turns.")
     ] = 200,
     leak_sessions: Annotated[
-        int, typer.Option(min=0, help="Sessions opened and closed at the end, to see what stays in memory; 0 for none.")
+        int, typer.Option(min=0, help="Sessions opened and closed first, to see what stays in memory; 0 for none.")
     ] = 160,
     turn_timeout: Annotated[float, typer.Option(min=0.1, help="Timeout of a turn in seconds.")] = 120.0,
     step_timeout: Annotated[float, typer.Option(min=1, help="Timeout of a step in seconds.")] = 600.0,

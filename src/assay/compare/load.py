@@ -12,7 +12,7 @@ from assay.stats import POSITIVE, SHARE, Resampling, mean_interval
 from assay.types import Case, Direction, Estimate
 
 _HEADLINES = ("throughput", "p50_ms", "p95_ms", "cpu_ms", "session_kb", "error_share", "breaches")
-_NO_DETAILS = {"errors": {}, "examples": {}, "breaches": [], "series": []}
+_NO_DETAILS = {"errors": {}, "examples": {}, "breaches": []}
 
 
 def measure_load(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:

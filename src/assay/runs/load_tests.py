@@ -60,6 +60,12 @@ class LoadResult(Result):
                     f"{load.agent}: with {users} users the embedded services used more than {BUSY:.0%} of a core, so "
                     "throughput there is limited by them and not by the agent."
                 )
+            if load.starved:
+                found.append(
+                    f"{load.agent}: with {', '.join(map(str, load.starved))} users neither the agent nor the services "
+                    "could use a core in full although work was waiting: something else kept the machine busy. CPU "
+                    "time, memory and isolation hold; times and throughput are too bad. Repeat it when it is idle."
+                )
         return found
 
     def tallies(self) -> dict[str, dict[Case, dict[str, State]]]:

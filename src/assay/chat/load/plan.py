@@ -33,7 +33,7 @@ class LoadPlan:
     step_timeout: float = 600.0
     """Seconds that a step may take; conversations that are not finished by then are stopped and counted."""
     leak_sessions: int = 160
-    """Sessions that are opened and closed after the steps, to see what stays in memory; 0 to leave this out."""
+    """Sessions that are opened and closed before the steps, to see what stays in memory; 0 to leave this out."""
 
     def __post_init__(self) -> None:
         if not self.users or any(not 1 <= users <= MOST_USERS for users in self.users):

@@ -1,7 +1,7 @@
 """What a load test measured: steps, the knee, and what stays in memory after sessions are closed.
 
 A step is stored as states of a tally (times, counts, bytes), from which every figure is computed, and as details
-(errors with an example, breaches, memory against sessions) that are only shown.
+(errors with an example, breaches) that are only shown.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ KNEE_GAIN = 0.10
 """More users raise throughput by less than this share beyond the knee, while p95 rises by more than this share."""
 BUSY = 0.85
 """Share of one core at which the embedded services limit a step. They run in one process."""
+MANY = 10
+"""From this many users on, an event loop always has something to do."""
 _SCALARS = (
     "users", "repetition", "conversations", "finished", "planned_turns", "sessions", "seconds", "cpu_seconds",
     "service_cpu_seconds", "stall", "asked", "recalled", "breach_count", "rss_before", "rss_peak", "rss_open",
     "rss_closed",
 )  # fmt: skip
-_DETAILS = ("errors", "examples", "breaches", "series")
+_DETAILS = ("errors", "examples", "breaches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,6 @@ class LoadStep:
     errors: Mapping[str, int] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict, repr=False)
     breaches: Sequence[Mapping[str, Any]] = field(default_factory=list, repr=False)
-    series: Sequence[Sequence[int]] = field(default_factory=list, repr=False)
-    """Resident bytes against sessions opened so far."""
 
     @classmethod
     def reported(cls, told: Mapping[str, Any]) -> LoadStep:
@@ -148,6 +148,11 @@ class LoadStep:
         """Share of the planned turns that were not answered, for whatever reason, or had no text."""
         empty = self.errors.get("empty answer", 0)
         return (self.planned_turns - self.turns + empty) / self.planned_turns
+
+    @property
+    def agent_busy(self) -> float:
+        """Share of one core that the agent's process used."""
+        return self.cpu_seconds / self.seconds if self.seconds else 0.0
 
     @property
     def services_busy(self) -> float:
@@ -255,6 +260,18 @@ class AgentLoad:
     @property
     def breach_count(self) -> int:
         return sum(step.breach_count for step in self.steps)
+
+    @property
+    def starved(self) -> list[int]:
+        """Numbers of users at which work was waiting and yet neither the agent nor the services had a core.
+
+        Then something else kept the machine busy, and times are longer than they would be without it.
+        """
+        return [
+            users
+            for users in self.users
+            if users >= MANY and all(max(step.agent_busy, step.services_busy) < BUSY for step in self.at(users))
+        ]
 
     @property
     def limited_by_services(self) -> list[int]:

@@ -1,7 +1,7 @@
 """The agent under load, in a process of its own: `python -m assay.chat.load.worker`, which reads and writes JSON lines.
 
-The first line says what to build and what to play. Then it warms up, plays the steps, reports each, looks for what
-stays in memory after sessions are closed, and ends. Every conversation of a step is a task of one event loop, as in a
+The first line says what to build and what to play. Then it warms up, looks for what stays in memory after sessions
+are closed, plays the steps, reports each, and ends. Every conversation of a step is a task of one event loop, as in a
 server that is written with the framework.
 """
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Reply, Setup
 from assay.chat.load.canaries import RECALL, Canaries, canaries_in
-from assay.chat.load.meters import PeakMemory, StallMeter, resident_bytes, settled_bytes
+from assay.chat.load.meters import PeakMemory, StallMeter, settled_bytes
 from assay.chat.load.plan import LoadPlan, PlannedStep
 from assay.chat.running.conversation import describe_error
 from assay.chat.running.pipe import connect, end_with_parent
@@ -37,7 +37,6 @@ _WARM_UP = 5
 _LEAK_ROUNDS = 8
 _LEAK_TURNS = 2
 _LEAK_USERS = 10
-_SERIES_POINTS = 20
 _MOST_BREACHES = 100
 _SECONDS_BETWEEN_REPORTS = 1.0
 
@@ -63,11 +62,12 @@ async def _serve(lines: asyncio.StreamReader, tell: Tell) -> None:
         warm = PlannedStep(1, -1, _WARM_UP)
         await _Step(opened, plan, warm, tell).play()
         tell({"ready": True, "closes": hasattr(opened.agent, "end_session"), "rss": settled_bytes()})
+        # Before the steps: memory that a large step has freed would go on falling, and hide what stays.
+        if plan.leak_sessions and hasattr(opened.agent, "end_session"):
+            tell({"leaks": await _leaks(opened, plan, tell)})
         for step in plan.steps():
             tell({"begins": {"users": step.users, "repetition": step.repetition}})
             tell({"step": await _Step(opened, plan, step, tell).play()})
-        if plan.leak_sessions and hasattr(opened.agent, "end_session"):
-            tell({"leaks": await _leaks(opened, plan, tell)})
         tell({"done": True})
     finally:
         await opened.__aexit__(None, None, None)
@@ -127,7 +127,6 @@ class _Step:
         self._asked = self._recalled = 0
         self._opened_sessions: list[str] = []
         self._finished = 0
-        self._series: list[tuple[int, int]] = []
         self._reported = 0.0
 
     async def play(self) -> dict[str, Any]:
@@ -161,7 +160,6 @@ class _Step:
             "asked": self._asked,
             "recalled": self._recalled,
             "rss": {"before": before, "peak": peak.highest, "open": open_bytes, "closed": settled_bytes()},
-            "series": self._series,
             "sessions": len(self._opened_sessions),
         }
 
@@ -171,13 +169,10 @@ class _Step:
             self._opened_sessions.append(session)
             await self._conversation(session)
             self._finished += 1
-            self._sample()
+            self._report()
 
-    def _sample(self) -> None:
-        """Keep memory against sessions at some points, and report progress now and then."""
-        every = max(1, self._step.conversations // _SERIES_POINTS)
-        if self._finished % every == 0:
-            self._series.append((len(self._opened_sessions), resident_bytes()))
+    def _report(self) -> None:
+        """Report progress now and then."""
         if (now := time.monotonic()) - self._reported > _SECONDS_BETWEEN_REPORTS:
             self._reported = now
             self._tell({"progress": self._finished, "of": self._step.conversations, "users": self._step.users})

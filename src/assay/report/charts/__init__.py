@@ -268,8 +268,8 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             ),
             Chart(
                 "Memory against sessions",
-                "Memory of the agent's process while the sessions of the largest step are opened: a steeper line is an "
-                "agent that keeps more for each conversation.",
+                "Memory of the agent's process with the sessions of each step open, after garbage was collected: a "
+                "steeper line is an agent that keeps more for each conversation.",
                 "no step was played to its end",
                 memory_by_sessions,
             ),

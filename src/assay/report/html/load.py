@@ -71,10 +71,14 @@ def _steps(load: AgentLoad) -> Markup:
         for name, (title, unit, _) in FIGURES.items()
     ]
     shares = [max(step.services_busy for step in load.at(users)) for users in load.users]
-    busy = ["embedded services, share of a core", *(f"{share:.0%}" for share in shares)]
+    used = [max(step.agent_busy for step in load.at(users)) for users in load.users]
+    busy = [
+        ["agent's process, share of a core", *(f"{share:.0%}" for share in used)],
+        ["embedded services, share of a core", *(f"{share:.0%}" for share in shares)],
+    ]
     failure = element("p", load.failure, class_="note") if load.failure else EMPTY
     header = ["users at once", *(f"{users:,}" for users in load.users)]
-    return table(header, [*rows, busy], label=f"Steps of {load.agent}") + failure
+    return table(header, [*rows, *busy], label=f"Steps of {load.agent}") + failure
 
 
 def _isolation(result: LoadResult) -> Markup:
@@ -144,11 +148,12 @@ def _waiting(result: LoadResult) -> list[dict[str, Any]]:
 
 
 def _memory(result: LoadResult) -> list[dict[str, Any]]:
+    """Memory with all sessions of a step open, after garbage was collected; and before the first, with none."""
     return [
         {"model": load.agent, "users": sessions, "value": rss / 2**20}
         for load in result.loads
         if load.steps
-        for sessions, rss in sorted(map(tuple, load.at(load.users[-1])[0].series))
+        for sessions, rss in [(0, load.steps[0].rss_before), *((step.sessions, step.rss_open) for step in load.steps)]
     ]
 
 
