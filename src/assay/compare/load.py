@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from assay.stats import POSITIVE, SHARE, Resampling, mean_interval
 from assay.types import Case, Direction, Estimate
 
 _HEADLINES = ("throughput", "p50_ms", "p95_ms", "cpu_ms", "session_kb", "error_share", "breaches")
-_NO_DETAILS = {"errors": {}, "examples": {}, "breaches": []}
+_NO_DETAILS: Mapping[str, Any] = {"errors": {}, "examples": {}, "breaches": []}
 
 
 def measure_load(a: Side, b: Side, *, level: float, seed: int, reps: int, full: bool) -> Sample:

@@ -34,8 +34,8 @@ class Canaries:
     def of(cls, seed: int, session: str) -> Canaries:
         """The canaries of a session: the same for the same seed."""
         drawn = chance(seed, "canaries", session)
-        words = ["".join(drawn.choices(_LETTERS, k=_LENGTH)) for _ in range(2)]
-        return cls(*(_BEGINNING + word for word in words), drawn.choice(_CITIES))
+        secret, preference = (_BEGINNING + "".join(drawn.choices(_LETTERS, k=_LENGTH)) for _ in range(2))
+        return cls(secret, preference, drawn.choice(_CITIES))
 
     @property
     def words(self) -> frozenset[str]:
