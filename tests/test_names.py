@@ -15,6 +15,7 @@ SOURCE = Path(assay.__file__).parent
 
 CONTRACTS = {
     "chat/agents/*/assistant.py": None,  # one idiomatic program for each framework, all with the same four tools
+    "chat/agents/*/own.py": None,  # how each framework's own agent objects are run
     "chat/domains/*/__init__.py": ("read_truth",),  # the one function of a domain
     "cli/*.py": None,  # commands and options, named as on the command line; nothing imports them
     "events/protocols/*.py": ("score", "finish", "cautions"),  # the functions of a protocol

@@ -15,16 +15,18 @@ import socket
 import sys
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 from tests.chat.agents.http_server import Server, send, serving
-from tests.chat.agents.laws import NOW, Answer, spans_agree, talk, times_add_up
+from tests.chat.agents.laws import NOW, Answer, Talk, spans_agree, talk, times_add_up
 from tests.chat.agents.scripted_model import calling, model, saying
 
-from assay.chat.agents import AGENTS, Limits
+from assay.chat.agents import AGENTS, Limits, Setup
 from assay.chat.agents._shared.assistant import INSTRUCTIONS, TOOL_DESCRIPTIONS, City, Days, Insight
+from assay.chat.agents.own import own_agent_kind
 from assay.chat.running.tracing import Tracing
 from assay.chat.transcript import ToolCall
 from assay.chat.world.embedded import World
@@ -53,6 +55,42 @@ class AssistantTests:
     """The request field with the limit of output tokens."""
     fatal_arguments: tuple[str, ...] = ()
     """Malformed arguments that end the turn immediately; the framework has no setting to change that."""
+
+    quickstart = ""
+    """An agent object as in the framework's quick start: `framework:module:attribute`."""
+
+    # --- an agent object of a user's own ---
+
+    def test_an_agent_of_the_quick_start_is_run_without_a_change(
+        self, world: World, tracing: Tracing, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+            monkeypatch.setenv(variable, "replaced")  # and restored after the test
+        monkeypatch.syspath_prepend(str(Path(__file__).parent / "quickstarts"))
+        framework, _, pointer = self.quickstart.partition(":")
+        setup = Setup(model="scripted", model_url=world.model_url, weather_url=world.weather_url)
+        kind = own_agent_kind(framework, pointer, "mine")
+        assert (kind.uses_setup, kind.uses_model) == (False, True)
+
+        async def play() -> None:
+            async with kind.open(setup) as agent:
+                mine = Talk("mine", agent, setup, tracing)
+                greeting = await mine.say("Hello!")
+                assert greeting.text
+                assert greeting.trace.model_calls == 1
+                # Its own tool is called, with the words of the user, and the spans agree with the reply.
+                asked = await mine.say("What's the weather in New York?")
+                assert {call.name for call in asked.trace.tool_calls} == {"get_weather"}
+                assert asked.trace.tool_calls[0].arguments in ({"city": "New York"}, {"location": "New York"})
+                assert asked.reply is not None
+                assert asked.reply.tool_calls is not None
+                assert len(asked.reply.tool_calls) == len(asked.trace.tool_calls)
+                # A fault of the model reaches it: one failure is retried.
+                again = await mine.say("Thank you!", fault="model_error*1")
+                assert again.text
+                await agent.end_session(session="one", user="ada")  # type: ignore[attr-defined]
+
+        asyncio.run(play())
 
     # --- in the embedded world ---
 

@@ -13,6 +13,7 @@ from assay.chat.world.embedded import World
 
 class TestAgentFramework(AssistantTests, RandomConversations):
     name = "agent-framework"
+    quickstart = "maf:maf_quickstart:agent"
     limit_error = "calls of the model in a turn is exceeded"
     forgets_failed_turns = True
 

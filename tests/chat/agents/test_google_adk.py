@@ -13,6 +13,7 @@ from assay.chat.world.embedded import World
 
 class TestGoogleAdk(AssistantTests, RandomConversations):
     name = "google-adk"
+    quickstart = "adk:adk_quickstart:root_agent"
     limit_error = "Max number of llm calls limit"
     added_instructions = (
         f'\n\nYou are an agent. Your internal name is "{NAME}". The description about you is "{DESCRIPTION}".'

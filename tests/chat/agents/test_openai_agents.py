@@ -8,4 +8,5 @@ from tests.chat.agents.random_conversations import RandomConversations
 
 class TestOpenAIAgents(AssistantTests, RandomConversations):
     name = "openai-agents"
+    quickstart = "openai-agents:openai_quickstart:weather_agent"
     limit_error = "Max turns"

@@ -8,5 +8,6 @@ from tests.chat.agents.random_conversations import RandomConversations
 
 class TestPydanticAI(AssistantTests, RandomConversations):
     name = "pydantic-ai"
+    quickstart = "pydantic-ai:pydantic_quickstart:agent"
     limit_error = "exceed the request_limit"
     forgets_failed_turns = True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
-from assay.chat.agents import AGENTS
+from assay.chat.agents import AGENTS, Setup
+from assay.chat.agents.own import own_agent_kind
 from assay.chat.agents.spec import AgentSpec, load_agents, parse_agents
 from assay.errors import AssayError, SourceError, UsageError
 
@@ -102,7 +104,7 @@ def test_invalid_item_gets_a_clear_error(text: str, words: str) -> None:
     [
         ("agents:\n- name: a\n  agent: langraph\n", 3, "agents[0].agent: there is no agent called 'langraph'. Did you"),
         ("agents:\n- name: a\n  agent: langgraph\n- name: a\n  agent: langgraph\n", 4, "two agents are called 'a'"),
-        ("agents:\n- name: a\n", 2, "has none of agent, function and http. Give one of agent, function and http"),
+        ("agents:\n- name: a\n", 2, "has none of agent, function, http and object. Give one of"),
         (
             "agents:\n- name: a\n  agent: langgraph\n  function: m:f\n",
             2,
@@ -143,3 +145,36 @@ def test_error_in_a_file_has_its_line(tmp_path: Path, text: str, line: int, word
 def test_missing_file_gets_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="cannot be read: No such file"):
         parse_agents(str(tmp_path / "none.yaml"))
+
+
+def test_an_agent_object_names_its_framework() -> None:
+    [mine] = parse_agents("mine=adk:my_pkg.agent:root_agent")
+    assert (mine.framework, mine.object) == ("adk", "my_pkg.agent:root_agent")
+    assert AgentSpec.from_json(mine.to_json()) == mine
+    kind = mine.kind()
+    assert (kind.uses_setup, kind.uses_model, kind.distributions) == (False, True, ("google-adk",))
+
+
+def test_a_framework_that_is_not_known_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(AssayError, match="no framework called 'pydantic_ai'"):
+        parse_agents("mine=pydantic_ai:my_pkg:agent")
+
+
+def test_an_object_without_its_framework_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "agents:\n- name: a\n  object: my_pkg:agent\n")
+    with pytest.raises(SourceError, match="'object' and 'framework' go together"):
+        load_agents(path)
+
+
+def test_an_object_of_another_type_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pydantic_ai")
+    for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.setenv(variable, "replaced")  # and restored after the test
+    setup = Setup(model="m", model_url="http://127.0.0.1:9/v1", weather_url="http://127.0.0.1:9")
+
+    async def opened() -> None:
+        async with own_agent_kind("pydantic-ai", "json:dumps", "mine").open(setup):
+            pass
+
+    with pytest.raises(AssayError, match="is of type function, not an Agent"):
+        asyncio.run(opened())

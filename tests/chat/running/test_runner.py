@@ -201,7 +201,7 @@ def test_what_is_done_is_not_played_again() -> None:
 
 def test_a_scenario_that_cannot_be_played_is_skipped_with_the_reason() -> None:
     answers = play(
-        suite(2), {"mine": lambda message: RIGHT}, skip=lambda uses_setup, scenario: f"{scenario.id} {uses_setup}"
+        suite(2), {"mine": lambda message: RIGHT}, skip=lambda host, scenario: f"{scenario.id} {host.uses_setup}"
     ).answers
     assert [(status(one), reason(one)) for one in answers] == [("skipped", "s0 False")] * 2
 

@@ -149,6 +149,9 @@ class AgentKind:
     """The folder of its source code, from which developer experience is measured."""
     uses_setup: bool = True
     """Whether it uses the model and tools of its `Setup`; faults cannot reach one that has its own."""
+    uses_model: bool | None = None
+    """Whether it uses the model of its `Setup`; None if the answer is that of `uses_setup`. An agent object of a user's
+    own has its model redirected and keeps its tools."""
     memory: str | None = None
     """Full name of the framework's class that stores the conversation; None if the assistant stores it itself."""
 

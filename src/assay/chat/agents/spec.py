@@ -25,11 +25,12 @@ from assay.chat.agents.http import (
     ToolCallsPath,
     http_agent_kind,
 )
+from assay.chat.agents.own import FRAMEWORKS, own_agent_kind
 from assay.chat.yamlfile import load_yaml, refusal, refused, validated
 from assay.errors import UsageError, unknown_name
 
 _FILES = (".yaml", ".yml")
-_KINDS = ("agent", "function", "http")
+_KINDS = ("agent", "function", "http", "object")
 
 
 def _check_name(name: str) -> str:
@@ -57,7 +58,7 @@ def _check_pointer(spec: str) -> str:
 
 
 class AgentSpec(BaseModel):
-    """One agent of a run: a registered agent, a function, or an HTTP endpoint."""
+    """One agent of a run: a registered agent, a function, an HTTP endpoint, or an agent object of the user's own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -69,6 +70,9 @@ class AgentSpec(BaseModel):
     """Location of a callable, an `AgentKind` or an agent: `module:attribute`."""
     http: EndpointUrl | None = None
     """The URL of its endpoint."""
+    object: Annotated[str, AfterValidator(_check_pointer)] | None = None
+    """Location of an agent object of the user's own, `module:attribute`, in the framework that `framework` names."""
+    framework: Literal["adk", "maf", "openai-agents", "langgraph", "pydantic-ai"] | None = None
     form: Literal["openai", "json"] = "openai"
     model: str | None = None
     key_env: EnvironmentVariable | None = None
@@ -91,18 +95,20 @@ class AgentSpec(BaseModel):
             raise refusal(
                 f"has {' and '.join(made)}, which exclude each other"
                 if made
-                else "has none of agent, function and http",
-                hint="Give one of agent, function and http",
+                else "has none of agent, function, http and object",
+                hint="Give one of agent, function, http and object",
             )
+        if (self.object is None) != (self.framework is None):
+            raise refusal("'object' and 'framework' go together", hint=f"framework is one of {', '.join(FRAMEWORKS)}")
         if self.http is None:
-            for option in sorted(self.model_fields_set - {"name", *_KINDS}):
+            for option in sorted(self.model_fields_set - {"name", "framework", *_KINDS}):
                 raise refusal(f"'{option}' can be used only with http", at=(option,))
         else:
             self._endpoint()
         return self
 
     def _endpoint(self) -> Endpoint:
-        given = self.model_dump(exclude_defaults=True, exclude={"name", "agent", "function", "http"})
+        given = self.model_dump(exclude_defaults=True, exclude={"name", "framework", *_KINDS})
         try:
             return Endpoint(url=self.http or "", **given)
         except ValidationError as error:
@@ -118,6 +124,8 @@ class AgentSpec(BaseModel):
             return function_agent_kind(self.function, self.name)
         if self.http is not None:
             return http_agent_kind(self._endpoint(), self.name)
+        if self.object is not None:
+            return own_agent_kind(self.framework or "", self.object, self.name)
         found = AGENTS.get(self.agent or "")
         return found if self.name == found.name else replace(found, name=self.name, title=self.name)
 
@@ -159,7 +167,8 @@ class _File(BaseModel):
 def parse_agents(text: str) -> list[AgentSpec]:
     """Read the value of `--agents`: the path of a YAML file, or a comma-separated list.
 
-    An item is the name of a registered agent, `NAME=module:attribute`, `NAME=http://…/v1`, or `NAME=REGISTERED_NAME`.
+    An item is the name of a registered agent, `NAME=module:attribute`, `NAME=http://…/v1`, `NAME=REGISTERED_NAME`, or
+    `NAME=FRAMEWORK:module:attribute` for an agent object of one's own.
     """
     if text.strip().endswith(_FILES):
         return load_agents(text.strip())
@@ -187,14 +196,20 @@ def _item(text: str) -> AgentSpec:
                 "a function or an endpoint needs a name", hint="Write NAME=module:attribute or NAME=http://…"
             )
         what = name
+    given: dict[str, str] = {}
     if "://" in what:
         kind_name = "http"
+    elif what.count(":") == 2:
+        kind_name = "object"
+        given["framework"], _, what = what.partition(":")
+        if given["framework"] not in FRAMEWORKS:
+            raise unknown_name("framework", given["framework"], FRAMEWORKS)
     elif ":" in what:
         kind_name = "function"
     else:
         kind_name = "agent"
     try:
-        return AgentSpec.model_validate({"name": name, kind_name: what})
+        return AgentSpec.model_validate({"name": name, kind_name: what, **given})
     except ValidationError as error:
         first = error.errors()[0]
         context = first.get("ctx", {})

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from assay.chat.agents import Limits, Setup
@@ -33,6 +33,20 @@ WEATHER_KEY, WEATHER_URL = "OPENWEATHER_API_KEY", "OPENWEATHER_BASE_URL"
 # On loopback an answer takes a millisecond, but a busy machine must not cause a timeout of its own: the same seed has
 # to give the same transcript. The client itself waits less for injected timeouts.
 _EMBEDDED_TIMEOUT, _EMBEDDED_RETRIES, _EMBEDDED_BACKOFF = 20.0, 1, 0.02
+
+
+class UsesServices(Protocol):
+    """What is known of an agent about the services it uses."""
+
+    @property
+    def uses_setup(self) -> bool: ...
+
+    @property
+    def uses_model(self) -> bool: ...
+
+
+def _own_parts(agent: UsesServices) -> str:
+    return "its own tools" if agent.uses_model else "its own model and tools"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +122,23 @@ class Environment:
         """Whether the weather is made up: then its truth is known exactly."""
         return self.weather == "embedded"
 
-    def unplayable(self, uses_setup: bool, scenario: Scenario) -> str | None:
+    def unplayable(self, agent: UsesServices, scenario: Scenario) -> str | None:
         """Why an agent, with the setup's model and tools or with its own, cannot play a scenario; None if it can."""
-        if scenario.preferences and not uses_setup:
+        if scenario.preferences and not agent.uses_setup:
             return "known preferences of the user cannot be given to an agent that has its own memory"
         quirks = [quirk for at in range(len(scenario.turns)) if (quirk := scenario.quirk_of(at)) is not None]
         for quirk in quirks:
-            if not uses_setup:
-                return f"the quirk {quirk} cannot reach an agent that has its own model and tools"
+            if not (agent.uses_setup if quirk.is_of_tools else agent.uses_model):
+                return f"the quirk {quirk} cannot reach an agent that has {_own_parts(agent)}"
             if not quirk.is_of_tools and self.model is not None:
                 return f"the quirk {quirk} needs the scripted model"
             if quirk.is_of_tools and self.weather != "embedded":
                 return f"the quirk {quirk} needs the embedded weather service"
         faults = [fault for at in range(len(scenario.turns)) if (fault := scenario.fault_of(at)) is not None]
         for fault in faults:
-            if not uses_setup:
-                return f"the fault {fault} cannot reach an agent that has its own model and tools"
             of_model = fault.kind.startswith("model_")
+            if not (agent.uses_model if of_model else agent.uses_setup):
+                return f"the fault {fault} cannot reach an agent that has {_own_parts(agent)}"
             if of_model and self.model is not None:
                 return f"the fault {fault} needs the scripted model"
             if not of_model and self.weather != "embedded":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AGENTS, AgentKind, Setup
 from assay.chat.agents.function import FunctionAgent
+from assay.chat.agents.own import own_agent_note
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.baselines import baseline_kinds
 from assay.chat.domains import DOMAINS
@@ -118,13 +119,18 @@ class Experiment:
     @property
     def notes(self) -> list[str]:
         """What a reader has to know before the numbers."""
+        own = [
+            own_agent_note(agent.framework, agent.name)
+            for agent in self.agents
+            if isinstance(agent, AgentSpec) and agent.framework is not None
+        ]
         if self.pace.jobs == 1:
-            return self.environment.notes
+            return [*self.environment.notes, *own]
         parallel = (
             f"Up to {self.pace.jobs} conversations ran at a time, so every agent's times are longer than in a run with "
             "one at a time."
         )
-        return [*self.environment.notes, parallel]
+        return [*self.environment.notes, *own, parallel]
 
     def evaluator(self) -> ChatbotEvaluator:
         """What scores the turns."""

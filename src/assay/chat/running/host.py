@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.conversation import Job, PlayedTurn, describe_error, play
-from assay.chat.running.worker import OpenAgent
+from assay.chat.running.worker import OpenAgent, uses_model
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import redacted
 
@@ -64,6 +64,11 @@ class Host(Protocol):
         """Whether its model and tools are those of the setup; known once it is open."""
         ...
 
+    @property
+    def uses_model(self) -> bool:
+        """Whether its model is that of the setup, whatever its tools are; known once it is open."""
+        ...
+
     async def open(self) -> None:
         """Build the agent if it is not built yet; raises RefusedError."""
 
@@ -86,6 +91,10 @@ class LocalHost:
     @property
     def uses_setup(self) -> bool:
         return self._kind.uses_setup
+
+    @property
+    def uses_model(self) -> bool:
+        return uses_model(self._kind)
 
     async def open(self) -> None:
         async with self._lock:
@@ -123,7 +132,7 @@ class ProcessHost:
         self._worker: _Worker | None = None
         self._started = 0
         self._lock = asyncio.Lock()
-        self.uses_setup = True
+        self.uses_setup = self.uses_model = True
 
     async def open(self) -> None:
         await self._running()
@@ -146,7 +155,7 @@ class ProcessHost:
             if self._worker is None:
                 self._started += 1
                 self._worker = await _Worker.started(self._spec, self._setup, self._started)
-                self.uses_setup = self._worker.uses_setup
+                self.uses_setup, self.uses_model = self._worker.uses_setup, self._worker.uses_model
             return self._worker
 
 
@@ -154,7 +163,7 @@ class _Worker:
     """The runner's end of one worker process."""
 
     def __init__(self, process: asyncio.subprocess.Process, number: int) -> None:
-        self.uses_setup = True
+        self.uses_setup = self.uses_model = True
         self._process = process
         self._number = number
         self._stderr: deque[str] = deque(maxlen=_LAST_LINES)
@@ -194,7 +203,7 @@ class _Worker:
         if "ready" not in answer:
             await worker.close()
             raise RefusedError(answer.get("refused") or answer["ended"], missing=bool(answer.get("missing")))
-        worker.uses_setup = bool(answer["uses_setup"])
+        worker.uses_setup, worker.uses_model = bool(answer["uses_setup"]), bool(answer["uses_model"])
         return worker
 
     @property

@@ -104,7 +104,7 @@ class Runner:
         repeat: int = 1,
         pace: Pace | None = None,
         characteristics: Mapping[str, Mapping[str, Any]] | None = None,
-        skip: Callable[[bool, Scenario], str | None] = lambda uses_setup, scenario: None,
+        skip: Callable[[Host, Scenario], str | None] = lambda host, scenario: None,
         is_made_up: bool = False,
         model_call_limit: int | None = None,
     ) -> None:
@@ -213,7 +213,7 @@ class Runner:
         if refused is not None and refused.missing:
             reason: str | None = str(refused)
         else:
-            reason = self._skip(self.hosts[trial.agent].uses_setup, trial.scenario)
+            reason = self._skip(self.hosts[trial.agent], trial.scenario)
         conversation = _Conversation(self, trial, sink)
         if reason is not None:
             return conversation.end("skipped", reason)

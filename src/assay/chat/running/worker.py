@@ -58,7 +58,7 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
     except Exception as error:
         tell(refusal_of(error))
         return
-    tell({"ready": True, "uses_setup": kind.uses_setup})
+    tell({"ready": True, "uses_setup": kind.uses_setup, "uses_model": uses_model(kind)})
 
     async def run(number: int, job: Job) -> None:
         try:
@@ -80,6 +80,11 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
         for task in running:
             task.cancel()
         await opened.__aexit__(None, None, None)
+
+
+def uses_model(kind: AgentKind) -> bool:
+    """Whether an agent uses the model of its setup."""
+    return kind.uses_setup if kind.uses_model is None else kind.uses_model
 
 
 def refusal_of(error: Exception) -> dict[str, Any]:

@@ -28,6 +28,8 @@ from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall
 
 if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
     from assay.chat.world.preferences import Preferences
     from assay.chat.world.weather import WeatherClient
 
@@ -105,25 +107,34 @@ class Assistant:
         self._sessions.pop(session, None)
 
 
+def instrument() -> None:
+    """Record spans. Without these settings the spans of tools lack their arguments and results."""
+    enable_instrumentation(enable_sensitive_data=True)
+    OBSERVABILITY_SETTINGS.otel_semconv_stability_opt_in = "gen_ai_latest_experimental"
+
+
+def chat_client(setup: Setup, client: AsyncOpenAI) -> OpenAIChatCompletionClient[Any]:
+    """The framework's client of the model's endpoint."""
+    return OpenAIChatCompletionClient(
+        setup.model,
+        async_client=client,
+        function_invocation_configuration={
+            "max_iterations": setup.limits.model_calls,
+            # After this many failures the framework would end the turn with an answer of its own.
+            "max_consecutive_errors_per_request": setup.limits.model_calls + 1,
+            # Tool errors are written for the model to read; without this it would not see the reason.
+            "include_detailed_errors": True,
+        },
+    )
+
+
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
-    # Without these settings the spans of tools lack their arguments and results.
-    enable_instrumentation(enable_sensitive_data=True)
-    OBSERVABILITY_SETTINGS.otel_semconv_stability_opt_in = "gen_ai_latest_experimental"
+    instrument()
     async with openai_client(setup) as client:
         agent = Agent(
-            client=OpenAIChatCompletionClient(
-                setup.model,
-                async_client=client,
-                function_invocation_configuration={
-                    "max_iterations": setup.limits.model_calls,
-                    # After this many failures the framework would end the turn with an answer of its own.
-                    "max_consecutive_errors_per_request": setup.limits.model_calls + 1,
-                    # Tool errors are written for the model to read; without this it would not see the reason.
-                    "include_detailed_errors": True,
-                },
-            ),
+            client=chat_client(setup, client),
             name=NAME,
             description=DESCRIPTION,
             instructions=INSTRUCTIONS,

@@ -87,7 +87,9 @@ class Assistant:
 
     async def end_session(self, *, session: str, user: str) -> None:
         """Delete a conversation."""
-        await self._runner.session_service.delete_session(app_name=NAME, user_id=user, session_id=session)
+        await self._runner.session_service.delete_session(
+            app_name=self._runner.app_name, user_id=user, session_id=session
+        )
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from langchain.tools import BaseTool, ToolRuntime, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel
 from pydantic import SecretStr
 
 from assay.chat.agents import Reply, Setup
@@ -71,15 +71,16 @@ def tell_failure(error: Exception, request: ToolCallRequest) -> str:
 class Assistant:
     """The assistant, whose graph stores one thread for each conversation."""
 
-    def __init__(self, graph: CompiledStateGraph[Any, Context, Any, Any]) -> None:
+    def __init__(self, graph: Pregel[Any, Any, Any, Any], *, has_context: bool = True) -> None:
         self._graph = graph
+        self._has_context = has_context
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
         messages: Sequence[AnyMessage] = ()
         async for part in self._graph.astream(
             {"messages": [HumanMessage(message)]},
             {"configurable": {"thread_id": session}, "callbacks": [SpanBridge()]},
-            context=Context(user),
+            context=Context(user) if self._has_context else None,
             stream_mode=["messages", "values"],
             version="v2",
         ):

@@ -91,9 +91,25 @@ TOOLS = [get_current_weather, get_weather_forecast, get_user_preferences, update
 class Assistant:
     """The assistant, with one SDK session for each conversation."""
 
-    def __init__(self, setup: Setup, agent: Agent[Context]) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        agent: Agent[Any],
+        *,
+        model: OpenAIChatCompletionsModel | None = None,
+        model_settings: ModelSettings | None = None,
+    ) -> None:
         self._setup = setup
         self._agent = agent
+        self._run_config = RunConfig(
+            # None for that of the agent itself.
+            model=model,
+            model_settings=model_settings,
+            trace_include_sensitive_data=True,
+            # By default a call for a tool that does not exist ends the turn.
+            tool_not_found_behavior="return_error_to_model",
+            tool_error_formatter=note_refusal,
+        )
         self._sessions: dict[str, SQLiteSession] = {}
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
@@ -107,12 +123,7 @@ class Assistant:
             session=self._sessions[session],
             max_turns=self._setup.limits.model_calls,
             hooks=RefusedCalls(),
-            run_config=RunConfig(
-                trace_include_sensitive_data=True,
-                # By default a call for a tool that does not exist ends the turn.
-                tool_not_found_behavior="return_error_to_model",
-                tool_error_formatter=note_refusal,
-            ),
+            run_config=self._run_config,
         )
         async for event in result.stream_events():
             if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent):
@@ -132,6 +143,15 @@ class Assistant:
             session.close()
 
 
+def model_settings_of(setup: Setup) -> ModelSettings:
+    """Limits of a model call."""
+    return ModelSettings(
+        # The SDK's `max_tokens` setting sends the older field, which OpenAI has replaced by this one.
+        extra_args={"max_completion_tokens": setup.limits.max_tokens},
+        include_usage=True,
+    )
+
+
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
@@ -142,11 +162,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             name=NAME,
             instructions=INSTRUCTIONS,
             model=OpenAIChatCompletionsModel(setup.model, openai_client=client),
-            model_settings=ModelSettings(
-                # The SDK's `max_tokens` setting sends the older field, which OpenAI has replaced by this one.
-                extra_args={"max_completion_tokens": setup.limits.max_tokens},
-                include_usage=True,
-            ),
+            model_settings=model_settings_of(setup),
             tools=[*TOOLS],
         )
         assistant = Assistant(setup, agent)

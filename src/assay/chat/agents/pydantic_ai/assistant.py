@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,8 @@ from assay.chat.formats.payload import parsed
 from assay.chat.transcript import ToolCall
 
 if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
     from assay.chat.world.preferences import Preferences
     from assay.chat.world.weather import WeatherClient
 
@@ -91,18 +93,23 @@ class FailuresTold(AbstractCapability[Deps]):
 class Assistant:
     """The assistant. It stores the messages of each conversation, because Pydantic AI leaves that to its user."""
 
-    def __init__(self, setup: Setup, agent: Agent[Deps, str]) -> None:
+    def __init__(
+        self, setup: Setup, agent: Agent[Any, Any], *, has_deps: bool = True, options: Mapping[str, Any] | None = None
+    ) -> None:
         self._setup = setup
         self._agent = agent
+        self._has_deps = has_deps
+        self._options = options or {}
         self._histories: dict[str, list[ModelMessage]] = {}
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
         async with self._agent.run_stream_events(
             message,
-            deps=Deps(user, self._setup.weather, self._setup.preferences),
+            deps=Deps(user, self._setup.weather, self._setup.preferences) if self._has_deps else None,
             message_history=self._histories.get(session),
             usage_limits=UsageLimits(request_limit=self._setup.limits.model_calls),
             conversation_id=session,
+            **self._options,
         ) as events:
             async for event in events:
                 match event:
@@ -114,11 +121,20 @@ class Assistant:
                         self._histories[session] = result.all_messages()
                         # Pydantic AI reports 0 if the endpoint gave no count.
                         tokens = (result.usage.input_tokens or None, result.usage.output_tokens or None)
-                        yield Reply(result.output, _calls(result.new_messages()), *tokens)
+                        yield Reply(str(result.output), _calls(result.new_messages()), *tokens)
 
     async def end_session(self, *, session: str, user: str) -> None:
         """Delete a conversation."""
         self._histories.pop(session, None)
+
+
+def chat_model(setup: Setup, client: AsyncOpenAI) -> OpenAIChatModel:
+    """The model of the endpoint."""
+    return OpenAIChatModel(
+        setup.model,
+        provider=OpenAIProvider(openai_client=client),
+        profile=OpenAIModelProfile(openai_supports_strict_tool_definition=False),
+    )
 
 
 @asynccontextmanager
@@ -126,11 +142,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
     async with openai_client(setup) as client:
         agent = Agent(
-            OpenAIChatModel(
-                setup.model,
-                provider=OpenAIProvider(openai_client=client),
-                profile=OpenAIModelProfile(openai_supports_strict_tool_definition=False),
-            ),
+            chat_model(setup, client),
             name=NAME,
             deps_type=Deps,
             instructions=INSTRUCTIONS,

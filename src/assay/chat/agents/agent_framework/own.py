@@ -1,0 +1,27 @@
+"""A user's own agent of Microsoft Agent Framework: its client becomes one of the run's endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agent_framework import Agent
+
+from assay.chat.agents import Setup
+from assay.chat.agents._shared.assistant import openai_client
+from assay.chat.agents.agent_framework.assistant import Assistant, chat_client, instrument
+
+TYPES = (Agent,)
+
+
+@asynccontextmanager
+async def open_own(setup: Setup, found: Agent[Any]) -> AsyncIterator[Assistant]:
+    """The user's agent, ready to answer."""
+    instrument()
+    async with openai_client(setup) as client:
+        found.client = chat_client(setup, client)
+        # The model is an option of a run, and one that the agent was built with would win over the client's.
+        found.default_options.pop("model", None)
+        async with found:
+            yield Assistant(found, setup.limits)

@@ -1,0 +1,39 @@
+"""`assay init`: a suite, a file of agents and a job for CI to start with."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli._output import announce
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to write; created if it does not exist.")] = Path(),
+    agents: Annotated[
+        str | None,
+        typer.Option(help="What is to be tested, as chat run takes it; by default a sample function."),
+    ] = None,
+    domain: Annotated[str | None, typer.Option(help="weather or shop.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the suite.")] = "mine",
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> None:
+    """Write a suite, a file of agents and a job for CI that run at once.
+
+    What is not given is asked for, if there is a terminal to ask on.
+    """
+    from assay.runs.scaffold import AGENT_FILE, SAMPLE_AGENT, SUITE, Project, write_project
+
+    asks = sys.stdin.isatty()
+    if agents is None and asks:
+        agents = typer.prompt("Agent (NAME=module:function, NAME=adk:module:agent, http://…)", SAMPLE_AGENT, err=True)
+    if domain is None and asks:
+        domain = typer.prompt("What are the conversations about (weather, shop)", "weather", err=True)
+    project = Project(agents or SAMPLE_AGENT, domain or "weather", name)
+    for path in write_project(project, folder, force=force):
+        announce(f"Written: {path}")
+    start = "" if folder == Path() else f"cd {folder} && "
+    print(f"{start}assay chat run --suite {SUITE} --agents {AGENT_FILE} --no-experience")

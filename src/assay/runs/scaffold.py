@@ -1,0 +1,144 @@
+"""The files that a new project starts with: a suite, its agents, a sample agent, and a job for CI. They run at once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.chat.agents.spec import AgentSpec, parse_agents
+from assay.errors import UsageError
+
+SUITE, AGENT_FILE, SCHEMA = "suite.yaml", "agents.yaml", "suite.schema.json"
+WORKFLOW = ".github/workflows/assay.yml"
+SAMPLE_AGENT = "mine=my_agent:answer"
+"""The agent if none is named: a function in a file that is written too."""
+
+_SUITES = {
+    "weather": """scenarios:
+  - id: current
+    kind: current
+    turns:
+      - user: What's the weather in Helsinki?
+        weather: Helsinki
+        checks: [task_completion >= 0.5]
+
+  - id: preference
+    kind: preferences
+    turns:
+      - user: I hate the cold. Please remember that.
+      - user: What should I wear in Oslo today?
+        weather: Oslo
+        checks: [recommendation_quality >= 0.5]
+
+  - id: unclear
+    kind: ambiguity
+    turns:
+      - user: Will it rain tomorrow?
+        checks: [ambiguity_handling >= 0.5]
+""",
+    "shop": """scenarios:
+  - id: price
+    kind: question
+    turns:
+      - user: How much is the standard delivery?
+        truth: {}
+        says: [delivery]
+
+  - id: greeting
+    kind: talk
+    turns:
+      - user: Hello, what can you do for me?
+""",
+}
+_SAMPLE = '''"""A sample agent: replace `answer` by a call of your own, or name another agent in agents.yaml."""
+
+
+def answer(message: str, history: list[dict[str, str]]) -> str:
+    """Answer one message; `history` has the earlier ones."""
+    if "rain" in message:
+        return "Which city do you mean?"
+    return "I'm sorry, I cannot look up the weather yet. I would recommend a warm coat, because nights are cold."
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What is to be tested."""
+
+    agents: str = SAMPLE_AGENT
+    """As `--agents` takes them."""
+    domain: str = "weather"
+    name: str = "mine"
+    """Name of the suite."""
+
+    def files(self) -> dict[str, str]:
+        """Every file by its path."""
+        if self.domain not in _SUITES:
+            raise UsageError(
+                f"there is no suite about '{self.domain}' to start with", hint=f"Use {' or '.join(_SUITES)}"
+            )
+        specs = parse_agents(self.agents)
+        found = {
+            SUITE: self._suite(),
+            SCHEMA: _schema(),
+            AGENT_FILE: "agents:\n" + "".join(_item(spec) for spec in specs),
+            WORKFLOW: _workflow(specs),
+        }
+        if any(spec.function == "my_agent:answer" for spec in specs):
+            found["my_agent.py"] = _SAMPLE
+        return found
+
+    def _suite(self) -> str:
+        return (
+            f"# yaml-language-server: $schema={SCHEMA}\n"
+            f"# Conversations that every agent goes through; check this file with: assay chat suites {SUITE}\n"
+            f"name: {self.name}\nversion: 1\ndomain: {self.domain}\nclock: 2026-01-15T09:00Z\n\n{_SUITES[self.domain]}"
+        )
+
+
+def write_project(project: Project, folder: Path, *, force: bool = False) -> list[Path]:
+    """Write the files of a project and give their paths. Nothing is written if one exists, unless `force`."""
+    wanted = {folder / path: text for path, text in project.files().items()}
+    existing = [path for path in wanted if path.exists()]
+    if existing and not force:
+        raise UsageError("the file exists already", where=str(existing[0]), hint="Give --force to replace it")
+    for path, text in wanted.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return list(wanted)
+
+
+def _schema() -> str:
+    from assay.chat.suites import schema
+
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _item(spec: AgentSpec) -> str:
+    fields = ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in spec.to_json().items())
+    return f"  - {{{fields}}}\n"
+
+
+def _workflow(specs: list[AgentSpec]) -> str:
+    extras = ",".join(sorted({"agents", *(spec.kind().extra for spec in specs)} - {""}))
+    return f"""# Runs the suite for every pull request. Model and weather are embedded, so no key is needed.
+name: assay
+on: pull_request
+jobs:
+  conversations:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {{python-version: "3.12", cache: pip}}
+      - run: pip install "assay-agents[{extras}]"
+      - run: >
+          assay chat run --suite {SUITE} --agents {AGENT_FILE} --no-experience --store runs.db --name candidate
+          --junit conversations.xml --markdown summary.md --html conversations.html
+      - if: always()
+        run: cat summary.md >> "$GITHUB_STEP_SUMMARY"
+      - if: always()
+        uses: actions/upload-artifact@v4
+        with: {{name: conversations, path: "*.xml\\n*.html"}}
+"""

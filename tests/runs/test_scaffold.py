@@ -1,0 +1,53 @@
+"""A project that `assay init` writes is valid and runs at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.command import assay_command
+
+from assay.chat.agents.spec import load_agents
+from assay.chat.suites import load_suite
+from assay.runs.scaffold import Project
+
+
+@pytest.mark.parametrize("domain", ["weather", "shop"])
+def test_what_is_written_can_be_read(tmp_path: Path, domain: str) -> None:
+    folder = tmp_path / "new"
+    done = assay_command("init", folder, "--domain", domain, "--name", "ours")
+    assert done.returncode == 0
+    assert done.stdout == f"cd {folder} && assay chat run --suite suite.yaml --agents agents.yaml --no-experience\n"
+    suite = load_suite(str(folder / "suite.yaml"))
+    assert (suite.name, suite.domain) == ("ours", domain)
+    assert [spec.function for spec in load_agents(folder / "agents.yaml")] == ["my_agent:answer"]
+    workflow = yaml.safe_load((folder / ".github/workflows/assay.yml").read_text())
+    assert "conversations" in workflow["jobs"]
+    # The first line is what editors look for, and the schema beside it is one.
+    assert (folder / "suite.yaml").read_text().startswith("# yaml-language-server: $schema=suite.schema.json\n")
+    assert json.loads((folder / "suite.schema.json").read_text())["type"] == "object"
+
+
+def test_it_runs_at_once(tmp_path: Path) -> None:
+    assert assay_command("init", tmp_path).returncode == 0
+    words = ("chat", "run", "--suite", "suite.yaml", "--agents", "agents.yaml", "--no-experience", "--no-store")
+    done = assay_command(*words, "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {answer["record"]["status"] for answer in json.loads(done.stdout)["answers"]} == {"scored"}
+
+
+def test_nothing_is_replaced_unless_forced(tmp_path: Path) -> None:
+    (tmp_path / "agents.yaml").write_text("mine")
+    refused = assay_command("init", tmp_path)
+    assert (refused.returncode, "exists already" in refused.stderr) == (2, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agents.yaml"]
+    assert assay_command("init", tmp_path, "--force").returncode == 0
+
+
+def test_an_agent_of_a_framework_brings_its_extra_into_ci() -> None:
+    files = Project("mine=adk:my_pkg.agent:root_agent").files()
+    assert 'assay-agents[agents,google-adk]"' in files[".github/workflows/assay.yml"]
+    assert 'object: "my_pkg.agent:root_agent"' in files["agents.yaml"]
+    assert "my_agent.py" not in files
