@@ -212,7 +212,7 @@ class Joint:
     @classmethod
     def _merge_all(cls, parts: Sequence[Joint]) -> Joint:
         columns = [np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)]
-        return cls.of(*columns, counts=np.concatenate([part.counts for part in parts]))
+        return cls.of(*columns, counts=np.concatenate([part.occurrences for part in parts]).astype(np.int64))
 
     @classmethod
     def chain(cls, parts: Sequence[Joint], at_once: int) -> Iterator[tuple[Joint, list[int]]]:
@@ -228,7 +228,7 @@ class Joint:
             some = parts[start:stop]
             filled = [one for one in some if len(one)]
             columns = tuple(np.concatenate(column) for column in zip(*(one.columns for one in filled), strict=True))
-            counts = np.concatenate([one.counts for one in filled]) if filled else np.empty(0, np.int64)
+            counts = np.concatenate([one.occurrences for one in filled]) if filled else np.empty(0, np.int8)
             yield cls(columns, counts), [len(one) for one in some]
             start, size = stop, 0
 

@@ -13,8 +13,8 @@ from assay.events.protocols._digits import (
     VALID,
     StreamComparison,
     levels_as_written,
+    share_of_time,
     time_error,
-    time_errors,
 )
 from assay.events.protocols.sequence import _wrong_tokens, score
 from assay.events.stream import Episode, EventStream, Kind, Problem
@@ -89,7 +89,9 @@ def test_the_compiled_counts_are_those_of_the_plain_comparison(encoding: object,
     assert isinstance(times, Joint)
     errors = time_error(guess.time_ns, right.time_ns, encoding.wrap_ns)  # type: ignore[attr-defined]
     known = ~np.isnan(errors)
-    assert Distribution.of(time_errors(times), times.counts) == Distribution.of(errors[known])
+    assert Distribution.of(share_of_time(times.column(1), times.column(2)), times.counts) == Distribution.of(
+        errors[known]
+    )
     assert times.n == known.sum()
     assert np.array_equal(np.gcd(times.column(1), times.column(2)), np.ones(len(times)))
     mice = right.kind == Kind.MOUSE

@@ -26,6 +26,8 @@ class Tally:
     _piles: dict[Episode, dict[str, list[State]]] = field(default_factory=dict)
     _loose: dict[tuple[Episode, str], int] = field(default_factory=dict)
     """Size of all states of a pile except its first."""
+    _ordered: list[Episode] = field(default_factory=list)
+    """The episodes in their fixed order, as far as they were known when it was last asked for."""
 
     def add(self, episode: Episode, states: Mapping[str, State]) -> None:
         """Add `states` to those of `episode`."""
@@ -76,7 +78,9 @@ class Tally:
     @property
     def episodes(self) -> list[Episode]:
         """The episodes in a fixed order, independent of their order of arrival."""
-        return sorted(self._piles, key=lambda episode: (episode.stratum, episode.name))
+        if len(self._ordered) != len(self._piles):  # episodes are never taken away
+            self._ordered = sorted(self._piles, key=lambda episode: (episode.stratum, episode.name))
+        return self._ordered
 
     @property
     def arrived(self) -> list[Episode]:

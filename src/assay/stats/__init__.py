@@ -7,13 +7,13 @@ from assay.stats.agreement import corrected_mean, kappa, slope
 from assay.stats.bootstrap import bootstrap, value_intervals
 from assay.stats.by_episode import UnitValues
 from assay.stats.improvement import Profile, performance_profile, probability_of_improvement
+from assay.stats.indexed_values import IndexedValues, UnitRows
 from assay.stats.jackknife import CORRELATION, PLAIN, POSITIVE, RATE, SHARE, SKILL, Scale
 from assay.stats.multiplicity import holm
 from assay.stats.paired import Changes, Difference, difference
 from assay.stats.passk import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
 from assay.stats.plan import UNITS, Resampling
 from assay.stats.quantiles import iqm, iqmpe, percentile
-from assay.stats.sorted_values import SortedValues
 from assay.stats.sums import (
     curve_intervals,
     mean_interval,
@@ -33,10 +33,11 @@ __all__ = [
     "UNITS",
     "Changes",
     "Difference",
+    "IndexedValues",
     "Profile",
     "Resampling",
     "Scale",
-    "SortedValues",
+    "UnitRows",
     "UnitValues",
     "bootstrap",
     "corrected_mean",

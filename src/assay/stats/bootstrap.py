@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike, NDArray
 from assay.errors import UsageError
 from assay.stats import by_episode, by_event
 from assay.stats.by_episode import UnitValues
+from assay.stats.indexed_values import IndexedValues
 from assay.stats.jackknife import Strata
 from assay.stats.plan import Resampling
 from assay.stats.quantiles import percent_of, statistic_of
-from assay.stats.sorted_values import SortedValues
 from assay.stats.sums import ONE_EPISODE, hull_of_replicates, mean_interval
 from assay.types import Distribution, Estimate, Floats
 
@@ -72,7 +72,7 @@ def bootstrap(
 
 
 def value_intervals(
-    parts: Iterable[Distribution] | Iterable[UnitValues] | SortedValues,
+    parts: Iterable[Distribution] | Iterable[UnitValues] | IndexedValues,
     statistics: Sequence[str],
     plan: Resampling,
     *,
@@ -84,7 +84,7 @@ def value_intervals(
 
     `in_order` holds the single values and is needed by the `reference` unit only. If the caller gives the sum of the
     parts as `whole`, and the stratum of each part, the parts are read once and need not all be in memory together;
-    they may then also come several at a time, as `UnitValues`. Or all of them come sorted, with the strata.
+    they may then also come several at a time, as `UnitValues`. Or all of them come as `IndexedValues`, with the strata.
 
     Example:
         >>> parts = [Distribution.of([1, 2, 3]), Distribution.of([2, 3, 4])]
@@ -92,14 +92,14 @@ def value_intervals(
         2.5
 
     """
-    if isinstance(parts, SortedValues):
+    if isinstance(parts, IndexedValues):
         whole = parts.whole
     elif whole is None or strata is None:
         known = [part for part in parts if isinstance(part, Distribution)]
         strata = [""] * len(known) if strata is None else strata
         whole = Distribution.merge(known) if whole is None else whole
         parts = known
-    assert strata is not None, "sorted values need the strata of their units"
+    assert strata is not None, "indexed values need the strata of their units"
     by_jackknife = plan.unit == "episode" and "mean" in statistics  # which counts itself
     plan.count(len(statistics) - by_jackknife)
     n_units = len(strata) if plan.unit == "episode" else whole.n
@@ -122,7 +122,7 @@ def value_intervals(
 
 
 def _by_episode(
-    parts: Iterable[Distribution] | Iterable[UnitValues] | SortedValues,
+    parts: Iterable[Distribution] | Iterable[UnitValues] | IndexedValues,
     whole: Distribution,
     points: dict[str, Estimate],
     strata: Sequence[str],
@@ -134,7 +134,7 @@ def _by_episode(
         return {name: replace(point, method=ONE_EPISODE) for name, point in points.items()}
     out: dict[str, Estimate] = {}
     if "mean" in points:
-        if isinstance(parts, SortedValues):
+        if isinstance(parts, IndexedValues):
             sums, counts = parts.sums(len(strata))
         else:
             parts = kept = list(by_episode.together(parts))

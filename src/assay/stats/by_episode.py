@@ -6,7 +6,7 @@ are a matrix product of weights and counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.stats.by_event import CELLS_AT_ONCE, equal_mass_edges
+from assay.stats.indexed_values import IndexedValues
 from assay.stats.jackknife import Strata
+from assay.stats.many_units import MANY, replicates_of_many
 from assay.stats.quantiles import interpolate, percent_of, statistic_of_rows
-from assay.stats.sorted_values import SortedValues
-from assay.types import Distribution, Floats, Ints, Joint
+from assay.types import Distribution, Floats, Ints
 
 # Blocks of neighbouring values that an episode's counts are first summed in: at most this many, and at most this many
 # for all episodes together (16 MB).
@@ -59,12 +60,6 @@ class UnitValues:
         unit = np.repeat(np.arange(len(self.sizes)), self.sizes)
         sums = _weighted(unit, self.values * self.counts, len(self.sizes))
         return sums, _weighted(unit, self.counts, len(self.sizes))
-
-    @classmethod
-    def derived(cls, parts: Sequence[Joint], derive: Callable[[Joint], Floats]) -> Iterator[UnitValues]:
-        """What `derive` makes of each row of the parts, one part for each unit; NaN is left out."""
-        for rows, sizes in Joint.chain(parts, VALUES_AT_ONCE):
-            yield cls.of(derive(rows), rows.counts, sizes)
 
     @classmethod
     def of_each(cls, parts: Sequence[Distribution]) -> UnitValues:
@@ -115,7 +110,7 @@ def _kept_weights(n_units: int, strata: tuple[str, ...] | None, reps: int, seed:
 
 
 def replicates(
-    parts: Iterable[Distribution | UnitValues] | SortedValues,
+    parts: Iterable[Distribution | UnitValues] | IndexedValues,
     total: Distribution,
     statistics: Sequence[str],
     strata: Sequence[str],
@@ -127,7 +122,11 @@ def replicates(
     values each episode has, shape (episodes,).
     """
     weights = seeded_weights(len(strata), strata, reps, seed)
-    cells = _Cells.of(parts, len(strata), total)
+    indexed = parts if isinstance(parts, IndexedValues) else _indexed(together(parts), len(strata))
+    if len(strata) >= MANY and len(total) > MANY:
+        found = replicates_of_many(indexed, total, statistics, weights)
+        return found, np.bincount(indexed.units, indexed.counts, len(strata))
+    cells = _Cells.of(indexed, len(strata), total)
     out: dict[str, list[Floats]] = {name: [] for name in statistics}
     step = max(1, min(reps, CELLS_AT_ONCE // cells.blocks))
     for start in range(0, reps, step):
@@ -171,16 +170,9 @@ class _Cells:
         return slice(int(self.cell_edges[block]), int(self.cell_edges[block + 1]))
 
     @classmethod
-    def of(cls, parts: Iterable[Distribution | UnitValues] | SortedValues, n_units: int, total: Distribution) -> _Cells:
-        # 32 bits suffice for everything here, and with thousands of episodes these arrays take most of the memory.
-        if isinstance(parts, SortedValues):
-            every, unit, count = parts.values, parts.units, parts.counts
-        else:
-            every, unit, count = _sorted(together(parts), n_units)
-        index = np.zeros(len(every), np.int32)
-        np.cumsum(every[1:] != every[:-1], out=index[1:])
-        del every
-        unit, index, count = _by_value(unit, index, count, n_units)
+    def of(cls, parts: IndexedValues, n_units: int, total: Distribution) -> _Cells:
+        # 32 bits suffice for everything here, and with many episodes these arrays take most of the memory.
+        unit, index, count = _by_value(parts.units, parts.index, parts.counts.astype(np.int32), n_units)
         k = len(total.values)
         most = min(_BLOCKS, max(64, _BLOCK_CELLS // n_units))
         edges = np.arange(k + 1) if k <= most else equal_mass_edges(total.counts, most)
@@ -314,17 +306,15 @@ def together(parts: Iterable[Distribution | UnitValues]) -> Iterator[UnitValues]
         yield UnitValues.of_each(waiting)
 
 
-def _sorted(parts: Iterable[UnitValues], n_units: int) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32]]:
-    """The values of all units, ascending, with the unit and the count of each."""
+def _indexed(parts: Iterable[UnitValues], n_units: int) -> IndexedValues:
+    """The values of all units together."""
     values, counts, sizes = [], [], []
     for part in parts:
         values.append(part.values)
         counts.append(part.counts.astype(np.int32))
         sizes.append(part.sizes)
-    every = np.concatenate(values)
-    order = np.argsort(every)
-    unit = np.repeat(np.arange(n_units, dtype=np.int32), np.concatenate(sizes))
-    return every[order], unit[order], np.concatenate(counts)[order]
+    units = np.repeat(np.arange(n_units, dtype=np.int32), np.concatenate(sizes))
+    return IndexedValues.of(np.concatenate(values), np.concatenate(counts), units)
 
 
 def _by_value(

@@ -6,6 +6,7 @@ beyond its base, are kept by the stream.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.events.stream import NO_TOKEN, EventStream, Kind, Problem
-from assay.types import Floats, Ints, Joint
+from assay.types import Floats, Ints
 
 if TYPE_CHECKING:
     from assay.events.codecs.tokens import TokenCodec
@@ -145,14 +146,25 @@ def levels_as_written(comparison: StreamComparison, guess: EventStream, right: E
     return found
 
 
-def time_errors(times: Joint) -> Floats:
-    """Percent errors of rows (kind, error, true time), which are in lowest terms."""
-    return times.column(1) / times.column(2) * 100
+def share_of_time(error: Ints, time: Ints) -> Floats:
+    """Percent errors of times, both in lowest terms."""
+    return error / time * 100
 
 
-def move_errors(moves: Joint, name: str) -> Floats:
-    """Percent errors of rows (dx, dy, predicted dx, predicted dy): of 'dx', of 'dy' or of the 'euclidean' length."""
-    dx, dy, px, py = (moves.column(at).astype(float) for at in range(4))
-    if name == "euclidean":
-        return percent_error(np.hypot(px, py), np.hypot(dx, dy))
-    return percent_error(px, dx) if name == "dx" else percent_error(py, dy)
+def axis_error(truth: Ints, predicted: Ints) -> Floats:
+    """Percent errors of movements along one axis."""
+    return percent_error(predicted.astype(float), truth.astype(float))
+
+
+def length_error(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
+    """Percent errors of the lengths of movements."""
+    true_x, true_y, x, y = (column.astype(float) for column in (dx, dy, px, py))
+    return percent_error(np.hypot(x, y), np.hypot(true_x, true_y))
+
+
+MOVE_ERRORS: Mapping[str, tuple[Callable[..., Floats], tuple[int, ...]]] = {
+    "dx": (axis_error, (0, 2)),
+    "dy": (axis_error, (1, 3)),
+    "euclidean": (length_error, (0, 1, 2, 3)),
+}
+"""Errors of a movement, and which of dx, dy, predicted dx and predicted dy each is derived from."""

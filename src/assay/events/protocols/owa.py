@@ -6,9 +6,9 @@ compared movement, and how often keys, buttons and scrolls were right. Every fig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.stream import CATEGORIES, Kind, Problem
 from assay.events.tally import Tally
-from assay.stats import Resampling, SortedValues, ratio_interval, value_intervals
+from assay.stats import IndexedValues, Resampling, UnitRows, ratio_interval, share_interval, value_intervals
 from assay.types import Distribution, Estimate, Floats, InOrder, Ints, Joint, Moments, Ratio, State
 
 PRECISIONS = (1000, 100, 10, 1)
@@ -164,7 +164,7 @@ class _Figures:
         return ratio_interval(parts, self.plan, strata=self.strata)
 
     def values(
-        self, values: SortedValues, statistics: Sequence[str], *, in_order: str | None = None
+        self, values: IndexedValues, statistics: Sequence[str], *, in_order: str | None = None
     ) -> dict[str, Estimate]:
         """Each statistic of these values with its interval.
 
@@ -180,7 +180,7 @@ class _Figures:
         found = value_intervals(values, resampled, plan, strata=self.strata, in_order=kept)
         blank = replace(next(iter(found.values())), low=None, high=None)
         ends = dict(
-            zip(_EXTREMES, values.values[[0, -1]].tolist() if len(values.values) else (None, None), strict=True)
+            zip(_EXTREMES, values.distinct[[0, -1]].tolist() if len(values.distinct) else (None, None), strict=True)
         )
         found |= {
             extreme: replace(found.get(extreme, blank), value=end, low=None, high=None) for extreme, end in ends.items()
@@ -194,7 +194,7 @@ class _Figures:
         events, n = of_category.sum(axis=1), int(kinds.sum())
 
         def ratio(hits: Ints, totals: Ints) -> Estimate:
-            return self.ratio([Ratio(*pair) for pair in zip(hits.tolist(), totals.tolist(), strict=True)])
+            return share_interval(hits, totals, self.plan, strata=self.strata)
 
         out = {"events": Estimate(float(n), n=n), "comparable": ratio(same.sum(axis=1), events)}
         for code, name in enumerate(CATEGORIES):
@@ -207,17 +207,14 @@ class _Figures:
         parts = self.joints["kinds"]
         shape = (len(parts), len(CATEGORIES), len(PREDICTED))
         out = np.zeros(shape, np.int64)
-        first = 0
-        for rows, sizes in Joint.chain(parts, _ROWS_AT_ONCE):
-            unit = np.repeat(np.arange(first, first + len(sizes)), sizes)
-            out[unit, rows.column(0), rows.column(1)] = rows.counts
-            first += len(sizes)
+        rows = UnitRows.of(parts)
+        if len(rows.units):
+            out[rows.units, rows.columns[0], rows.columns[1]] = rows.counts
         return out
 
     def timing(self) -> dict[str, Estimate]:
-        absolute, signed = (
-            SortedValues.derived(self.joints["times"], error, label=0) for error in (_absolute_ms, _signed_ms)
-        )
+        rows = UnitRows.of(self.joints["times"])
+        absolute, signed = (rows.values(error, [2], label=0) for error in (_absolute_ms, _signed_ms))
         out: dict[str, Estimate] = {}
         for prefix, code in [("", None), *((f"{name}_", code) for code, name in enumerate(CATEGORIES))]:
             sizes, errors = (values if code is None else values.where(code) for values in (absolute, signed))
@@ -242,20 +239,20 @@ class _Figures:
         return _r2(residual, truths.sum_of_squared_deviations, truths.n)
 
     def movement(self) -> dict[str, Estimate]:
-        parts = self.joints["moves"]
+        rows = UnitRows.of(self.joints["moves"])
         out = {}
-        lengths = SortedValues.derived(parts, partial(_of_moves, euclidean_pe))
+        lengths = rows.values(euclidean_pe, range(4))
         for name, estimate in self.values(lengths, PERCENTILES).items():
             out[f"mouse_move_pe_euclidean_{name}"] = estimate
-        angles = SortedValues.derived(parts, partial(_of_moves, direction_error))
+        angles = rows.values(direction_error, range(4))
         for name, estimate in self.values(angles, ["p50", "p95"]).items():
             out[f"mouse_move_direction_error_{name}"] = estimate
-        for axis, error in (("x", _signed_pe_x), ("y", _signed_pe_y)):
-            errors = SortedValues.derived(parts, partial(_of_moves, error))
+        for axis, columns in (("x", (0, 2)), ("y", (1, 3))):
+            errors = rows.values(_signed_pe, columns)
             out[f"mouse_move_signed_pe_{axis}_iqm"] = self.values(errors, ["iqm"], in_order=axis)["iqm"]
         for size in PRECISIONS:
             out[f"mouse_move_accuracy_{size}"] = self.ratio(self.tally.parts(f"moves_{size}", Ratio))
-        return out | {"mouse_move_r2": _move_r2(parts)}
+        return out | {"mouse_move_r2": _move_r2(rows)}
 
     def accuracy(self) -> dict[str, Estimate]:
         names = {
@@ -267,16 +264,12 @@ class _Figures:
         return {key: self.ratio(self.tally.parts(name, Ratio)) for name, key in names.items()}
 
 
-def _signed_ms(times: Joint) -> Floats:
-    return times.column(2) / 1e6
+def _signed_ms(error_ns: Ints) -> Floats:
+    return error_ns / 1e6
 
 
-def _absolute_ms(times: Joint) -> Floats:
-    return np.abs(_signed_ms(times))
-
-
-def _of_moves(error: Callable[[Ints, Ints, Ints, Ints], Floats], moves: Joint) -> Floats:
-    return error(*(moves.column(index) for index in range(4)))
+def _absolute_ms(error_ns: Ints) -> Floats:
+    return np.abs(_signed_ms(error_ns))
 
 
 def euclidean_pe(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
@@ -305,23 +298,16 @@ def _signed_pe(truth: Ints, predicted: Ints) -> Floats:
         return np.where(truth != 0, (predicted - truth) / truth * 100, np.nan)
 
 
-def _signed_pe_x(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
-    return _signed_pe(dx, px)
-
-
-def _signed_pe_y(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
-    return _signed_pe(dy, py)
-
-
-def _move_r2(parts: Sequence[Joint]) -> Estimate:
+def _move_r2(rows: UnitRows) -> Estimate:
     """1 − SS_res ÷ SS_tot summed over both axes, each around its own mean; from exact sums, in any order the same."""
     n = 0
     sums, squares, residual = [0, 0], [0, 0], 0
-    for rows, _ in Joint.chain(parts, _ROWS_AT_ONCE):
-        counts = rows.counts
+    for start in range(0, len(rows.counts), _ROWS_AT_ONCE):
+        some = slice(start, start + _ROWS_AT_ONCE)
+        counts = rows.counts[some].astype(np.int64)
         n += int(counts.sum())
         for axis in (0, 1):
-            truth, predicted = rows.column(axis), rows.column(axis + 2)
+            truth, predicted = (rows.columns[at][some].astype(np.int64) for at in (axis, axis + 2))
             sums[axis] += int(truth @ counts)
             squares[axis] += _sum_of_squares(truth, counts)
             residual += _sum_of_squares(predicted - truth, counts)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,19 +20,19 @@ from assay.events.codecs import codec as named_codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._digits import (
     LEVELS,
+    MOVE_ERRORS,
     SECTIONS,
     STATUSES,
     VALID,
     Levels,
     StreamComparison,
     levels_as_written,
-    move_errors,
+    share_of_time,
     time_error,
-    time_errors,
 )
 from assay.events.stream import NO_TOKEN, Episode, EventStream, Kind, Problem
 from assay.events.tally import Tally
-from assay.stats import Resampling, SortedValues, ratio_interval, value_intervals
+from assay.stats import IndexedValues, Resampling, UnitRows, share_interval, value_intervals
 from assay.types import Estimate, Ints, Joint, Ratio, State
 
 if TYPE_CHECKING:
@@ -109,13 +108,12 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     def ratio(hits: Ints, totals: Ints) -> Estimate:
         if not by_episode:
             hits, totals = hits.sum(keepdims=True), totals.sum(keepdims=True)
-        parts = [Ratio(*pair) for pair in zip(hits.tolist(), totals.tolist(), strict=True)]
-        return ratio_interval(parts, plan, strata=strata if by_episode else None)
+        return share_interval(hits, totals, plan, strata=strata if by_episode else None)
 
     def parts(state: str) -> list[Joint]:
         return tally.parts(state, Joint) if by_episode else [tally.total(state, Joint)]
 
-    def measured(prefix: str, errors: SortedValues, agree: Ints) -> dict[str, Estimate]:
+    def measured(prefix: str, errors: IndexedValues, agree: Ints) -> dict[str, Estimate]:
         """The IQMPE of these percent errors, and the agreement of their digits."""
         found = {f"{prefix}iqmpe": value_intervals(errors, ["iqm"], plan, strata=strata)["iqm"]}
         for at, level in enumerate(LEVELS):
@@ -130,7 +128,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         "comparable_rate": ratio(of_each["comparable"], of_each["total"]),
         "type_accuracy": ratio(of_each["same_type"], of_each["total"]),
     }
-    time = SortedValues.derived(parts("times"), time_errors, label=0)
+    time = UnitRows.of(parts("times")).values(share_of_time, [1, 2], label=0)
     out |= measured("timestamp_metrics.", time, levels["timestamp"])
     out["timestamp_metrics.count"] = _count(int(of_each["comparable"].sum()))
     wrong_tokens = tally.total("wrong_tokens", Joint)
@@ -141,9 +139,9 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
         out[f"{section}_metrics.comparable_count"] = _count(int(agree[:, -1].sum()))
         out[f"{section}_metrics.total_count"] = _count(int(of_each[f"true_{kind.name.lower()}"].sum()))
     del time
-    for value in ("dx", "dy", "euclidean"):
-        moves = SortedValues.derived(parts("moves"), partial(move_errors, name=value))
-        out |= measured(f"mouse_metrics.{value}_", moves, levels[value])
+    moves = UnitRows.of(parts("moves"))
+    for value, (error, columns) in MOVE_ERRORS.items():
+        out |= measured(f"mouse_metrics.{value}_", moves.values(error, columns), levels[value])
     for key in ("vk", "action", "combined"):
         out[f"keyboard_metrics.{key}_accuracy"] = ratio(of_each[key], levels["time_keyboard"][:, -1])
     return out
@@ -261,10 +259,10 @@ def _details(
         return {"vk_match": vk, "action_match": action, "combined_match": vk and action}
     if kind == Kind.SCREEN:
         return {}
-    moves = Joint.of(right.dx, right.dy, guess.dx, guess.dy)
+    move = (right.dx, right.dy, guess.dx, guess.dy)
     details: dict[str, Any] = {}
-    for name in ("dx", "dy", "euclidean"):
-        details[f"{name}_percent_error"] = _or_none(move_errors(moves, name)[0])
+    for name, (error, columns) in MOVE_ERRORS.items():
+        details[f"{name}_percent_error"] = _or_none(error(*(move[at] for at in columns))[0])
         details[f"{name}_precision_match"] = _named_levels(levels[name])
     return details
 
