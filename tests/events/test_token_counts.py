@@ -89,9 +89,8 @@ def test_the_compiled_counts_are_those_of_the_plain_comparison(encoding: object,
     assert isinstance(times, Joint)
     errors = time_error(guess.time_ns, right.time_ns, encoding.wrap_ns)  # type: ignore[attr-defined]
     known = ~np.isnan(errors)
-    assert Distribution.of(share_of_time(times.column(1), times.column(2)), times.counts) == Distribution.of(
-        errors[known]
-    )
+    shares = share_of_time(times.column(1), times.column(2))
+    assert Distribution.of(shares, times.counts) == Distribution.of(errors[known])
     assert times.n == known.sum()
     assert np.array_equal(np.gcd(times.column(1), times.column(2)), np.ones(len(times)))
     mice = right.kind == Kind.MOUSE

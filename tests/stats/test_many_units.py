@@ -40,11 +40,13 @@ def test_intervals_of_many_units_are_those_of_resampling_every_value(
     found = value_intervals(parts, STATISTICS, plan, strata=strata)
     for name in STATISTICS:
         a, b = exact[name], found[name]
-        assert a.low is not None and a.high is not None
+        assert a.low is not None
+        assert a.high is not None
         assert b.value == a.value
         assert (b.low, b.high) == pytest.approx((a.low, a.high), abs=0.02 * (a.high - a.low))
         # Resample by resample, too: comparisons subtract them.
-        assert a.replicates is not None and b.replicates is not None
+        assert a.replicates is not None
+        assert b.replicates is not None
         assert np.abs(a.replicates - b.replicates).mean() < 0.05 * a.replicates.std()
 
 

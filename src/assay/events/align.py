@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from assay.errors import SourceError, UsageError
 from assay.events.stream import Episode, EventStream, Problem, concatenate
@@ -29,6 +29,8 @@ class Pair:
     """Position of the first event in its episode."""
     last: bool = False
     """Whether it is known that nothing of the episode follows."""
+    shared: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What one protocol has computed of this pair and others need too."""
 
 
 @dataclass(slots=True)

@@ -28,13 +28,26 @@ MOST_TOKENS = 48
 """No event has more tokens than this: four numbers of up to eight digits and a sign, three for the buttons."""
 
 
-@njit(nogil=True, cache=True)
-def _agreement(a, b, bases, signed):
-    """Leading digits that agree, and digits that do not, of two numbers as the encoding writes them."""
-    n = len(bases)
+_compiled = njit(nogil=True, cache=True, error_model="numpy")
+
+
+@_compiled
+def _product(bases):
     span = np.int64(1)
-    for i in range(n):
-        span *= bases[i]
+    for base in bases:
+        span *= base
+    return span
+
+
+@_compiled
+def _agreement(a, b, bases, span, signed):
+    """Leading digits that agree, and digits that do not, of two numbers as the encoding writes them.
+
+    `span` is the product of the bases.
+    """
+    n = len(bases)
+    if a == b:
+        return n + signed, 0
     leading, wrong, mark = n, 0, 0
     if signed:
         mark = 1
@@ -56,14 +69,14 @@ def _agreement(a, b, bases, signed):
     return leading, wrong
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _greatest_common_divisor(a, b):
     while b:
         a, b = b, a % b
     return a
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def _add_levels(levels, group, leading, digits):
     """Count an event in the levels that its leading digits reach, and in the last column."""
     beyond = max(0, digits - N_LEVELS)
@@ -73,7 +86,7 @@ def _add_levels(levels, group, leading, digits):
     levels[group, N_LEVELS] += 1
 
 
-@njit(nogil=True, cache=True)
+@_compiled
 def count_tokens(
     t_kind, t_time, t_vk, t_press, t_dx, t_dy, t_flags, t_data, t_problem,
     p_kind, p_time, p_vk, p_press, p_dx, p_dy, p_flags, p_data, p_problem,
@@ -93,12 +106,7 @@ def count_tokens(
     times = np.empty((3, n), np.int64)
     moves = np.empty((4, n), np.int64)
     rows = mice = 0
-    time_span = np.int64(1)
-    for i in range(len(time_bases)):
-        time_span *= time_bases[i]
-    delta_span = np.int64(1)
-    for i in range(len(delta_bases)):
-        delta_span *= delta_bases[i]
+    time_span, delta_span, scroll_span = _product(time_bases), _product(delta_bases), _product(scroll_bases)
     axis = len(delta_bases) + signed
     simple[0] = n
     for i in range(n):
@@ -120,11 +128,11 @@ def count_tokens(
         if right != 0:
             apart = abs(guess - right) % time_span  # the clock wraps around: the shorter way counts
             apart = min(apart, time_span - apart)
-            common = _greatest_common_divisor(apart, right)
+            common = _greatest_common_divisor(right, apart)
             times[0, rows], times[1, rows], times[2, rows] = kind, apart // common, right // common
             rows += 1
         leading, mistakes = _agreement(
-            min(right, time_span - 1), min(guess, time_span - 1), time_bases, False
+            min(right, time_span - 1), min(guess, time_span - 1), time_bases, time_span, False
         )  # fmt: skip
         if usual:
             _add_levels(levels, kind, leading, len(time_bases))
@@ -140,24 +148,24 @@ def count_tokens(
             moves[0, mice], moves[1, mice], moves[2, mice], moves[3, mice] = dx, dy, px, py
             mice += 1
             for group, a, b in ((3, px, dx), (4, py, dy)):
-                leading, more = _agreement(a, b, delta_bases, signed)
+                leading, more = _agreement(a, b, delta_bases, delta_span, signed)
                 mistakes += more
                 if usual:
                     _add_levels(levels, group, leading, axis)
-            lengths = (
-                np.int64(np.rint(np.hypot(np.float64(px), np.float64(py)))),
-                np.int64(np.rint(np.hypot(np.float64(dx), np.float64(dy)))),
-            )
-            leading, _ = _agreement(
-                min(lengths[0], delta_span - 1), min(lengths[1], delta_span - 1), delta_bases, False
-            )  # fmt: skip
+            leading = len(delta_bases)
+            if px != dx or py != dy:
+                length = np.int64(np.rint(np.hypot(np.float64(px), np.float64(py))))
+                right = np.int64(np.rint(np.hypot(np.float64(dx), np.float64(dy))))
+                leading, _ = _agreement(
+                    min(length, delta_span - 1), min(right, delta_span - 1), delta_bases, delta_span, False
+                )  # fmt: skip
             _add_levels(levels, 5, leading, len(delta_bases))
             for shift in (8, 4, 0):
                 mistakes += (t_flags[i] >> shift & 15) != (p_flags[i] >> shift & 15)
             scrolls = 1 if t_data[i] != 0 else 0
             if t_data[i] != 0 and p_data[i] != 0:
                 a, b = np.int64(p_data[i]) // 120, np.int64(t_data[i]) // 120
-                mistakes += _agreement(a, b, scroll_bases, signed)[1]
+                mistakes += _agreement(a, b, scroll_bases, scroll_span, signed)[1]
             elif t_data[i] != 0 or p_data[i] != 0:
                 mistakes += len(scroll_bases) + signed
         if usual:

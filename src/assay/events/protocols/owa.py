@@ -12,12 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.events.align import Pair
 from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
-from assay.events.stream import CATEGORIES, Kind, Problem
+from assay.events.stream import CATEGORIES, Kind
 from assay.events.tally import Tally
 from assay.stats import IndexedValues, Resampling, UnitRows, ratio_interval, share_interval, value_intervals
 from assay.types import Distribution, Estimate, Floats, InOrder, Ints, Joint, Moments, Ratio, State
@@ -31,7 +30,6 @@ PREDICTED = (*CATEGORIES, "invalid", "missing")
 POSITIONS = np.array([0, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 2**62])
 """Edges of the buckets of positions in an episode that errors are followed over."""
 
-_INVALID, _MISSING = len(CATEGORIES), len(CATEGORIES) + 1
 _KIND_OF_CATEGORY = np.array([Kind.KEYBOARD, Kind.MOUSE, Kind.MOUSE, Kind.SCREEN, Kind.UNKNOWN, Kind.UNKNOWN])
 
 
@@ -40,83 +38,60 @@ _KIND_OF_CATEGORY = np.array([Kind.KEYBOARD, Kind.MOUSE, Kind.MOUSE, Kind.SCREEN
 
 def score(pair: Pair, *, in_order: bool = False) -> dict[str, State]:
     """The states of one aligned slice. A truth that is missing or does not decode is counted and not scored."""
-    truth, predicted = pair.truth, pair.predicted
-    scored = truth.problem == Problem.NONE
-    positions = _buckets(pair.start, len(truth))
-    counted = {
-        "spoiled_truths": Ratio(int(((truth.problem != 0) & (truth.problem != Problem.MISSING)).sum()), len(truth)),
-        "extra_predictions": Ratio(int((truth.problem == Problem.MISSING).sum()), len(truth)),
-    }
-    if not scored.all():
-        truth, predicted, positions = truth[scored], predicted[scored], positions[scored]
-    category = truth.category
-    answer = predicted.category
-    answer[predicted.problem != 0] = _INVALID
-    answer[predicted.problem == Problem.MISSING] = _MISSING
-    comparable = (predicted.problem == 0) & (predicted.kind == truth.kind)
-    whole = bool(comparable.all())
+    from assay.events.counting import count_moves, count_rows
+    from assay.events.protocols._position_counts import count_positions
 
-    def compared(column: NDArray[Any]) -> NDArray[Any]:
-        return column if whole else column[comparable]
-
-    error_ns = compared(predicted.time_ns) - compared(truth.time_ns)
-    true_mouse, true_keys = truth.kind == Kind.MOUSE, truth.kind == Kind.KEYBOARD
-    mouse, keys = comparable & true_mouse, comparable & true_keys
-    times_by_category = _times_by_category(compared(category), compared(truth.time_ns))
-    moves = [column[mouse] for column in (truth.dx, truth.dy, predicted.dx, predicted.dy)]
+    if len(pair.truth) > _AT_ONCE:
+        return _in_parts(pair, in_order=in_order)
+    columns = [getattr(side, name) for side in (pair.truth, pair.predicted) for name in _COLUMNS]
+    counts, kinds, limbs, agree, times, moves = count_positions(*columns, pair.start, POSITIONS, _SIZES)
+    spoiled, extra, *actions = counts.tolist()
+    n, n_moves = len(pair.truth), moves.shape[1]
+    seen = kinds.nonzero()
+    by_category = dict(zip(CATEGORIES, map(_moments, limbs.tolist()), strict=True))
     states: dict[str, State] = {
-        **counted,
-        "kinds": _pairs_of_codes(category, answer, len(PREDICTED)),
-        "times": Joint.of(compared(category), compared(positions), error_ns),
-        "truth_times": sum(times_by_category.values(), Moments()),
-        **times_by_category,
-        "moves": Joint.of(*moves),
-        **_moves_right(*moves),
-        **_actions("keyboard", keys, (predicted.vk == truth.vk) & (predicted.press == truth.press), true_keys),
-        **_actions(
-            "buttons", mouse & (truth.flags != 0), predicted.flags == truth.flags, true_mouse & (truth.flags != 0)
-        ),
-        **_actions("scrolls", mouse & (truth.data != 0), predicted.data == truth.data, true_mouse & (truth.data != 0)),
+        "spoiled_truths": Ratio(spoiled, n),
+        "extra_predictions": Ratio(extra, n),
+        "kinds": Joint.of_distinct(seen, kinds[seen]),
+        "times": count_rows(times),
+        "truth_times": sum(by_category.values(), Moments()),
+        **{f"{name}_truth_times": moments for name, moments in by_category.items()},
+        "moves": count_moves(pair, moves),
+        **{f"moves_{size}": Ratio(hits, n_moves) for size, hits in zip(PRECISIONS, agree.tolist(), strict=True)},
     }
+    for at, name in enumerate(("keyboard", "buttons", "scrolls")):
+        right, comparable, true = actions[3 * at : 3 * at + 3]
+        states |= {name: Ratio(right, comparable), f"{name}_all": Ratio(right, true)}
     if in_order:
-        states |= _values_in_order(compared(category), error_ns, moves)
+        states |= _values_in_order(times[0], times[2], moves)
     return states
 
 
-def _buckets(start: int, n: int) -> Ints:
-    """The bucket of each of the n positions starting at `start`, shape (n,)."""
-    edges = np.clip(POSITIONS - start, 0, n)
-    return np.repeat(np.arange(len(POSITIONS) - 1), np.diff(edges))
+_COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
+_SIZES = np.array(PRECISIONS)
+# Sums of products of limbs stay within 63 bits.
+_AT_ONCE = 2**20
 
 
-def _pairs_of_codes(first: NDArray[np.int8], second: NDArray[np.int8], width: int) -> Joint:
-    """How often each pair of small codes occurs. Counting is cheaper than sorting."""
-    counts = np.bincount(first * np.int64(width) + second, minlength=width)
-    seen = np.flatnonzero(counts)
-    return Joint.of_distinct(np.divmod(seen, width), counts[seen])
+def _in_parts(pair: Pair, *, in_order: bool) -> dict[str, State]:
+    """The states of a very long slice."""
+    whole: dict[str, State] = {}
+    for start in range(0, len(pair.truth), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        part = Pair(pair.episode, pair.predicted[some], pair.truth[some], pair.start + start)
+        for name, state in score(part, in_order=in_order).items():
+            whole[name] = whole[name] + state if name in whole else state  # type: ignore[operator]
+    return whole
 
 
-def _actions(
-    name: str, asked: NDArray[np.bool_], right: NDArray[np.bool_], true: NDArray[np.bool_]
-) -> dict[str, State]:
-    """How many were right of the comparable ones, and of all true ones."""
-    hits = int(np.count_nonzero(asked & right))
-    return {name: Ratio(hits, int(np.count_nonzero(asked))), f"{name}_all": Ratio(hits, int(np.count_nonzero(true)))}
+def _moments(limbs: Sequence[int]) -> Moments:
+    """The moments of integers from how many there are, Σ and Σ of products of their three limbs of 21 bits."""
+    n, a, b, c, aa, ab, ac, bb, bc, cc = limbs
+    squares = aa + (2 * ab << 21) + (2 * ac + bb << 42) + (2 * bc << 63) + (cc << 84)
+    return Moments(n, a + (b << 21) + (c << 42), squares)
 
 
-def _times_by_category(category: NDArray[np.int8], time_ns: Ints) -> dict[str, Moments]:
-    return {f"{name}_truth_times": Moments.of(time_ns[category == code]) for code, name in enumerate(CATEGORIES)}
-
-
-def _moves_right(dx: Ints, dy: Ints, px: Ints, py: Ints) -> dict[str, State]:
-    """At how many movements both deltas are equal, rounded down to each of PRECISIONS."""
-    return {
-        f"moves_{size}": Ratio(int(np.count_nonzero((dx // size == px // size) & (dy // size == py // size))), len(dx))
-        for size in PRECISIONS
-    }
-
-
-def _values_in_order(category: NDArray[np.int8], error_ns: Ints, moves: Sequence[Ints]) -> dict[str, State]:
+def _values_in_order(category: Ints, error_ns: Ints, moves: Ints) -> dict[str, State]:
     """The values whose interquartile means are reported, one by one: what the `reference` interval resamples."""
     late = error_ns / 1e6
     values = {"timestamp": late}

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     """The states of one aligned slice."""
+    from assay.events.counting import count_moves, count_rows
     from assay.events.protocols._token_counts import GROUPS, count_tokens
 
     comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
@@ -52,8 +53,10 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     bases = [np.array(of, np.int64) for of in (codec.time_bases, codec.delta_bases, codec.scroll_bases)]
     arguments: list[Any] = [*columns, unusual, codec.unit_ns, *bases, codec.signed]
     simple, levels, wrong, times, moves = count_tokens(*arguments)
-    where = np.nonzero(wrong)
-    wrong_tokens = [Joint.of(where[0], where[2], _sizes(codec)[where[:2]], counts=wrong[where])]
+    by_kind = wrong.swapaxes(1, 2)
+    kind, tokens, scrolls = by_kind.nonzero()
+    # In order: of one kind and number of wrong tokens, an event with a scroll has more tokens.
+    wrong_tokens = [Joint.of_distinct((kind, tokens, _sizes(codec)[kind, scrolls]), by_kind[kind, tokens, scrolls])]
     if len(unusual):
         comparable = unusual & (comparison.status == VALID)
         for kind in SECTIONS.values():
@@ -64,11 +67,12 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
                 if value != "euclidean":  # the length of a movement is not written, so it has been counted
                     group = GROUPS.index(f"time_{Kind(kind).name.lower()}" if value == "timestamp" else value)
                     levels[group] += [*agree.sum(axis=0), len(right)]
+    as_given = comparison.truth is pair.truth and comparison.predicted is pair.predicted
     return {
-        "sums": pack([*simple.tolist(), *levels.ravel().tolist()]),
+        "sums": pack(np.concatenate([simple, levels.ravel()])),
         "wrong_tokens": Joint.merge(wrong_tokens),
-        "times": Joint.of(*times),
-        "moves": Joint.of(*moves),
+        "times": count_rows(times),
+        "moves": count_moves(pair, moves) if as_given else count_rows(moves),
     }
 
 
