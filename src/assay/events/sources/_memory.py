@@ -61,7 +61,7 @@ class InMemory:
     def schema(self) -> pa.Schema:
         return self.table.schema
 
-    def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: list[str], rows: int, labels: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         from assay.events.sources._tables import checked
 
         return map(checked, self.table.select(names).to_batches(max_chunksize=rows))

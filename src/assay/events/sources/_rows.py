@@ -153,18 +153,27 @@ class Decision:
             return
         begins = np.flatnonzero(np.diff(stream.episode, prepend=-1))
         lengths = np.diff(begins, append=len(stream))
-        for at in begins[lengths >= _BEGINNING].tolist():
-            episode = stream.episodes[int(stream.episode[at])]
+        begins = begins[lengths >= _BEGINNING]
+        for at, number, first in zip(
+            begins.tolist(), stream.episode[begins].tolist(), _beginnings(stream, begins), strict=True
+        ):
+            episode = stream.episodes[number]
             key = (episode.name, episode.stratum)
             if not episode.name or (at == 0 and self.last == (file, *key)):
                 continue  # without a name, or going on from the last batch
-            first = b"".join(getattr(stream, name)[at : at + _BEGINNING].tobytes() for name in _COMPARED)
             if self.starts.setdefault(key, first) == first and key in self.seen:
                 self.doubled[episode.name] = None
             self.seen.add(key)
             self.runs += 1
         final = stream.episodes[int(stream.episode[-1])]
         self.last = (file, final.name, final.stratum)
+
+
+def _beginnings(stream: EventStream, begins: NDArray[np.int64]) -> list[bytes]:
+    """The first events from each of these positions on, as bytes."""
+    rows = begins[:, None] + np.arange(_BEGINNING)
+    columns = [np.ascontiguousarray(getattr(stream, name)[rows]).view(np.uint8) for name in _COMPARED]
+    return [row.tobytes() for row in np.concatenate(columns, axis=1)]
 
 
 def is_header(text: bytes) -> bool:

@@ -6,7 +6,7 @@ from files or memory; other modules open them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -56,7 +56,8 @@ class Table(Protocol):
     def unfinished(self) -> bool:
         """Whether the file has no end mark."""
 
-    def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]: ...
+    def batches(self, names: list[str], rows: int, labels: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """The rows; `labels` are those of the columns that have few distinct values and may come as dictionaries."""
 
     def bytes_a_row(self, names: list[str]) -> int | None: ...
 
@@ -78,7 +79,7 @@ def read_table(
     row = 1
     with arrow_errors(address):
         rows = min(reading.batch_rows, _rows_that_fit(table, plan.names))
-    batches = table.batches(plan.names, rows)
+    batches = table.batches(plan.names, rows, plan.labels)
     while True:
         with arrow_errors(address, row):
             batch = next(batches, None)
@@ -177,10 +178,9 @@ def _starts(texts: pa.Array) -> list[int]:
     """The number of <EVENT_START>s in each text that is not empty."""
     import pyarrow.compute as pc
 
-    flat = _flat(texts)
-    counts = pc.fill_null(pc.count_substring(flat, EVENT_START), 0)
-    filled = pc.fill_null(pc.greater(pc.binary_length(flat), 0), False)
-    found: list[int] = integers_of(counts)[booleans_of(filled)].tolist()
+    flat = _flat(texts).drop_null()
+    counts, lengths = integers_of(pc.count_substring(flat, EVENT_START)), integers_of(pc.binary_length(flat))
+    found: list[int] = counts[lengths > 0].tolist()
     return found
 
 
@@ -199,6 +199,12 @@ class _Plan:
     def names(self) -> list[str]:
         """The file's names of the columns that are needed, each once."""
         return list(dict.fromkeys(self.columns.values()))
+
+    @property
+    def labels(self) -> list[str]:
+        """The file's names of the columns that name episodes and strata, and nothing else."""
+        others = {name for ours, name in self.columns.items() if ours not in ("episode", "stratum")}
+        return [name for name in self.names if name not in others]
 
     @property
     def _values(self) -> Values:
@@ -320,28 +326,38 @@ class _Plan:
             return None, (Episode(),)
         names, name_of = self._encoded(batch, "episode")
         strata, stratum_of = self._encoded(batch, "stratum")
-        pairs, index = np.unique(name_of * len(strata) + stratum_of, return_inverse=True)
+        pair_of = name_of
+        if len(strata) > 1:
+            pair_of = name_of * len(strata) + stratum_of
+        # The pairs where one begins are few, and looking them up is faster than sorting all rows.
+        begins = np.flatnonzero(np.diff(pair_of, prepend=-1))
+        pairs, index = np.unique(pair_of[begins], return_inverse=True)
         episodes = tuple(Episode(names[pair // len(strata)], strata[pair % len(strata)]) for pair in pairs.tolist())
-        return index.astype(np.int32), episodes or (Episode(),)
+        rows = np.repeat(index.astype(np.int32), np.diff(begins, append=len(pair_of)))
+        return rows, episodes or (Episode(),)
 
     def _encoded(self, batch: pa.RecordBatch, ours: str) -> tuple[list[str], NDArray[np.int64]]:
         """The distinct names in a column, and the index of the name of each row; a null is the empty name."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         if ours not in self.columns:
             return [""], np.zeros(batch.num_rows, np.int64)
         column = batch.column(self.columns[ours])
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         try:
-            encoded = pc.fill_null(column.cast(pa.large_string()), "").dictionary_encode()
+            listed = encoded.dictionary.cast(pa.large_string()).to_pylist()
         except pa.ArrowException as error:
             raise self._wrong_type(ours, column.type, "names") from error
-        return encoded.dictionary.to_pylist() or [""], integers_of(encoded.indices)
+        # A dictionary may contain a name twice.
+        names = {"": 0}
+        numbers = np.array([names.setdefault(name or "", len(names)) for name in [*listed, None]], np.int64)
+        index = integers_of(encoded.indices)
+        if encoded.indices.null_count:
+            index[booleans_of(encoded.indices.is_null())] = len(listed)
+        return list(names), numbers[index]
 
 
-# Arrow's own `to_numpy` imports pandas, if that is installed: a second of CPU time for nothing.
+# Arrow's own `to_numpy` and `fill_null` import pandas, if that is installed: a second of CPU time for nothing.
 
 
 def booleans_of(array: pa.Array) -> NDArray[np.bool_]:

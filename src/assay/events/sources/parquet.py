@@ -6,7 +6,7 @@ whatever its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,13 +72,20 @@ class _Parquet:
     def __init__(self, address: str, stack: ExitStack) -> None:
         import pyarrow.parquet as pq
 
-        path = local_path(address)
-        source = path if path is not None else stack.enter_context(open_binary(address))
-        self._file = stack.enter_context(pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER))
+        def opened(labels: list[str]) -> Any:
+            path = local_path(address)
+            source = path if path is not None else stack.enter_context(open_binary(address))
+            file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=labels)
+            return stack.enter_context(file)
+
+        self._opened = opened
+        self._file = opened([])
         self.schema = self._file.schema_arrow
 
-    def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        return map(checked, self._file.iter_batches(batch_size=rows, columns=names, use_threads=False))
+    def batches(self, names: list[str], rows: int, labels: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        texts = [name for name in labels if _is_text(self.schema.field(name).type)]
+        file = self._opened(texts) if texts else self._file
+        return map(checked, file.iter_batches(batch_size=rows, columns=names, use_threads=False))
 
     def bytes_a_row(self, names: list[str]) -> int | None:
         # The metadata of single columns are not used: pyarrow crashes the process if they are damaged.
@@ -97,6 +104,12 @@ class _Parquet:
 
     def position(self, rows: int, total: int | None) -> int:
         return rows * (total or 0) // max(int(self._file.metadata.num_rows), 1)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 class _Ipc:
@@ -123,7 +136,7 @@ class _Ipc:
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         return (pa.ipc.open_stream if self._is_stream else pa.ipc.open_file)(self._file, options=options)
 
-    def batches(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: list[str], rows: int, labels: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         reader = self._reader(names)
         if self._is_stream:
             yield from map(checked, reader)
