@@ -343,8 +343,8 @@ class _Plan:
         if ours not in self.columns:
             return [""], np.zeros(batch.num_rows, np.int64)
         column = batch.column(self.columns[ours])
-        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         try:
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
             listed = encoded.dictionary.cast(pa.large_string()).to_pylist()
         except pa.ArrowException as error:
             raise self._wrong_type(ours, column.type, "names") from error
