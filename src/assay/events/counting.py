@@ -17,6 +17,7 @@ def count_rows(columns: Ints) -> Joint:
     """The joint distribution of rows whose columns are those of an array of shape (columns, n)."""
     if not columns.shape[1]:
         return Joint()
+    columns = np.ascontiguousarray(columns)  # a function is compiled for each layout that it meets
     keys, low, high = _packed(columns)
     if not len(keys):  # the ranges together need more than 63 bits
         return Joint.of(*columns)

@@ -125,7 +125,7 @@ def replicates(
     indexed = parts if isinstance(parts, IndexedValues) else _indexed(together(parts), len(strata))
     if len(strata) >= MANY and len(total) > MANY:
         found = replicates_of_many(indexed, total, statistics, weights)
-        return found, np.bincount(indexed.units, indexed.counts, len(strata))
+        return found, _weighted(indexed.units, indexed.counts, len(strata))
     cells = _Cells.of(indexed, len(strata), total)
     out: dict[str, list[Floats]] = {name: [] for name in statistics}
     step = max(1, min(reps, CELLS_AT_ONCE // cells.blocks))

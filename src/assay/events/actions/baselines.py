@@ -24,27 +24,23 @@ COPIED = "copied"
 
 
 def predictions(truth: Actions, tolerance_ns: int, seed: int, episode: str) -> dict[str, Actions]:
-    """What each baseline does in an episode with these true actions."""
-    n = int(truth.edges[HEADLINE])
-    order = truth.order if n == len(truth) else truth.order[truth.order < n]
-    time, label = truth.time_ns[order], truth.labels[order]
-    return {
-        "idle": _NOTHING,
-        "repeat_last": Actions(*_repeat_last(label, time, tolerance_ns)),
-        "majority": Actions(*_majority(label, time)),
-        "random": Actions(*_random(label, time, tolerance_ns, _seed(seed, episode))),
-    }
+    """What each of BASELINES does in an episode with these true actions."""
+    made = predictions_and_copy(truth, tolerance_ns, seed, episode)
+    return {name: made[name] for name in BASELINES}
 
 
 def copied(truth: Actions) -> Actions:
     """The true actions one position late, with their own times: what a model does that gives its input back."""
-    n = int(truth.edges[HEADLINE])
-    if not n:
-        return _NOTHING
-    last = int(np.argmax(truth.time_ns[:n]))
-    kept = np.concatenate([truth.time_ns[:last], truth.time_ns[last + 1 : n]])
-    edges = np.minimum(truth.edges, n)
-    return Actions(kept, edges - (edges > last))
+    return Actions(*_copied(truth.time_ns, truth.edges)) if truth.edges[HEADLINE] else _NOTHING
+
+
+def predictions_and_copy(truth: Actions, tolerance_ns: int, seed: int, episode: str) -> dict[str, Actions]:
+    """As `predictions`, with COPIED as the last one."""
+    if not truth.edges[HEADLINE]:
+        return dict.fromkeys((*BASELINES, COPIED), _NOTHING)
+    made = _predict(truth.time_ns, truth.labels, truth.order, truth.edges, tolerance_ns, _seed(seed, episode))
+    streams = [Actions(*made[at : at + 2]) for at in range(0, len(made), 2)]
+    return dict(zip((*BASELINES, COPIED), [_NOTHING, *streams], strict=True))
 
 
 _NOTHING = Actions(np.empty(0, np.int64), np.zeros(LABELS + 1, np.int64))
@@ -53,6 +49,43 @@ _NOTHING = Actions(np.empty(0, np.int64), np.zeros(LABELS + 1, np.int64))
 def _seed(seed: int, episode: str) -> np.uint64:
     digest = hashlib.blake2b(f"{seed}/{episode}".encode(), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
+
+
+@njit(nogil=True, cache=True)
+def _predict(times, labels, order, edges, tolerance, state):  # type: ignore[no-untyped-def]
+    """Times and edges of each baseline except idle."""
+    n = edges[HEADLINE]
+    label, time = np.empty(n, np.int16), np.empty(n, np.int64)
+    found = 0
+    for k in order:
+        if k < n:
+            label[found], time[found] = labels[k], times[k]
+            found += 1
+    repeated, repeated_edges = _repeat_last(label, time, tolerance)
+    common, common_edges = _majority(label, time)
+    drawn, drawn_edges = _random(label, time, tolerance, state)
+    copied, copied_edges = _copied(times, edges)
+    return (
+        repeated, repeated_edges, common, common_edges, drawn, drawn_edges, copied, copied_edges,
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _copied(times, edges):  # type: ignore[no-untyped-def]
+    """See `copied`."""
+    n = edges[HEADLINE]
+    last = 0
+    for i in range(n):
+        if times[i] > times[last]:
+            last = i
+    kept = np.empty(n - 1, np.int64)
+    for i in range(n - 1):
+        kept[i] = times[i] if i < last else times[i + 1]
+    kept_edges = np.empty(len(edges), np.int64)
+    for k in range(len(edges)):
+        edge = min(edges[k], n)
+        kept_edges[k] = edge - (edge > last)
+    return kept, kept_edges
 
 
 @njit(nogil=True, cache=True)

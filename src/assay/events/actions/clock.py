@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.events.compiled import njit
 from assay.events.stream import EventStream
@@ -78,9 +77,12 @@ def clock_side(
     wrap_ns = getattr(stream.quantised, "wrap_ns", None) or 0
     columns = (stream.problem, stream.kind, stream.time_ns, stream.vk, stream.press)
     valid, times, is_repeat, ascending = _run(*columns, wrap_ns)
-    if truth is not None and len(doubtful := np.flatnonzero(is_repeat == _DOUBTFUL)):
-        keys, at_ns = stream.vk[valid[doubtful]], times[doubtful] - shift_ns
-        is_repeat[doubtful] = _repeated_there(keys, at_ns, truth, tolerance_ns, wrap_ns)
+    if truth is not None and (is_repeat == _DOUBTFUL).any():
+        # Which turn of a wrapping clock it is, is not known yet.
+        turn = wrap_ns or 2**62
+        there, keys = truth.repeats_ns % turn, truth.stream.vk[truth.repeats]
+        order = np.lexsort((there, keys))
+        _settle_doubts(is_repeat, stream.vk, valid, times, shift_ns, there[order], keys[order], tolerance_ns, turn)
     order = np.arange(len(times)) if ascending else np.argsort(times, kind="stable")
     at, times, facts = _settle(order, valid, times, is_repeat, stream.kind, shift_ns, wrap_ns > 0)
     acts, first, last, stray, auto_repeats, silences, frames = facts.tolist()
@@ -101,22 +103,44 @@ def clock_side(
     )
 
 
-def _repeated_there(
-    keys: NDArray[np.int16], time_ns: Ints, truth: ClockSide, tolerance_ns: int, wrap_ns: int
-) -> NDArray[np.bool_]:
-    """Whether the truth has an auto-repeat of the same key close to each of these presses, shape (n,)."""
-    found = np.zeros(len(keys), np.bool_)
-    turn = wrap_ns or 2**62  # which turn of a wrapping clock it is, is not known yet
-    true_keys = truth.stream.vk[truth.repeats]
-    for key in np.unique(keys):
-        own = keys == key
-        there = np.sort(truth.repeats_ns[true_keys == key] % turn)
-        if len(there):
-            at = time_ns[own] % turn
-            following = np.searchsorted(there, at) % len(there)
-            apart = np.minimum(np.abs(there[following] - at), np.abs(there[following - 1] - at))
-            found[own] = np.minimum(apart, turn - apart) <= tolerance_ns
-    return found
+@njit(nogil=True, cache=True)
+def _settle_doubts(is_repeat, vk, valid, times, shift, there, keys, tolerance, turn):  # type: ignore[no-untyped-def]
+    """Decide whether the truth has an auto-repeat of the same key close to each doubtful press.
+
+    `there` are the times of its auto-repeats on a clock with this turn, by key and then by time.
+    """
+    n = len(there)
+    for i in range(len(is_repeat)):
+        if is_repeat[i] != _DOUBTFUL:
+            continue
+        key, at = vk[valid[i]], (times[i] - shift) % turn
+        first, stop = 0, n
+        while first < stop:  # the first of this key or a later one
+            middle = (first + stop) // 2
+            if keys[middle] < key:
+                first = middle + 1
+            else:
+                stop = middle
+        last, stop = first, n
+        while last < stop:  # the first after those of this key
+            middle = (last + stop) // 2
+            if keys[middle] <= key:
+                last = middle + 1
+            else:
+                stop = middle
+        following, stop = first, last
+        while following < stop:  # the first of this key that is not earlier
+            middle = (following + stop) // 2
+            if there[middle] < at:
+                following = middle + 1
+            else:
+                stop = middle
+        is_repeat[i] = 0
+        if first < last:
+            apart = abs(there[following if following < last else first] - at)
+            before = abs(there[following - 1 if following > first else last - 1] - at)
+            apart = min(apart, before)
+            is_repeat[i] = min(apart, turn - apart) <= tolerance
 
 
 @njit(nogil=True, cache=True)

@@ -8,7 +8,8 @@ from assay.events.actions.comparing import ActionMatches
 from assay.events.actions.labels import EXTRA, HEADLINE, MATCHED, MISSED
 from assay.events.actions.states import SLICES
 from assay.events.compiled import njit
-from assay.types import Ints
+from assay.events.counting import count_rows
+from assay.types import Ints, Joint
 
 WINDOW_NS = 2_000_000_000
 NO_PARTNER = -(10**9)
@@ -43,6 +44,20 @@ def worst_moments(found: ActionMatches, origin_ns: int) -> Ints:
             columns = (actions.time_ns, actions.order, actions.labels, outcome, partner_ns)
             n = _draw(windows, side, *columns, origin_ns, rows, n)
     return rows[:, :n]
+
+
+def moments_state(rows: Ints) -> Joint:
+    """What `worst_moments` found as a state."""
+    partner = rows[5]
+    alone = partner == NO_PARTNER
+    if not alone.any():
+        return count_rows(rows)
+    # NO_PARTNER is so far from all times that rows do not fit into single integers; a number just below the least does.
+    least = int(partner.min(where=~alone, initial=0)) - 1
+    partner[alone] = least
+    counted = count_rows(rows)
+    *others, last = counted.columns
+    return Joint((*others, np.where(last == least, np.int32(NO_PARTNER), last.astype(np.int32))), counted.occurrences)
 
 
 @njit(nogil=True, cache=True)

@@ -36,21 +36,26 @@ class PositionAlignment:
     """Events that agree once both are aligned."""
     offset: int | None
     """Position of the first event out of step, where aligning explains a good part."""
+    copied: int
+    """Positions at which the prediction equals the previous true event and not its own truth; 0 if lengths differ."""
 
 
 def align(predicted: EventStream, truth: EventStream) -> PositionAlignment:
     """Position by position and by edit distance, over the first events of an episode."""
     n, m = (min(len(side), _EVENTS) for side in (truth, predicted))
-    columns = (*_columns(truth), *_columns(predicted))
-    equal, keys, equal_keys = _compare(*columns, min(n, m)).tolist()
+    columns = [getattr(side, name) for side in (truth, predicted) for name in _COMPARED]
+    equal, keys, equal_keys, copied = _compare(*columns, min(n, m)).tolist()
     in_step = n == m and (equal_keys / keys >= _IN_STEP if keys else equal == n)
     band = abs(n - m) + _BAND
     if not min(n, m) or in_step or band > _WIDEST:
-        return PositionAlignment(equal, equal, None)
+        return PositionAlignment(equal, equal, None, copied)
     right, guess = (_symbols(*_columns(side), size) for side, size in ((truth, n), (predicted, m)))
     aligned, first = _align(right, guess, band)
     out = first >= 0 and aligned - equal >= _GAIN * n
-    return PositionAlignment(equal, int(aligned), int(first) if out else None)
+    return PositionAlignment(equal, int(aligned), int(first) if out else None, copied)
+
+
+_COMPARED = ("problem", "kind", "vk", "press", "flags", "time_ns", "dx", "dy", "data")
 
 
 def _columns(stream: EventStream) -> tuple[Column, Column, Column, Column, Column]:
@@ -106,9 +111,16 @@ def _symbols(problem, kind, vk, press, flags, n):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, cache=True)
-def _compare(problem, kind, vk, press, flags, p_problem, p_kind, p_vk, p_press, p_flags, n):  # type: ignore[no-untyped-def]
-    """Of the first n events: how many are equal, how many of the truth are keys, and how many of those are equal."""
-    out = np.zeros(3, np.int64)
+def _compare(  # type: ignore[no-untyped-def]
+    problem, kind, vk, press, flags, time, dx, dy, data,
+    p_problem, p_kind, p_vk, p_press, p_flags, p_time, p_dx, p_dy, p_data, n,
+):  # fmt: skip
+    """Of the first n events: how many are equal, how many of the truth are keys, and how many of those are equal.
+
+    And of all, if both sides have the same length: at how many positions the prediction equals the previous true event
+    and not its own truth.
+    """
+    out = np.zeros(4, np.int64)
     for i in range(n):
         right = _symbol(problem[i], kind[i], vk[i], press[i], flags[i])
         equal = right == _symbol(p_problem[i], p_kind[i], p_vk[i], p_press[i], p_flags[i])
@@ -116,37 +128,24 @@ def _compare(problem, kind, vk, press, flags, p_problem, p_kind, p_vk, p_press, 
         if kind[i] == _KEYBOARD:
             out[1] += 1
             out[2] += equal
+    if len(kind) == len(p_kind):
+        for i in range(1, len(kind)):
+            equal_to = 0
+            for back in range(2):
+                j = i - back
+                if (
+                    p_time[i] == time[j]
+                    and p_kind[i] == kind[j]
+                    and p_vk[i] == vk[j]
+                    and p_press[i] == press[j]
+                    and p_dx[i] == dx[j]
+                    and p_dy[i] == dy[j]
+                    and p_flags[i] == flags[j]
+                    and p_data[i] == data[j]
+                ):
+                    equal_to += 1 + back
+            out[3] += equal_to == 2
     return out
-
-
-def count_copied(predicted: EventStream, truth: EventStream) -> int:
-    """At how many positions the prediction equals the previous true event and not its own truth."""
-    if len(predicted) != len(truth):
-        return 0
-    columns = ("time_ns", "kind", "vk", "press", "dx", "dy", "flags", "data")
-    return int(_copied(*(getattr(side, name) for side in (predicted, truth) for name in columns)))
-
-
-@njit(nogil=True, cache=True)
-def _copied(time, kind, vk, press, dx, dy, flags, data, t_time, t_kind, t_vk, t_press, t_dx, t_dy, t_flags, t_data):  # type: ignore[no-untyped-def]
-    found = 0
-    for i in range(1, len(time)):
-        equal_to = 0
-        for back in range(2):
-            j = i - back
-            if (
-                time[i] == t_time[j]
-                and kind[i] == t_kind[j]
-                and vk[i] == t_vk[j]
-                and press[i] == t_press[j]
-                and dx[i] == t_dx[j]
-                and dy[i] == t_dy[j]
-                and flags[i] == t_flags[j]
-                and data[i] == t_data[j]
-            ):
-                equal_to += 1 + back
-        found += equal_to == 2
-    return found
 
 
 @njit(nogil=True, cache=True)

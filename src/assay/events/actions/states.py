@@ -19,6 +19,7 @@ from assay.events.actions.baselines import BASELINES
 from assay.events.actions.holds import HELD, HOLD_SUMS
 from assay.events.actions.labels import LABELS, SUBSTITUTED
 from assay.events.actions.pointer import SUMS as POINTER_SUMS
+from assay.events.counting import count_rows
 from assay.events.tally import Tally
 from assay.types import Floats, Ints, Joint
 
@@ -144,8 +145,10 @@ def unpack(state: Joint, size: int) -> Floats:
 
 def values_state(sizes: Sequence[int], values: Sequence[Ints]) -> Joint:
     """Values one behind the other, of which so many are each of the above."""
-    which = np.repeat(_WHICH, sizes)
-    return Joint.of(which, np.concatenate(values))
+    rows = np.empty((2, sum(sizes)), np.int64)
+    rows[0] = np.repeat(_WHICH, sizes)
+    np.concatenate(values, out=rows[1])
+    return count_rows(rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from assay.events.actions.comparing import ActionMatches, compare_actions, match
 from assay.events.actions.estimates import ActionFigures
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.metrics import metrics
-from assay.events.actions.moments import draw_outline, worst_moments
+from assay.events.actions.moments import draw_outline, moments_state, worst_moments
 from assay.events.actions.states import StateRows
 from assay.events.actions.tables import report_details
 from assay.events.align import CLOCKS, Clock, Pair, clock_shifts, fell_back, fell_back_sentence
@@ -83,7 +84,7 @@ def score(
         frames_predicted=predicted.frames,
         predicted_actions=len(guess),
         predicted_events=predicted.valid,
-        copied=positions.count_copied(pair.predicted, pair.truth),
+        copied=steps.copied,
         positions=n - 1 if n == m else 0,
         invalid=m - predicted.valid,
         clock_fell_back=fell_back(pair.predicted, pair.truth, clock),
@@ -99,7 +100,7 @@ def score(
         states.DISTANCE: _distance(right, guess),
         states.PATH: Joint.of_distinct(path.path.T, np.ones(len(path.path), np.int8)) if len(path.path) else Joint(),
         states.COVERAGE: _coverage(truth, predicted),
-        states.MOMENTS: Joint.of(*worst_moments(comparison, begin_ns)),
+        states.MOMENTS: moments_state(worst_moments(comparison, begin_ns)),
         **calibration_states(pair.predicted, pair.truth, pair.truth.logprob, pair.predicted.logprob),
     }
 
@@ -145,13 +146,16 @@ def _distance(truth: Actions, predicted: Actions) -> Ratio:
 
 
 def _measure_baselines(truth: Actions, tolerance_ns: int, seed: int, episode: str, counts: Ints) -> None:
-    streams = baselines.predictions(truth, tolerance_ns, seed, episode)
-    streams[baselines.COPIED] = baselines.copied(truth)
-    tolerances = np.append(tolerance_ns, _CURVE_NS)
-    for at, name in enumerate((*baselines.BASELINES, baselines.COPIED)):
-        if len(streams[name]):
-            matched = matches_at(truth, streams[name], tolerances)
-            counts[at, 0], counts[at, 1], counts[at, 2:] = matched[0], len(streams[name]), matched[1:]
+    tolerances = _with_headline(tolerance_ns)
+    for at, stream in enumerate(baselines.predictions_and_copy(truth, tolerance_ns, seed, episode).values()):
+        if len(stream):
+            matched = matches_at(truth, stream, tolerances)
+            counts[at, 0], counts[at, 1], counts[at, 2:] = matched[0], len(stream), matched[1:]
+
+
+@lru_cache(maxsize=16)
+def _with_headline(tolerance_ns: int) -> Ints:
+    return np.append(tolerance_ns, _CURVE_NS)
 
 
 def _coverage(truth: ClockSide, predicted: ClockSide) -> Ratio:

@@ -23,6 +23,7 @@ from assay.events.align import (
     frame_clocks,
 )
 from assay.events.codecs import Codec
+from assay.events.counting import count_rows
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._bins import RunningSide, compare_bins
 from assay.events.tally import Tally
@@ -51,7 +52,7 @@ def score(pair: Pair, *, bin_ns: int, clock: Clock) -> dict[str, State]:
     }
     found = compare_bins(*sides, shifts, bins)
     for at, axis in enumerate("xy"):
-        states[f"moved_{axis}"] = Joint.of(*found.moved[2 * at : 2 * at + 2])
+        states[f"moved_{axis}"] = count_rows(found.moved[2 * at : 2 * at + 2])
         states[f"scale_{axis}"] = Ratio(*found.distance[2 * at : 2 * at + 2])
     return states | {"keys": Ratio(*found.keys), "buttons": Ratio(*found.buttons)}
 
