@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,9 @@ from assay import __version__
 from assay.cli import app
 from assay.events import encode, synthetic
 from assay.events.protocols import PROTOCOLS, every_protocol
-from assay.runs import load_answers
+from assay.report.export.markdown import trials_markdown
+from assay.runs import load, load_answers
+from assay.runs.results import scores_of
 from assay.store import open_store
 from tests.command import assay_command
 
@@ -254,11 +257,45 @@ def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
     assert "agent-framework" in done.stdout
     assert "stand-in" in done.stdout
     with open_store(folder / "assay-demo" / "assay.db") as store:
-        assert [entry.run.name for entry in store.list(tag="demo")] == ["agents", "echo", "late", "good"]
+        assert [entry.run.name for entry in store.list(tag="demo")] == [
+            "robustness",
+            "agents",
+            "echo",
+            "late",
+            "good",
+        ]
         statuses = {answer.record.status for answer in load_answers("agents", store=store) if answer.record}
     assert statuses == {"scored"}
     assert "Kept as run" in done.stderr
     assert not (folder / "mine.db").exists()
+
+
+@pytest.mark.frameworks
+@pytest.mark.slow
+def test_the_demo_shows_what_came_of_a_model_that_misbehaves(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, done = demo
+    said = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "refusal SILENT told" in said
+    assert "arguments-object error ok" in said
+    assert "empty-call-id ok ok !" in said
+    result = load("robustness", store=folder / "assay-demo" / "assay.db")
+    matrix = result.to_json()["robustness"]["matrix"]
+    assert len(matrix) == 10
+    [refused] = [row["agents"] for row in matrix if row["scenario"] == "refusal"]
+    assert {agent: cell["outcome"] for agent, cell in refused.items()} == {
+        "google-adk": "failed_silently",
+        "agent-framework": "degraded",
+    }
+    # Rebuilt from the store, the page is the one that was written; every cell leads to its transcript.
+    written = (folder / "assay-demo" / "robustness.html").read_text("utf-8")
+    assert len(set(re.findall(r'href="#(s\d+-a\d+)"', written))) == 20
+    assert set(re.findall(r'id="(s\d+-a\d+)"', written)) == set(re.findall(r'href="#(s\d+-a\d+)"', written))
+    assert "Spans of the turn" in written
+    assert " of log<" in written
+    markdown = trials_markdown(scores_of(result))
+    assert "| refusal | silent | degraded |" in markdown
 
 
 @pytest.mark.frameworks

@@ -24,13 +24,29 @@ _SCENARIOS = 24
 _REPETITIONS = 2
 # A model that never errs would show no difference between a good answer and a bad one.
 _SKILL = "0.9"
+# Ways in which a model may misbehave that are quick to play; in half of them the two frameworks end differently.
+_QUIRKS = (
+    "arguments-object",
+    "arguments-list",
+    "unknown-tool",
+    "empty-call-id",
+    "empty-answer",
+    "refusal",
+    "content-filter-empty",
+    "ignores-stream",
+    "status-500",
+    "tool-exception",
+)
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic recordings.")] = 7,
 ) -> None:
-    """Score three synthetic models of desktop events, run two agent frameworks side by side, and report on each."""
+    """Score three synthetic models of desktop events, run two agent frameworks side by side, and report on each.
+
+    The frameworks are then given a model that misbehaves.
+    """
     from rich.console import Console
 
     if out.exists() and not out.is_dir():
@@ -40,6 +56,7 @@ def demo(
     _events(out, seed, console)
     if all(_is_installed(agent) for agent in _AGENTS):
         _agents(out, console)
+        _robustness(out, console)
     else:
         _conversations(out, console)
 
@@ -136,6 +153,30 @@ def _agents(out: Path, console: Console) -> None:
     console.print(f"  {report}  for the two side by side, with every answer", highlight=False, soft_wrap=True)
     console.print(f"  assay compare agents --store {store}", highlight=False, soft_wrap=True)
     console.print("  assay chat run --repeat 3 --html all-five.html", highlight=False, soft_wrap=True)
+
+
+def _robustness(out: Path, console: Console) -> None:
+    """The same two frameworks with a model that misbehaves."""
+    from assay import report
+    from assay.cli.chat_run import start_with_progress
+    from assay.report.terminal.robustness import quirk_tables
+    from assay.runs import plan_experiment
+
+    experiment = plan_experiment("robustness", _AGENTS, scenarios=_QUIRKS)
+    console.print(
+        f"\n[bold]A model that misbehaves.[/bold] The same two, in {len(_QUIRKS)} conversations in which the "
+        "model, its endpoint or a tool does what it should not; a plain turn follows each.\n"
+    )
+    store, page = out / "assay.db", out / "robustness.html"
+    result = start_with_progress(experiment, store=store, name="robustness", tags=["demo"], measure_experience=False)
+    for table in quirk_tables(result.scores, console.width):
+        console.print(table)
+        console.print()
+    report.write_page(result, page)
+    console.print(f"Written: [bold]{page}[/bold], and the run [bold]robustness[/bold] in {store}.")
+    console.print("Look next at:")
+    console.print(f"  {page}  for what each framework did, with spans and logs", highlight=False, soft_wrap=True)
+    console.print("  assay chat run --suite robustness --html all-five.html", highlight=False, soft_wrap=True)
 
 
 def _skill_words(result: ExperimentResult) -> str:

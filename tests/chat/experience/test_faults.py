@@ -91,10 +91,10 @@ def test_turn_timeout_is_not_a_failure_of_the_agent(site: Path, world: World, mo
 FRAMEWORKS = {
     # Who catches the expected failure and the unexpected exception, then the levels of errors and logging.
     "agent-framework": ("framework", "framework", "framework", "framework"),
-    "google-adk": ("assistant", "nobody", "manual", "framework"),
-    "langgraph": ("framework", "nobody", "manual", "basic"),
+    "google-adk": ("framework", "framework", "framework", "none"),
+    "langgraph": ("framework", "framework", "framework", "none"),
     "openai-agents": ("framework", "framework", "framework", "basic"),
-    "pydantic-ai": ("assistant", "nobody", "manual", "basic"),
+    "pydantic-ai": ("framework", "framework", "framework", "none"),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from assay.chat.world.tokens import count_tokens, tokenize
 MODEL = "assay-scripted"
 """The model name in every completion, whatever model the request names."""
 
+# Models that reason aloud have a token for each of these, so that each comes in a chunk of its own.
+_THINK_TAG = re.compile(r"(</?think>)")
 # Pieces of text in one chunk of a stream.
 _TOKENS_PER_CHUNK = 6
 
@@ -89,9 +92,10 @@ class Completion:
             yield self._chunk({"reasoning_content": self.reasoning})
         if self.refusal is not None:
             yield self._chunk({"refusal": self.refusal})
-        parts = tokenize(self.text or "")
-        for at in range(0, len(parts), _TOKENS_PER_CHUNK):
-            yield self._chunk({"content": "".join(parts[at : at + _TOKENS_PER_CHUNK])})
+        for piece in _THINK_TAG.split(self.text or ""):
+            parts = tokenize(piece) if not _THINK_TAG.fullmatch(piece) else [piece]
+            for at in range(0, len(parts), _TOKENS_PER_CHUNK):
+                yield self._chunk({"content": "".join(parts[at : at + _TOKENS_PER_CHUNK])})
         for index, call in enumerate(self.calls):
             function = call["function"]
             if not isinstance(function["arguments"], str):

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, QuirkCell, quirk_matrix, quirk_summaries
-from assay.chat.scoring.robustness import OUTCOMES
+from assay.chat.scoring.quirk_matrix import QuirkCell, quirk_matrix, quirk_summaries
+from assay.chat.scoring.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
 from assay.report.numbers import counted
 from assay.report.terminal import plain, plain_table
 
 _BESIDE = 5
-_CELL = 9
-_MOST_ROWS = 40
+_CELL = 8
+_MOST_ROWS = 45
+# Words so short that whole names of scenarios stand beside five of them.
+_SHORT: Mapping[QuirkOutcome, str] = {
+    "recovered": "ok",
+    "degraded": "told",
+    "failed_clearly": "error",
+    "failed_silently": "SILENT",
+    "hung": "HUNG",
+    "crashed": "CRASH",
+}
 _STYLES = {
     "recovered": "green",
     "degraded": "yellow",
@@ -38,8 +47,8 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         sums = quirk_summaries(rows, agents)
         for outcome in OUTCOMES:
             cells = [Text(f"{sums[at].counts[outcome]:,}", _STYLES[outcome]) for at in some]
-            shown.add_row(Text(outcome.replace("_", " ")), *cells)
-        shown.add_row(Text("next turn works"), *(Text("{:,}/{:,}".format(*sums[at].works)) for at in some))
+            shown.add_row(Text(f"{_SHORT[outcome]}: {outcome.replace('_', ' ')}"), *cells)
+        shown.add_row(Text("the next turn works"), *(Text("{:,}/{:,}".format(*sums[at].works)) for at in some))
         yield Group(Text(f"Robustness · {counted(len(rows), 'scenario')} with a quirk, trials", style="bold"), shown)
     harmful = [row for row in rows if not row.is_harmless]
     title = "What came of each quirk · worst first, ! the next turn fails too"
@@ -52,14 +61,14 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
     words = [f"{counted(more, 'more scenario')} on the page"] if more > 0 else []
     if len(harmful) < len(rows):
         words.append(f"{counted(len(rows) - len(harmful), 'scenario')} from which all recovered")
-    legend = "failed: with an error; silent: a wrong or empty answer as if nothing had happened"
-    yield Group(*([Text(f"Not shown: {'; '.join(words)}.", "dim")] if words else []), Text(legend, "dim"))
+    if words:
+        yield Text(f"Not shown: {'; '.join(words)}.", "dim")
 
 
 def _cell(cell: QuirkCell) -> Text:
     if cell.worst is None:
         return Text("skipped" if cell.reasons else "–", style="dim")
-    return Text(OUTCOME_WORDS[cell.worst] + ("!" if cell.is_broken else " "), style=_STYLES[cell.worst])
+    return Text(_SHORT[cell.worst] + (" !" if cell.is_broken else ""), style=_STYLES[cell.worst])
 
 
 def _chunks(agents: Sequence[str]) -> Iterator[range]:
@@ -71,9 +80,9 @@ def _beside(first: str, agents: Sequence[str], some: range, width: int) -> Table
     """A table with a column for each of some agents, under its number and as much of its name as fits."""
     shown = plain_table("")
     cell = _CELL if len(agents) > 3 else 17
-    shown.add_column(first, overflow="ellipsis", no_wrap=True, max_width=max(width - (cell + 3) * len(some), 8))
+    shown.add_column(first, overflow="ellipsis", no_wrap=True, max_width=max(width - (cell + 2) * len(some), 8))
     for at in some:
         header = Text(plain(f"{at + 1} {agents[at]}"))
-        header.truncate(cell + 1, overflow="ellipsis")
+        header.truncate(cell, overflow="ellipsis")
         shown.add_column(header, justify="right", no_wrap=True)
     return shown

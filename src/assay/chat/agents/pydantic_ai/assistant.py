@@ -21,7 +21,6 @@ from pydantic_ai import (
     TextPart,
     TextPartDelta,
     ToolCallPart,
-    ToolDefinition,
     ToolFailed,
     ToolReturnPart,
     UsageLimits,
@@ -85,7 +84,7 @@ class FailuresTold(AbstractCapability[Deps]):
     """Tells the model if a tool fails; by default an exception in a tool ends the turn."""
 
     async def on_tool_execute_error(
-        self, ctx: RunContext[Deps], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, error: Exception
+        self, ctx: RunContext[Deps], *, call: ToolCallPart, tool_def: Any, args: Any, error: Exception
     ) -> Any:
         raise ToolFailed(str(error) or type(error).__name__) from error
 

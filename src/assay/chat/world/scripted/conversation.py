@@ -118,8 +118,8 @@ def _data(value: Any, depth: int = 0) -> Any:
         name, inner = next(iter(value.items()))
         if name in _ENVELOPES:
             return _data(inner, depth + 1)
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping) and "text" in value[0]:
-        return _data(value[0]["text"], depth + 1)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        return _data(value[0].get("text", value[0]), depth + 1)
     return value
 
 

@@ -54,14 +54,23 @@ def _chosen(
     trials: dict[tuple[str, str], list[TrialAnswers]], rows: Sequence[MatrixRow], agents: Sequence[str]
 ) -> dict[tuple[str, str], list[TrialAnswers]]:
     """As many trials as fit on a page: first one of every cell, then a second of every cell, and so on."""
-    room = MOST_ANSWERS
+    room = float(MOST_ANSWERS)
     chosen: dict[tuple[str, str], list[TrialAnswers]] = {}
     for at in range(max(map(len, trials.values()), default=0)):
         for key in ((agent, row.scenario) for row in rows for agent in agents):
-            if at < len(trials.get(key, ())) and len(trials[key][at]) <= room:
+            if at < len(trials.get(key, ())) and _size(trials[key][at]) <= room:
                 chosen.setdefault(key, []).append(trials[key][at])
-                room -= len(trials[key][at])
+                room -= _size(trials[key][at])
     return chosen
+
+
+def _has_quirk(trial: TrialAnswers) -> bool:
+    return any(answer.record is not None and answer.record.quirk is not None for answer in trial)
+
+
+def _size(trial: TrialAnswers) -> float:
+    """How much of a page a trial takes, in answers; with a quirk it is shown without scores and evidence."""
+    return len(trial) / 4 if _has_quirk(trial) else len(trial)
 
 
 def _scenario(
@@ -86,11 +95,12 @@ def _scenario(
 
 
 def _trial(trial: TrialAnswers) -> Markup:
-    return element("div", *map(_answer, trial), class_="trial")
+    shown = (_answer(answer, with_evidence=not _has_quirk(trial)) for answer in trial)
+    return element("div", *shown, class_="trial")
 
 
-def _answer(answer: Answer) -> Markup:
-    scores = evidence(answer.entries)
+def _answer(answer: Answer, *, with_evidence: bool) -> Markup:
+    scores = evidence(answer.entries) if with_evidence else EMPTY
     return join(
         [
             element(

@@ -1,0 +1,112 @@
+"""Where the five frameworks differ if a model misbehaves: a few quirks of the suite, played once on the real packages.
+
+Each fact was seen with the versions in constraints.txt. If one changes with a version, the framework has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from assay.chat.running.runner import Pace
+from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.quirk_matrix import QuirkCell, quirk_matrix
+from assay.runs import ExperimentResult, plan_experiment, start_run
+
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow(seconds=25)]
+
+ADK, MAF, OPENAI, LANGGRAPH, PYDANTIC = "google-adk", "agent-framework", "openai-agents", "langgraph", "pydantic-ai"
+FIVE = (ADK, MAF, OPENAI, LANGGRAPH, PYDANTIC)
+QUIRKS = (
+    "arguments-object",
+    "arguments-cut-off",
+    "arguments-not-json",
+    "ignores-stream",
+    "empty-call-id",
+    "refusal",
+    "empty-answer-once",
+    "tool-exception",
+)
+
+Cells = Mapping[tuple[str, str], QuirkCell]
+
+
+@pytest.fixture(scope="module")
+def result() -> ExperimentResult:
+    pace = Pace(jobs=5, turn_timeout=30, warm_up=False)  # a busy machine is no reason to hang
+    metrics = ["accuracy", "task_completion"]
+    experiment = plan_experiment("robustness", FIVE, scenarios=QUIRKS, metrics=metrics, pace=pace)
+    return asyncio.run(start_run(experiment))
+
+
+@pytest.fixture(scope="module")
+def cells(result: ExperimentResult) -> Cells:
+    return {(row.scenario, cell.agent): cell for row in quirk_matrix(result.scores) for cell in row.cells}
+
+
+def outcomes(cells: Cells, scenario: str) -> list[str | None]:
+    """In the order of FIVE."""
+    return [cells[scenario, agent].worst for agent in FIVE]
+
+
+def answer(result: ExperimentResult, scenario: str, agent: str) -> Answer:
+    """The turn with the quirk."""
+    return next(one for one in result.answers if (one.scenario, one.agent, one.turn) == (scenario, agent, 0))
+
+
+def test_arguments_as_an_object_pass_in_two_and_raise_in_three(result: ExperimentResult, cells: Cells) -> None:
+    expected = ["failed_clearly", "recovered", "failed_clearly", "failed_clearly", "recovered"]
+    assert outcomes(cells, "arguments-object") == expected
+    raised = [cells["arguments-object", agent].did[-1] for agent in (ADK, OPENAI, LANGGRAPH)]
+    assert raised == ["raised TypeError", "raised TypeError", "raised ValidationError"]
+
+
+def test_cut_off_arguments_are_repaired_and_run_by_one(result: ExperimentResult, cells: Cells) -> None:
+    assert outcomes(cells, "arguments-cut-off") == [*["recovered"] * 3, "failed_silently", "recovered"]
+    assert cells["arguments-cut-off", LANGGRAPH].did == ("ran get_current_weather with city='Porto'",)
+    assert "Porto Alegre" not in answer(result, "arguments-cut-off", LANGGRAPH).response
+    for agent in set(FIVE) - {LANGGRAPH}:
+        assert cells["arguments-cut-off", agent].did == ("told the model that 1 call failed",)
+
+
+def test_arguments_that_are_no_json_end_the_turn_of_one_in_silence(cells: Cells) -> None:
+    assert outcomes(cells, "arguments-not-json") == [*["recovered"] * 3, "failed_silently", "recovered"]
+    assert cells["arguments-not-json", LANGGRAPH].did == ("gave an empty answer",)
+
+
+def test_model_that_ignores_stream_gives_three_empty_answers_and_two_errors(cells: Cells) -> None:
+    expected = [*["failed_silently"] * 3, "failed_clearly", "failed_clearly"]
+    assert outcomes(cells, "ignores-stream") == expected
+    assert all(cells["ignores-stream", agent].did == ("gave an empty answer",) for agent in (ADK, MAF, OPENAI))
+
+
+def test_empty_call_id_fails_one_and_breaks_the_next_turn_of_another(cells: Cells) -> None:
+    expected = ["recovered", "recovered", "failed_clearly", "recovered", "recovered"]
+    assert outcomes(cells, "empty-call-id") == expected
+    assert [agent for agent in FIVE if cells["empty-call-id", agent].is_broken] == [MAF]
+    assert any("must answer a preceding message" in reason for reason in cells["empty-call-id", MAF].reasons)
+
+
+def test_refusal_is_shown_by_one_raised_by_two_and_lost_by_two(cells: Cells) -> None:
+    expected = ["failed_silently", "degraded", "failed_clearly", "failed_silently", "failed_clearly"]
+    assert outcomes(cells, "refusal") == expected
+
+
+def test_one_asks_again_after_an_empty_answer(cells: Cells) -> None:
+    assert outcomes(cells, "empty-answer-once") == [*["failed_silently"] * 4, "recovered"]
+
+
+def test_every_assistant_tells_its_model_of_an_exception_in_a_tool(cells: Cells) -> None:
+    assert outcomes(cells, "tool-exception") == ["degraded"] * 5
+    assert all(cells["tool-exception", agent].did == ("told the model that 1 call failed",) for agent in FIVE)
+
+
+def test_turns_have_their_spans_and_requests(result: ExperimentResult) -> None:
+    for agent in FIVE:
+        record = answer(result, "tool-exception", agent).record
+        assert record is not None
+        assert record.requests == record.model_calls == 2
+        assert any(span.failed for span in record.spans) or agent == ADK  # ADK's span of a told failure succeeds
+        assert sum(span.name.startswith("execute_tool get_current_weather") for span in record.spans) == 1
