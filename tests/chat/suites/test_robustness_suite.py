@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,14 @@ def test_it_is_played_fast_and_by_all_agents_at_the_same_time() -> None:
     assert plan_experiment("weather", FIVE).pace == Pace()
 
 
+@dataclass
+class Services:
+    """Which services of the run an agent uses."""
+
+    uses_setup: bool
+    uses_model: bool
+
+
 @pytest.mark.parametrize(
     ("uses_setup", "environment", "quirk", "reason"),
     [
@@ -63,7 +72,7 @@ def test_quirk_that_cannot_reach_an_agent_skips_its_scenario(
     uses_setup: bool, environment: Environment, quirk: str, reason: str | None
 ) -> None:
     [scenario] = ROBUSTNESS.select(ids=[quirk]).scenarios
-    found = environment.unplayable(uses_setup, scenario)
+    found = environment.unplayable(Services(uses_setup, uses_setup), scenario)
     assert (found is None) if reason is None else (found is not None and found.endswith(reason))
 
 
