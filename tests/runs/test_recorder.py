@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.store.conftest import some_run
@@ -10,7 +14,7 @@ from tests.store.conftest import some_run
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import Entry
 from assay.chat.transcript import ToolCall
-from assay.errors import StoreError
+from assay.errors import StoreError, UnknownRunError
 from assay.runs import ExperimentResult, load, load_answers
 from assay.runs.recorder import Recorder
 from assay.store import open_store
@@ -79,6 +83,7 @@ def test_what_is_kept_comes_back_with_its_record(address: str) -> None:
         recorder = Recorder(store, a_trial())
         recorder.keep(said("a", "hello", 0))
         recorder.keep(failed("b", "hello", 0))
+        recorder.flush()
         scored, broken = load_answers(recorder.id, store=store)
         assert scored.record == said("a", "hello", 0).record
         assert scored.record is not None
@@ -94,6 +99,7 @@ def test_conversations_that_are_whole_are_done_and_those_in_part_are_forgotten(a
         recorder.keep(said("a", "long", 1))
         for turn in range(3):
             recorder.keep(said("b", "long", turn, repetition=1))
+        recorder.flush()
         assert Recorder(store, replace(a_trial(), id=recorder.id)).done(TURNS) == {("a", "hello", 0), ("b", "long", 1)}
         left = {(one.agent, one.scenario, one.repetition, one.turn) for one in load_answers(recorder.id, store=store)}
         assert left == {("a", "hello", 0, 0), *(("b", "long", 1, turn) for turn in range(3))}
@@ -108,7 +114,53 @@ def test_a_conversation_held_anew_takes_the_place_of_the_first(address: str) -> 
         recorder.drop("nobody", "long", 0)
         recorder.drop("a", "unheard", 0)
         recorder.keep(said("a", "long", 0, text="second"))
+        recorder.flush()
         assert {one.response for one in load_answers(recorder.id, store=store)} == {"another", "second"}
+
+
+def test_a_turn_is_stored_soon_without_being_asked_for(tmp_path: Path) -> None:
+    with open_store(tmp_path / "runs.db") as store:
+        recorder = Recorder(store, a_trial())
+        recorder.keep(said("a", "hello", 0))
+        while not load_answers(recorder.id, store=store):
+            time.sleep(0.02)
+
+
+def test_turns_are_written_together_and_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writes: list[int] = []
+    with open_store(tmp_path / "runs.db") as store:
+        recorder = Recorder(store, a_trial())
+        recorder.done(TURNS)
+        add = store.add_cases
+
+        def counted(*given: Any, **more: Any) -> int:
+            writes.append(1)
+            return add(*given, **more)
+
+        monkeypatch.setattr(store, "add_cases", counted)
+        monkeypatch.setattr(store, "answers", None)  # nothing is read a second time
+        for repetition in range(100):
+            recorder.keep(said("a", "hello", 0, repetition=repetition))
+        recorder.finish()
+        assert len(recorder.answers()) == 100
+    assert len(writes) < 10
+
+
+def test_what_the_store_refuses_behind_the_runners_back_is_raised_by_the_next_call(tmp_path: Path) -> None:
+    with open_store(tmp_path / "runs.db") as store:
+        recorder = Recorder(store, a_trial())
+        store.delete(recorder.id)
+        recorder.keep(said("a", "hello", 0))
+
+        def keep_on() -> None:
+            for repetition in count(1):
+                time.sleep(0.02)
+                recorder.keep(said("a", "hello", 0, repetition=repetition))
+
+        with pytest.raises(UnknownRunError):
+            keep_on()
+        with pytest.raises(UnknownRunError):
+            recorder.flush()
 
 
 def test_tallies_are_made_at_the_end_from_everything_that_was_kept(address: str) -> None:

@@ -146,7 +146,7 @@ def run(
 ) -> None:
     """Run agents through the scenarios of a suite and score every turn.
 
-    Every finished turn is stored at once. Ctrl-C stops cleanly, and --resume continues from there.
+    Every finished turn is stored within half a second. Ctrl-C stops cleanly, and --resume continues from there.
     """
     from assay.chat.running.experiment import PaceOptions
     from assay.runs.experiments import plan_experiment

@@ -88,7 +88,7 @@ def run(
         baselines: Whether to play and score the baselines too: a constant text and an echo of the question. They call
             no model, and `result.skill()` tells how far each agent is above them.
         store: Where to store the run: an address, an open `Store`, True for the default store, or None for nowhere.
-            Every finished turn is stored at once.
+            Every finished turn is stored within half a second.
         name: Name of the stored run.
         tags: Tags of the stored run.
         resume: Continue a stored run, by id or name, or `"@unfinished"` for the newest; every other argument except
@@ -328,15 +328,16 @@ async def _play_stored(
             raise RunInterruptedError(
                 "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"
             ) from None
-        answers = recorder.finish()
-    return _result(experiment, answers, run, measured)
+        result = _result(experiment, recorder.answers(), run, measured)
+        recorder.finish(result.tallies)
+    return result
 
 
 def _result(
     experiment: Experiment, answers: Iterable[Answer], run: Run | None, measured: Experiences
 ) -> ExperimentResult:
     ordered, of_baselines = experiment.in_order(answers)
-    metrics = experiment.evaluator().metrics
+    metrics = experiment.chosen_metrics
     return ExperimentResult(
         scores=Scores(tuple(ordered), metrics, experiment.seed),
         baselines=Scores(tuple(of_baselines), metrics, experiment.seed) if of_baselines else None,

@@ -50,7 +50,7 @@ def experiment_run(
         )
     from assay.chat.scoring.scores import Scores
 
-    unscored = Scores((), experiment.evaluator().metrics, experiment.seed).as_run()
+    unscored = Scores((), experiment.chosen_metrics, experiment.seed).as_run()
     inputs = {"suite": {"source": experiment.selection.suite, "sha256": experiment.suite.digest}}
     run = _recorded(replace(unscored, kind="experiment", inputs=inputs), command=command, name=name, tags=tags)
     settings = {

@@ -1,20 +1,26 @@
-"""Records an experiment while it is played: every finished turn is stored at once; finished trials are not repeated.
+"""Records an experiment while it is played: finished turns are stored in groups; finished trials are not repeated.
 
-A conversation is the unit of resuming. An agent's memory of a conversation that was cut off died with its process, so
-such a conversation is played again from its start, and its new turns replace the stored ones.
+A turn is stored at most half a second after it was kept, and before the run says that it is done. A conversation is the
+unit of resuming. An agent's memory of a conversation that was cut off died with its process, so such a conversation is
+played again from its start, and its new turns replace the stored ones.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import threading
 from collections.abc import Iterable, Mapping
 
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.scoring.table import ScoreTable
 from assay.chat.scoring.tallies import tallies_of
 from assay.runs.loading import load_answers
+from assay.store.contents import EncodedAnswer, StoredTallies
 from assay.store.store import Store
 from assay.types import Run
+
+# Seconds for which turns are collected before they are written in one transaction. A transaction costs as much as
+# twenty turns, so short turns are cheaper together; the rest of the half second is for a disk that is busy.
+_COLLECTED_FOR = 0.25
 
 
 class StreamRecorder:
@@ -39,7 +45,7 @@ class StreamRecorder:
 
 
 class Recorder:
-    """A sink that stores the turns of one run."""
+    """A sink that stores the turns of one run. Any thread may keep turns; they are written by one at a time."""
 
     def __init__(self, store: Store, run: Run) -> None:
         """Start the run in the store, or continue it if it is open already."""
@@ -48,30 +54,83 @@ class Recorder:
         self.id = store.begin(run)
         # Agents in the order in which they were named: the first is what the others are compared with.
         store.add_cases(self.id, {spec["name"]: {} for spec in run.settings["agents"]})
+        self._answers: dict[AnswerKey, list[Answer]] | None = None
+        """What the run has, once `done` has read what was stored before: then nothing is read a second time."""
+        self._waiting: list[EncodedAnswer] = []
+        self._timer: threading.Timer | None = None
+        self._failure: Exception | None = None
+        self._state = threading.Lock()
+        self._writer = threading.Lock()
 
     def keep(self, answer: Answer) -> None:
-        self._store.add_cases(self.id, {}, answers=[answer.to_row()])
+        """Keep a turn. What cannot be stored is refused here; what the store refuses is raised by a later call."""
+        encoded = EncodedAnswer.of(answer.to_row())
+        with self._state:
+            if self._failure is not None:
+                raise self._failure
+            self._waiting.append(encoded)
+            if self._answers is not None:
+                self._answers.setdefault(answer.key, []).append(answer)
+            if self._timer is None:
+                self._timer = threading.Timer(_COLLECTED_FOR, self._flush_in_time)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def flush(self) -> None:
+        """Write every turn that was kept; raises what the store raises."""
+        with self._writer:
+            with self._state:
+                rows, self._waiting = self._waiting, []
+                timer, self._timer = self._timer, None
+                failure = self._failure
+            if timer is not None:
+                timer.cancel()
+            if failure is not None:
+                raise failure
+            if rows:
+                self._store.add_cases(self.id, {}, answers=rows)
+
+    def _flush_in_time(self) -> None:
+        """Flush in a thread of its own, where nobody could catch an error: the next call raises it."""
+        try:
+            self.flush()
+        except Exception as error:
+            with self._state:
+                self._failure = error
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
+        self.flush()
         self._store.drop_conversation(self.id, agent, scenario, repetition)
+        if self._answers is not None:
+            self._answers.pop((agent, scenario, repetition), None)
 
     def done(self, turns: Mapping[str, int]) -> set[AnswerKey]:
         """The trials that are stored whole; `turns` is how many each scenario has. Partly stored trials are deleted."""
-        found = Counter(answer.key for answer in self._answers())
-        whole = {key for key, count in found.items() if count == turns.get(key[1])}
-        for key in found.keys() - whole:
+        self._answers = self._stored()
+        whole = {key for key, answers in self._answers.items() if len(answers) == turns.get(key[1])}
+        for key in self._answers.keys() - whole:
             self.drop(*key)
         return whole
 
-    def finish(self) -> list[Answer]:
-        """Complete the run: from here on it can be loaded and compared. Gives its answers, those of baselines too.
+    def answers(self) -> list[Answer]:
+        """Every answer of the run, those of baselines too."""
+        found = self._stored() if self._answers is None else self._answers
+        return [answer for of_trial in found.values() for answer in of_trial]
+
+    def finish(self, tallies: StoredTallies | None = None) -> None:
+        """Complete the run: from here on it can be loaded and compared. `tallies` are those of its agents, if known.
 
         Baselines have no tallies, because they are not compared as agents.
         """
-        answers = self._answers()
-        self._store.add_cases(self.id, tallies_of(one for one in answers if one.agent not in self._baselines))
+        self.flush()
+        if tallies is None:
+            tallies = tallies_of(one for one in self.answers() if one.agent not in self._baselines)
+        self._store.add_cases(self.id, tallies)
         self._store.finish(self.id)
-        return answers
 
-    def _answers(self) -> list[Answer]:
-        return load_answers(self.id, store=self._store, baselines=True)
+    def _stored(self) -> dict[AnswerKey, list[Answer]]:
+        self.flush()
+        found: dict[AnswerKey, list[Answer]] = {}
+        for answer in load_answers(self.id, store=self._store, baselines=True):
+            found.setdefault(answer.key, []).append(answer)
+        return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -31,11 +32,42 @@ LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, a
 _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 
 
-def add(connection: Connection, run: AnyRow, tallies: StoredTallies, answers: Iterable[AnswerRow]) -> int:
+@dataclass(frozen=True, slots=True)
+class EncodedAnswer:
+    """An answer whose values are as the database keeps them. Whatever cannot be stored is found when it is made."""
+
+    agent: str
+    case: Case
+    repetition: int
+    turn: int
+    values: tuple[Any, ...]
+    """Query, response, passed, entries, record, failures."""
+    scores: list[tuple[str, float, bool]]
+    """Name of the metric, its score, and whether it was measured."""
+
+    @classmethod
+    def of(cls, answer: AnswerRow) -> EncodedAnswer:
+        """Encode an answer; raises TypeError or ValueError if something in it cannot be stored."""
+        texts = (plain_text(answer["query"]), plain_text(answer["response"]))
+        metrics = answer["metrics"]
+        outcome = (bool(answer["passed"]), json_text(metrics), json_text(answer.get("record")))
+        return cls(
+            answer["agent"],
+            Case(answer["scenario"]),
+            answer["repetition"],
+            answer["turn"],
+            (*texts, *outcome, json_text(answer.get("failures", ()))),
+            [(plain_text(name), float(entry["score"]), bool(entry["measured"])) for name, entry in metrics.items()],
+        )
+
+
+def add(
+    connection: Connection, run: AnyRow, tallies: StoredTallies, answers: Iterable[AnswerRow | EncodedAnswer]
+) -> int:
     """Add the tallies and answers that the run does not have yet. Returns how many tallies were new."""
-    rows = list(answers)
-    groups = _group_numbers(run.group_names, [*tallies, *(answer["agent"] for answer in rows)])
-    wanted = [case for by_case in tallies.values() for case in by_case] + [Case(answer["scenario"]) for answer in rows]
+    rows = [answer if isinstance(answer, EncodedAnswer) else EncodedAnswer.of(answer) for answer in answers]
+    groups = _group_numbers(run.group_names, [*tallies, *(answer.agent for answer in rows)])
+    wanted = [case for by_case in tallies.values() for case in by_case] + [answer.case for answer in rows]
     numbers, new_cases = _case_numbers(connection, run, dict.fromkeys(wanted))
     new = _add_tallies(connection, run, tallies, groups, numbers)
     _add_answers(connection, run, rows, groups, numbers)
@@ -101,40 +133,33 @@ def _add_tallies(
 def _add_answers(
     connection: Connection,
     run: AnyRow,
-    answers: Sequence[AnswerRow],
+    answers: Sequence[EncodedAnswer],
     groups: Mapping[str, int],
     numbers: Mapping[Case, int],
 ) -> None:
+    if not answers:
+        return
     turns = schema.turns
     of_run = turns.c.run == run.number
     free = (connection.execute(select(func.max(turns.c.number)).where(of_run)).scalar() or 0) + 1
     held: set[tuple[int, int, int, int]] = set()
     if free > 1:
-        wanted = sorted({numbers[Case(answer["scenario"])] for answer in answers})
+        wanted = sorted({numbers[answer.case] for answer in answers})
         for some in batches(wanted, LOOKED_UP_AT_ONCE):
             columns = (turns.c.group_number, turns.c.case_number, turns.c.repetition, turns.c.turn)
             rows = connection.execute(select(*columns).where(of_run, turns.c.case_number.in_(some)))
             held |= {(group, case, repetition, turn) for group, case, repetition, turn in rows}
-    added = 0
     for batch in batches(answers, _WRITTEN_AT_ONCE):
         turn_rows: list[tuple[Any, ...]] = []
         score_rows: list[tuple[Any, ...]] = []
         for answer in batch:
-            case = numbers[Case(answer["scenario"])]
-            key = (groups[answer["agent"]], case, answer["repetition"], answer["turn"])
+            key = (groups[answer.agent], numbers[answer.case], answer.repetition, answer.turn)
             if key in held:
                 continue
             held.add(key)
-            number = free + added
-            added += 1
-            texts = (plain_text(answer["query"]), plain_text(answer["response"]))
-            outcome = (bool(answer["passed"]), json_text(answer["metrics"]), json_text(answer.get("record")))
-            failures = json_text(answer.get("failures", ()))
-            turn_rows.append((run.number, number, *key, *texts, *outcome, failures))
-            score_rows += [
-                (run.number, number, plain_text(metric), float(entry["score"]), bool(entry["measured"]))
-                for metric, entry in answer["metrics"].items()
-            ]
+            turn_rows.append((run.number, free, *key, *answer.values))
+            score_rows += [(run.number, free, *score) for score in answer.scores]
+            free += 1
         insert_rows(connection, turns, turn_rows)
         insert_rows(connection, schema.scores, score_rows)
 

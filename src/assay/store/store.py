@@ -17,7 +17,16 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import schema
-from assay.store.contents import LOOKED_UP_AT_ONCE, AnswerRow, StoredTallies, add, batches, load_cases, load_tallies
+from assay.store.contents import (
+    LOOKED_UP_AT_ONCE,
+    AnswerRow,
+    EncodedAnswer,
+    StoredTallies,
+    add,
+    batches,
+    load_cases,
+    load_tallies,
+)
 from assay.store.database import Database
 from assay.store.references import COMPLETE, OPEN, AnyRow, find_run, resolved
 from assay.types import Case, Run
@@ -83,7 +92,9 @@ class Store:
                 raise StoreError(f"run {run.id} is finished", hint="Start another run")
         return run.id
 
-    def add_cases(self, run_id: str, tallies: StoredTallies, *, answers: Iterable[AnswerRow] = ()) -> int:
+    def add_cases(
+        self, run_id: str, tallies: StoredTallies, *, answers: Iterable[AnswerRow | EncodedAnswer] = ()
+    ) -> int:
         """Add cases to an open run in one transaction; those it already has are unchanged. Returns how many were new.
 
         A case counts once for each group, which is a protocol or an agent.

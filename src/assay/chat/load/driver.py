@@ -53,7 +53,8 @@ async def play_load(agents: Sequence[AgentSpec], plan: LoadPlan, report: Report 
     requests = _Requests(plan.seed)
     # A busy agent is slow to read; that must not become a timeout of the model before it is one of the turn.
     limits = Limits(model_timeout=plan.turn_timeout)
-    async with Environment(seed=plan.seed, limits=limits).opened(requests.watch) as (setup, _):
+    async with Environment(seed=plan.seed, limits=limits).opened(requests.watch) as services:
+        setup = services.setup()
         return [await _agent(spec, setup, plan, requests, report or (lambda progress: None)) for spec in agents]
 
 

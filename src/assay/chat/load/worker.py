@@ -28,7 +28,7 @@ from assay.redaction import hide
 
 if TYPE_CHECKING:
     from assay.chat.formats.otel import TurnTrace
-    from assay.chat.running.tracing import WatchedTurn
+    from assay.chat.running.tracing import TurnSpans
 
 Tell = Callable[[Mapping[str, Any]], None]
 
@@ -46,13 +46,13 @@ async def _serve(lines: asyncio.StreamReader, tell: Tell) -> None:
     from assay.chat.running.tracing import Tracing
 
     # Before any framework is imported, here or in the user's own module: most use the provider that is set by then.
-    Tracing()
+    tracing = Tracing()
     first = json.loads(await lines.readline())
     try:
         kind = AgentSpec.from_json(first["agent"]).loaded()
         setup = Setup.from_json(first["setup"])
         hide(setup.model_key, setup.weather_key)
-        opened = OpenAgent(kind, _without_cache(setup))
+        opened = OpenAgent(kind, _without_cache(setup), tracing)
         await opened.__aenter__()
     except Exception as error:
         tell(refusal_of(error))
@@ -203,8 +203,8 @@ class _Step:
         reply: Reply | None = None
         error: Exception | SystemExit | None = None
         situation = Situation("load", 0, at, None, None, session)
-        watched: WatchedTurn
-        watching: AbstractContextManager[WatchedTurn] = self._opened.tracing.turn("load", session)
+        watched: TurnSpans
+        watching: AbstractContextManager[TurnSpans] = self._opened.tracing.turn("load", session)
         with situation.attached(), watching as watched:
             started = time.perf_counter()
             try:

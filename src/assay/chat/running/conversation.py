@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,13 @@ from assay.chat.agents import Agent, Reply
 from assay.chat.scoring.answers import Record, SpanLine
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.transcript import ToolCall
-from assay.chat.world.preferences import flags
 from assay.chat.world.situation import Situation
 from assay.json_safe import json_safe, whole_text
 from assay.redaction import redacted, redacted_value
 
 if TYPE_CHECKING:
     from assay.chat.formats.otel import TurnTrace
-    from assay.chat.running.tracing import Tracing
+    from assay.chat.running.tracing import TurnTracing
     from assay.chat.world.preferences import Preferences
 
 _LONGEST_REASON = 2000
@@ -110,16 +110,22 @@ class PlayedTurn:
         return cls(**{**data, "record": Record.model_validate(data["record"])})
 
 
-async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Preferences) -> AsyncIterator[PlayedTurn]:
-    """Play the conversation turn by turn; it ends with the first turn that fails, unless it has a quirk."""
+async def play(
+    agent: Agent, job: Job, *, tracing: TurnTracing, preferences: Preferences | None
+) -> AsyncIterator[PlayedTurn]:
+    """Play the conversation turn by turn; it ends with the first turn that fails, unless it has a quirk.
+
+    `preferences` is None for an agent that has a memory of its own.
+    """
     has_quirks = any(situation.quirk is not None for situation in job.situations)
-    if job.preferences is not None:
+    if job.preferences is not None and preferences is not None:
         preferences.write(job.user, dict(job.preferences))
     for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True)):
         received = _Reception()
         error: BaseException | None = None
         breakdown: Breakdown | None = None
-        with situation.attached(), tracing.turn(job.agent, job.session) as watched:
+        attached = situation.attached() if tracing.is_active else nullcontext()
+        with attached, tracing.turn(job.agent, job.session) as watched:
             started = time.perf_counter()
             try:
                 async with asyncio.timeout(job.timeout):
@@ -139,12 +145,19 @@ async def play(agent: Agent, job: Job, *, tracing: Tracing, preferences: Prefere
         except Exception as failure:  # an account of the turn that is not usable, such as a text for a number of tokens
             error = error or failure
             record = Record(status="failed", reason=describe_error(error), fault=_text(situation.fault), wall=wall)
-        # Flags only: the sentence a flag was learned from ("no longer hates the cold") may contain the opposite words.
-        known = json_safe(flags(preferences.read(job.user)))
+        known = {} if preferences is None else _flags_of(preferences, job.user)
         infrastructure = error is not None and not has_quirks and is_infrastructure_failure(error, situation)
         yield PlayedTurn(at, redacted(whole_text(received.text)), record, known, infrastructure)
         if error is not None and not has_quirks:
             return
+
+
+def _flags_of(preferences: Preferences, user: str) -> dict[str, Any]:
+    """What is known of the user, without sentences: "no longer hates the cold" contains the opposite words."""
+    from assay.chat.world.preferences import flags
+
+    known: dict[str, Any] = json_safe(flags(preferences.read(user)))
+    return known
 
 
 class _Reception:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from assay.chat.agents import Limits, Setup
-from assay.chat.running.runner import LookUpTruth
 from assay.chat.suites import Scenario
 from assay.chat.world.scripted import Skill
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.chat.world.embedded import World
     from assay.chat.world.model_server import Watch
+    from assay.chat.world.weather import WeatherClient
 
 SCRIPTED = "assay-scripted"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -155,44 +156,84 @@ class Environment:
         return cls(**{**data, "skill": Skill(**data["skill"]), "limits": Limits(**data["limits"])})
 
     @asynccontextmanager
-    async def opened(self, watch: Watch | None = None) -> AsyncIterator[tuple[Setup, LookUpTruth]]:
-        """The setup for agents and the function that looks up the truth, for as long as the services run.
+    async def opened(self, watch: Watch | None = None) -> AsyncIterator[Services]:
+        """The services, for as long as they are needed; each is started when it is first used.
 
         `watch` sees every request to the scripted model.
         """
-        from assay.chat.world.embedded import World
-        from assay.chat.world.weather import WeatherClient
+        services = Services(self, watch)
+        try:
+            yield services
+        finally:
+            await services.aclose()
 
-        async with AsyncExitStack() as stack:
-            world = None
-            if self.model is None or self.weather == "embedded":
-                world = stack.enter_context(World(seed=self.seed, skill=self.skill, watch=watch))
-            embedded_weather = world is not None and self.is_made_up
-            model_key, weather_key = self._keys()
-            setup = Setup(
-                model=self.model or SCRIPTED,
-                model_url=self.model_url if self.model is not None or world is None else world.model_url,
-                model_key=model_key,
-                embedded_model=self.model is None,
-                weather_url=world.weather_url if world is not None and embedded_weather else self.weather_url,
-                weather_key=weather_key,
-                embedded_weather=embedded_weather,
-                limits=self.limits,
-                **_PATIENCE[embedded_weather],
-            )
 
-            async def look_up(city: str, days: int, now: datetime | None) -> Any:
-                if world is not None and embedded_weather:
-                    return world.truth(city, days, now)
-                found: dict[str, Any] = {"current": await client.current(city)}
-                if days:
-                    found["forecast"] = (await client.forecast(city, days))["forecast"]
-                return found
+class Services:
+    """The services of an environment. Nothing is imported or started for agents that have services of their own."""
 
-            if not embedded_weather:
-                client = WeatherClient(self.weather_url, setup.weather_key)
-                stack.push_async_callback(client.aclose)
-            yield setup, look_up
+    def __init__(self, environment: Environment, watch: Watch | None = None) -> None:
+        self._environment = environment
+        self._watch = watch
+        self._open = AsyncExitStack()
+        self._setup: Setup | None = None
+        self._world: World | None = None
+        self._client: WeatherClient | None = None
+
+    async def aclose(self) -> None:
+        await self._open.aclose()
+
+    def setup(self, is_used: bool = True) -> Setup:
+        """What agents are built with. An agent that does not use it gets one whose addresses lead nowhere."""
+        if not is_used:
+            return Setup(model="none", model_url="", weather_url="", limits=self._environment.limits)
+        if self._setup is None:
+            self._setup = self._started()
+        return self._setup
+
+    def _started(self) -> Setup:
+        of = self._environment
+        model_url, weather_url = of.model_url, of.weather_url
+        if of.model is None or of.is_made_up:
+            world = self._open.enter_context(self._made_up_world())
+            model_url = world.model_url if of.model is None else model_url
+            weather_url = world.weather_url if of.is_made_up else weather_url
+        model_key, weather_key = of._keys()
+        return Setup(
+            model=of.model or SCRIPTED,
+            model_url=model_url,
+            model_key=model_key,
+            embedded_model=of.model is None,
+            weather_url=weather_url,
+            weather_key=weather_key,
+            embedded_weather=of.is_made_up,
+            limits=of.limits,
+            **_PATIENCE[of.is_made_up],
+        )
+
+    async def look_up_truth(self, city: str, days: int, now: datetime | None) -> Any:
+        """The true weather of a city; made-up weather is known without a server."""
+        if self._environment.is_made_up:
+            return self._made_up_world().truth(city, days, now)
+        client = self._weather_client()
+        found: dict[str, Any] = {"current": await client.current(city)}
+        if days:
+            found["forecast"] = (await client.forecast(city, days))["forecast"]
+        return found
+
+    def _made_up_world(self) -> World:
+        if self._world is None:
+            from assay.chat.world.embedded import World
+
+            self._world = World(seed=self._environment.seed, skill=self._environment.skill, watch=self._watch)
+        return self._world
+
+    def _weather_client(self) -> WeatherClient:
+        if self._client is None:
+            from assay.chat.world.weather import WeatherClient
+
+            self._client = WeatherClient(self._environment.weather_url, self._environment._keys()[1])
+            self._open.push_async_callback(self._client.aclose)
+        return self._client
 
 
 _PATIENCE: Mapping[bool, Mapping[str, Any]] = {

@@ -11,18 +11,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agents import AGENTS, AgentKind, Setup
+from assay.chat.agents import AGENTS, AgentKind
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.own import own_agent_note
 from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.baselines import baseline_kinds
 from assay.chat.domains import DOMAINS
-from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.running.environment import Environment
+from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
+from assay.chat.running.environment import Environment, Services
 from assay.chat.running.host import Host, LocalHost, ProcessHost
-from assay.chat.running.runner import LookUpTruth, Pace, Progress, Runner, Sink
+from assay.chat.running.runner import Pace, Progress, Runner, Sink
+from assay.chat.running.scorer import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
+from assay.chat.running.tracing import Untraced
 from assay.chat.scoring.answers import Answer, AnswerKey, ordered_answers
-from assay.chat.scoring.metric import Metric
+from assay.chat.scoring.metric import METRICS, Metric
 from assay.chat.suites import Suite, load_suite
 from assay.errors import UsageError
 
@@ -132,6 +134,11 @@ class Experiment:
         )
         return [*self.environment.notes, *own, parallel]
 
+    @property
+    def chosen_metrics(self) -> tuple[Metric, ...]:
+        """The metrics that score the turns."""
+        return chosen_metrics(self.metrics)
+
     def evaluator(self) -> ChatbotEvaluator:
         """What scores the turns."""
         suite = self.suite
@@ -197,19 +204,21 @@ class Experiment:
     ) -> Progress:
         """Play every conversation that is not `done`; each finished turn goes to `sink` at once."""
         async with AsyncExitStack() as stack:
-            setup, look_up_truth = await stack.enter_async_context(self.environment.opened())
+            scorer = await self._scorer(done)
+            stack.push_async_callback(scorer.close)
+            services = await stack.enter_async_context(self.environment.opened())
             hosts: dict[str, Host] = {}
             for agent in self.agents:
                 if isinstance(agent, FunctionAgent):
-                    hosts[agent.name] = LocalHost(agent.kind(), setup)
+                    hosts[agent.name] = LocalHost(agent.kind(), services.setup)
                 else:
-                    hosts[agent.name] = ProcessHost(agent, setup)
+                    hosts[agent.name] = ProcessHost(agent, services.setup)
                 stack.push_async_callback(hosts[agent.name].close)
             runner = Runner(
                 self.suite,
                 hosts,
-                look_up_truth,
-                evaluator=self.evaluator(),
+                services.look_up_truth,
+                scorer=scorer,
                 seed=self.seed,
                 repeat=self.repeat,
                 pace=self.pace,
@@ -220,19 +229,42 @@ class Experiment:
             )
             ended = await runner.run(sink, done=done, progress=progress)
             if self.baselines:
-                await self._play_baselines(setup, look_up_truth, sink, done)
+                await self._play_baselines(services, scorer, sink, done)
             return ended
 
-    async def _play_baselines(
-        self, setup: Setup, look_up_truth: LookUpTruth, sink: Sink, done: Container[AnswerKey]
-    ) -> None:
+    async def _scorer(self, done: Container[AnswerKey]) -> Scorer:
+        """What scores the turns: another process if there are many, and every metric can be found by its name."""
+        names = (*self.agent_names, *self.baseline_names)
+        turns = sum(
+            len(scenario.turns) * (self.repeat if agent in self.agent_names else 1)
+            for agent in names
+            for scenario in self.suite.scenarios
+            if (agent, scenario.id, 0) not in done
+        )
+        known = METRICS.names()
+        is_known = all(metric.name in known and METRICS.get(metric.name) is metric for metric in self.chosen_metrics)
+        if turns < FEWEST_TURNS or not is_known:
+            return LocalScorer(self.evaluator(), at_once=self.pace.jobs)
+        settings = {
+            "domain": self.suite.domain,
+            "language": self.suite.language,
+            "names": list(self.suite.names),
+            "metrics": [metric.name for metric in self.chosen_metrics],
+        }
+        scorer = ProcessScorer(settings)
+        await scorer.start()
+        return scorer
+
+    async def _play_baselines(self, services: Services, scorer: Scorer, sink: Sink, done: Container[AnswerKey]) -> None:
         """Play the baselines, once: they answer alike each time, and take no time from the agents."""
-        hosts = {name: LocalHost(kind, setup) for name, kind in self._baseline_kinds().items()}
+        # Held to the same truth as agents that use the services, but they use none.
+        unused = services.setup(is_used=False)
+        hosts = {name: LocalHost(kind, unused, tracing=Untraced()) for name, kind in self._baseline_kinds().items()}
         runner = Runner(
             self.suite,
             hosts,
-            look_up_truth,
-            evaluator=self.evaluator(),
+            services.look_up_truth,
+            scorer=scorer,
             seed=self.seed,
             pace=Pace(turn_timeout=self.pace.turn_timeout, retries=0, warm_up=False),
             skip=self.environment.unplayable,

@@ -11,7 +11,7 @@ import json
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.agents import AgentKind, Setup
@@ -22,6 +22,10 @@ from assay.redaction import redacted
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
+    from assay.chat.running.tracing import TurnTracing
+
+SetupChoice = Setup | Callable[[bool], Setup]
+"""A setup, or what gives it, called with whether the agent uses it: its services are started only then."""
 
 # Importing a framework on a busy machine takes seconds, not a minute.
 _SECONDS_TO_OPEN = 120.0
@@ -82,9 +86,11 @@ class Host(Protocol):
 class LocalHost:
     """An agent in this process, for functions that cannot be sent to another. One that blocks delays all others."""
 
-    def __init__(self, kind: AgentKind, setup: Setup) -> None:
+    def __init__(self, kind: AgentKind, setup: SetupChoice, *, tracing: TurnTracing | None = None) -> None:
+        """`tracing` collects the spans of its turns; None for what suits the kind."""
         self._kind = kind
         self._setup = setup
+        self._tracing = tracing
         self._opened: OpenAgent | None = None
         self._lock = asyncio.Lock()
 
@@ -100,7 +106,9 @@ class LocalHost:
         async with self._lock:
             if self._opened is None:
                 try:
-                    self._opened = await OpenAgent(self._kind, self._setup).__aenter__()
+                    setup = _setup_for(self._setup, self.uses_setup or self.uses_model)
+                    tracing = self._tracing or _tracing_for(self._kind)
+                    self._opened = await OpenAgent(self._kind, setup, tracing).__aenter__()
                 except Exception as error:
                     raise RefusedError(
                         redacted(str(error)) if isinstance(error, AssayError) else describe_error(error),
@@ -112,7 +120,7 @@ class LocalHost:
         assert self._opened is not None
         opened = self._opened
         try:
-            async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.preferences):
+            async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.used_preferences):
                 yield played
         except Exception as error:
             raise CrashedError(describe_error(error)) from error
@@ -123,10 +131,20 @@ class LocalHost:
             self._opened = None
 
 
+def _setup_for(choice: SetupChoice, is_used: bool) -> Setup:
+    return choice if isinstance(choice, Setup) else choice(is_used)
+
+
+def _tracing_for(kind: AgentKind) -> TurnTracing:
+    from assay.chat.running.tracing import Tracing, TracingIfImported
+
+    return Tracing() if kind.uses_setup or uses_model(kind) else TracingIfImported()
+
+
 class ProcessHost:
     """An agent in a worker process, which is started again for the next conversation if it crashed."""
 
-    def __init__(self, spec: AgentSpec, setup: Setup) -> None:
+    def __init__(self, spec: AgentSpec, setup: SetupChoice) -> None:
         self._spec = spec
         self._setup = setup
         self._worker: _Worker | None = None
@@ -179,7 +197,7 @@ class _Worker:
         """The conversations that were under way when it ended."""
 
     @classmethod
-    async def started(cls, spec: AgentSpec, setup: Setup, number: int) -> _Worker:
+    async def started(cls, spec: AgentSpec, setup: SetupChoice, number: int) -> _Worker:
         # A session of its own: Ctrl-C at the terminal is for the runner, which then closes its workers. And -P keeps
         # the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
         process = await asyncio.create_subprocess_exec(
@@ -194,17 +212,27 @@ class _Worker:
             start_new_session=True,
         )
         worker = cls(process, number)
-        await worker._send({"agent": spec.to_json(), "setup": setup.to_json()})
         try:
-            answer = await asyncio.wait_for(worker._opening.get(), _SECONDS_TO_OPEN)
-        except TimeoutError:
+            await worker._send({"agent": spec.to_json()})
+            answer = await worker._opened("uses_setup")
+            worker.uses_setup, worker.uses_model = bool(answer["uses_setup"]), bool(answer["uses_model"])
+            is_used = worker.uses_setup or worker.uses_model
+            await worker._send({"setup": _setup_for(setup, is_used).to_json()})
+            await worker._opened("ready")
+        except BaseException:
             await worker.close()
-            raise RefusedError(f"was not ready after {_SECONDS_TO_OPEN:g} s") from None
-        if "ready" not in answer:
-            await worker.close()
-            raise RefusedError(answer.get("refused") or answer["ended"], missing=bool(answer.get("missing")))
-        worker.uses_setup, worker.uses_model = bool(answer["uses_setup"]), bool(answer["uses_model"])
+            raise
         return worker
+
+    async def _opened(self, step: str) -> dict[str, Any]:
+        """The worker's answer to a step of opening; raises RefusedError if it is another one."""
+        try:
+            answer = await asyncio.wait_for(self._opening.get(), _SECONDS_TO_OPEN)
+        except TimeoutError:
+            raise RefusedError(f"was not ready after {_SECONDS_TO_OPEN:g} s") from None
+        if step not in answer:
+            raise RefusedError(answer.get("refused") or answer["ended"], missing=bool(answer.get("missing")))
+        return answer
 
     @property
     def is_alive(self) -> bool:

@@ -8,7 +8,7 @@ scored, skipped with a reason, or failed with its error. Knows no store: finishe
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
@@ -16,18 +16,14 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.running.conversation import Job, PlayedTurn, describe_error
+from assay.chat.running.conversation import Job
 from assay.chat.running.host import CrashedError, Host, RefusedError
+from assay.chat.running.scored_conversation import ScoredConversation
+from assay.chat.running.scorer import LocalScorer, Scorer
 from assay.chat.running.trials import Trial, plan
-from assay.chat.scoring.answers import Answer, AnswerKey, Record
-from assay.chat.scoring.quirk_turns import broken_turn, with_reactions
-from assay.chat.scoring.robustness import Breakdown
-from assay.chat.scoring.scores import answer_of
+from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
-from assay.chat.transcript import Transcript, Turn
 from assay.chat.world.situation import Situation
-from assay.errors import AssayError
-from assay.redaction import redacted
 
 LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
 """Gives the true weather of a city, now and for some days, at a time (None for the present)."""
@@ -42,7 +38,10 @@ class Sink(Protocol):
     """Where finished turns go."""
 
     def keep(self, answer: Answer) -> None:
-        """Keep a turn; it must not be lost after this."""
+        """Keep a turn; it must be safe within half a second."""
+
+    def flush(self) -> None:
+        """Make every turn that was kept safe now."""
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
         """Delete the turns of a conversation that is started again."""
@@ -56,6 +55,9 @@ class MemorySink:
 
     def keep(self, answer: Answer) -> None:
         self.answers.append(answer)
+
+    def flush(self) -> None:
+        """Nothing to do: memory is all there is."""
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
         self.answers = [answer for answer in self.answers if answer.key != (agent, scenario, repetition)]
@@ -99,7 +101,7 @@ class Runner:
         hosts: Mapping[str, Host],
         look_up_truth: LookUpTruth,
         *,
-        evaluator: ChatbotEvaluator | None = None,
+        scorer: Scorer | None = None,
         seed: int = 42,
         repeat: int = 1,
         pace: Pace | None = None,
@@ -108,17 +110,20 @@ class Runner:
         is_made_up: bool = False,
         model_call_limit: int | None = None,
     ) -> None:
-        """`characteristics` are the measured ones of developer experience, by agent. `skip` is called with whether the
-        agent uses our setup and with a scenario, and gives the reason why it cannot be played, or None. `is_made_up`
-        says that the weather is: agents with tools of their own cannot know it, so it is not used as their truth.
-        `model_call_limit` is the most model calls that a turn may have.
+        """`scorer` scores the turns; by default in this process, with every metric. `characteristics` are the measured
+        ones of developer experience, by agent. `skip` is called with whether the agent uses our setup and with a
+        scenario, and gives the reason why it cannot be played, or None. `is_made_up` says that the weather is: agents
+        with tools of their own cannot know it, so it is not used as their truth. `model_call_limit` is the most model
+        calls that a turn may have.
         """
         self.suite = suite
         self.hosts = hosts
         self.seed = seed
         self.repeat = repeat
         self.pace = pace or Pace()
-        self.evaluator = evaluator or ChatbotEvaluator(domain=suite.domain, language=suite.language, names=suite.names)
+        self.scorer = scorer or LocalScorer(
+            ChatbotEvaluator(domain=suite.domain, language=suite.language, names=suite.names), at_once=self.pace.jobs
+        )
         self._look_up_truth = look_up_truth
         self._characteristics = characteristics or {}
         self._skip = skip
@@ -151,7 +156,10 @@ class Runner:
             await self._open(agent)
         state.starting = ""
         report(state)
-        await self._play_all(to_do, sink, state, report)
+        try:
+            await self._play_all(to_do, sink, state, report)
+        finally:
+            sink.flush()
         return state
 
     async def _play_all(
@@ -164,30 +172,43 @@ class Runner:
 
         async def play(trial: Trial) -> None:
             state.agent, state.scenario = trial.agent, trial.scenario.id
-            for answer in await self._play(trial, sink):
+            conversation = await self._play(trial, sink)
+            unscored[asyncio.create_task(count(conversation))] = None
+
+        async def count(conversation: ScoredConversation) -> None:
+            for answer in await conversation.scored():
                 state.counts[answer.status] += 1
             state.done += 1
             report(state)
 
-        waiting = list(trials)
+        waiting = deque(trials)
         running: dict[asyncio.Task[None], str] = {}
+        unscored: dict[asyncio.Task[None], None] = {}
         try:
-            while waiting or running:
-                for trial in list(waiting) if len(running) < self.pace.jobs else ():
-                    limit = 1 if trial.agent in self._alone else self.pace.concurrency
-                    if Counter(running.values())[trial.agent] < limit:
-                        waiting.remove(trial)
-                        running[asyncio.create_task(play(trial))] = trial.agent
-                    if len(running) == self.pace.jobs:
+            while waiting or running or unscored:
+                may_start = len(unscored) < self.scorer.at_once
+                while waiting and may_start and len(running) < self.pace.jobs:
+                    trial = self._next(waiting, Counter(running.values()))
+                    if trial is None:
                         break
-                ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    running[asyncio.create_task(play(trial))] = trial.agent
+                ended, _ = await asyncio.wait({*running, *unscored}, return_when=asyncio.FIRST_COMPLETED)
                 for task in ended:
-                    del running[task]
+                    running.pop(task, None)
+                    unscored.pop(task, None)
                     task.result()
         finally:
-            for task in running:
+            for task in (left := [*running, *unscored]):
                 task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+            await asyncio.gather(*left, return_exceptions=True)
+
+    def _next(self, waiting: deque[Trial], busy: Counter[str]) -> Trial | None:
+        """Take the first trial whose agent is not at its limit; None if all are."""
+        for at, trial in enumerate(waiting):
+            if busy[trial.agent] < (1 if trial.agent in self._alone else self.pace.concurrency):
+                del waiting[at]
+                return trial
+        return None
 
     async def _open(self, agent: str) -> None:
         try:
@@ -207,26 +228,28 @@ class Runner:
         async for _ in self.hosts[agent].play(job):
             pass
 
-    async def _play(self, trial: Trial, sink: Sink) -> list[Answer]:
-        """One trial, started again after an infrastructure failure."""
+    async def _play(self, trial: Trial, sink: Sink) -> ScoredConversation:
+        """One trial, started again after an infrastructure failure. Its last turns may not be scored yet."""
         refused = self._refused.get(trial.agent)
         if refused is not None and refused.missing:
             reason: str | None = str(refused)
         else:
             reason = self._skip(self.hosts[trial.agent], trial.scenario)
-        conversation = _Conversation(self, trial, sink)
+        conversation = ScoredConversation(self, trial, sink)
         if reason is not None:
-            return conversation.end("skipped", reason)
+            await conversation.end("skipped", reason)
+            return conversation
         if refused is not None:
-            return conversation.end("failed", str(refused))
+            await conversation.end("failed", str(refused))
+            return conversation
         for attempt in range(1, self.pace.retries + 2):
-            conversation.start(attempt)
+            await conversation.start(attempt)
             async with self._alone.get(trial.agent) or nullcontext():
                 if await self._try(conversation, may_retry=attempt <= self.pace.retries):
-                    return conversation.answers
+                    return conversation
         raise AssertionError("the last attempt ends the conversation")
 
-    async def _try(self, conversation: _Conversation, *, may_retry: bool) -> bool:
+    async def _try(self, conversation: ScoredConversation, *, may_retry: bool) -> bool:
         """Play a conversation; False if it has to be started again."""
         agent = conversation.agent
         try:
@@ -235,18 +258,18 @@ class Runner:
                 async for played in turns:
                     if played.infrastructure_failure and may_retry:
                         return False
-                    await conversation.add(played)
+                    conversation.add(played)
             self._crashes.pop(agent, None)
         except RefusedError as error:
             self._refused[agent] = error
-            conversation.end("failed", str(error))
+            await conversation.end("failed", str(error))
         except CrashedError as error:
             self._crashed(agent, error)
             if error.shared and may_retry and agent not in self._refused:
                 # Any of the conversations in the process may have crashed it: each is tried again, one at a time.
                 self._alone.setdefault(agent, asyncio.Lock())
                 return False
-            conversation.end("failed", str(error), breakdown="timeout" if error.stuck else "crash")
+            await conversation.end("failed", str(error), breakdown="timeout" if error.stuck else "crash")
         return True
 
     def characteristics_of(self, agent: str) -> dict[str, Any] | None:
@@ -269,170 +292,3 @@ class Runner:
         if len(self._crashes[agent]) >= _MAX_CRASHES:
             often = f"crashed {_MAX_CRASHES} times in a row and was not started again; the last crash: {error}"
             self._refused[agent] = RefusedError(often)
-
-
-class _Conversation:
-    """A conversation under way: its turns so far, each scored as it ends."""
-
-    def __init__(self, runner: Runner, trial: Trial, sink: Sink) -> None:
-        self._runner = runner
-        self._trial = trial
-        self._sink = sink
-        self._attempt = 1
-        self.agent = trial.agent
-        self._turns: list[Turn] = []
-        self.answers: list[Answer] = []
-
-    def start(self, attempt: int) -> None:
-        """Start, or start over."""
-        if self.answers:
-            self._sink.drop(*self._trial.key)
-        self._attempt, self._turns, self.answers = attempt, [], []
-
-    def job(self) -> Job:
-        trial, suite = self._trial, self._runner.suite
-        # A unique name: a conversation that is started again must not find what the first attempt left behind.
-        session = f"{trial.agent}-{trial.scenario.id}-{trial.repetition}-{self._attempt}"
-        situations = tuple(
-            Situation(
-                trial.scenario.id,
-                trial.repetition,
-                at,
-                trial.scenario.fault_of(at),
-                suite.clock_of(trial.scenario),
-                session=session,
-                quirk=trial.scenario.quirk_of(at),
-            )
-            for at in range(len(trial.scenario.turns))
-        )
-        return Job(
-            agent=trial.agent,
-            session=session,
-            user=session,
-            messages=tuple(turn.user for turn in trial.scenario.turns),
-            situations=situations,
-            timeout=self._runner.pace.turn_timeout,
-            preferences=trial.scenario.preferences,
-        )
-
-    async def add(self, played: PlayedTurn) -> None:
-        """Score a turn and keep it; if the turn or its scoring failed, the turns after it are skipped."""
-        if played.turn < len(self.answers):
-            return  # the conversation has ended
-        record = played.record.model_copy(update={"kind": self._trial.scenario.kind, "attempts": self._attempt})
-        if record.status == "failed":
-            self._keep(self._unscored(played.turn, record, played.text))
-            if self._trial.scenario.has_quirks:  # the conversation goes on: does the next turn work?
-                self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
-            else:
-                self.end("skipped", f"turn {played.turn + 1} failed")
-            return
-        asked = self._trial.scenario.turns[played.turn]
-        try:
-            self._turns.append(await self._turn(asked, played))
-            answer = self._scored(played, record)
-        except Exception as error:  # a truth that cannot be looked up, or a third-party metric that raises
-            cause = redacted(str(error)) if isinstance(error, AssayError) else describe_error(error)
-            failed = record.model_copy(update={"status": "failed", "reason": f"could not be scored: {cause}"})
-            self._keep(self._unscored(played.turn, failed, played.text))
-            self.end("skipped", f"turn {played.turn + 1} could not be scored")
-        else:
-            if not self._keep(answer):
-                self.end("skipped", f"turn {played.turn + 1} could not be stored")
-
-    def end(self, status: str, reason: str, *, breakdown: Breakdown | None = None) -> list[Answer]:
-        """End the remaining turns with this status; if they fail, only the first does, and the others are skipped."""
-        for at in range(len(self.answers), len(self._trial.scenario.turns)):
-            record = Record(
-                status="skipped" if status == "skipped" else "failed",
-                reason=redacted(reason),
-                kind=self._trial.scenario.kind,
-                fault=_text(self._trial.scenario.fault_of(at)),
-                attempts=self._attempt,
-                quirk=_text(self._trial.scenario.quirk_of(at)),
-                breakdown=breakdown if status == "failed" else None,
-            )
-            self._keep(self._unscored(at, record))
-            if status == "failed":
-                status, reason = "skipped", f"turn {at + 1} failed"
-        return self.answers
-
-    def _keep(self, answer: Answer) -> bool:
-        """Keep a turn. One that cannot be stored, because of what is in it, fails alone; False then."""
-        try:
-            self._sink.keep(answer)
-        except AssayError:
-            raise  # the store itself fails, for every turn
-        except Exception as error:
-            reason = f"could not be stored: {describe_error(error)}"
-            given = answer.record or Record()
-            record = Record(status="failed", reason=reason, kind=given.kind, fault=given.fault, attempts=given.attempts)
-            failed = self._unscored(answer.turn, record)
-            self._sink.keep(failed)
-            self.answers.append(failed)
-            return False
-        self.answers.append(answer)
-        return True
-
-    def _unscored(self, at: int, record: Record, response: str = "") -> Answer:
-        agent, scenario, repetition = self._trial.key
-        asked = self._trial.scenario.turns[at]
-        limit = self._runner.model_call_limit
-        record, failures = broken_turn(record, response, expected=asked.calls, limit=limit, worst=asked.outcome)
-        return Answer(
-            agent=agent,
-            scenario=scenario,
-            repetition=repetition,
-            turn=at,
-            query=asked.user,
-            response=response,
-            entries={},
-            passed=record.outcome is not None and not failures,
-            failures=failures,
-            record=record,
-        )
-
-    def _scored(self, played: PlayedTurn, record: Record) -> Answer:
-        agent, scenario, repetition = self._trial.key
-        transcript = Transcript(
-            agent=agent,
-            scenario=scenario,
-            repetition=repetition,
-            domain=self._runner.suite.domain,
-            language=self._runner.suite.language,
-            preferences=self._preferences(played) or None,
-            characteristics=self._runner.characteristics_of(agent),
-            turns=self._turns,
-        )
-        asked = self._trial.scenario.turns[played.turn]
-        record = with_reactions(record, played.text, asked.calls, self._runner.model_call_limit)
-        return answer_of(transcript, played.turn, self._runner.evaluator, record=record, worst=asked.outcome)
-
-    def _preferences(self, played: PlayedTurn) -> dict[str, Any]:
-        """What is known of the user by now: as the suite says, else as the agent noted it."""
-        stated = [turn.preferences for turn in self._trial.scenario.turns[: played.turn + 1]]
-        known = dict(played.preferences)
-        for table in (self._trial.scenario.preferences, *stated):
-            known |= table or {}
-        return known
-
-    async def _turn(self, asked: ScenarioTurn, played: PlayedTurn) -> Turn:
-        record = played.record
-        # An agent with neither spans nor its own account of tool calls may have called any number of tools.
-        is_known = record.model is not None or record.own_tool_calls is not None
-        return Turn(
-            user=asked.user,
-            assistant=played.text,
-            truth=await self._runner.truth_of(self._trial.agent, self._trial.scenario, asked),
-            tool_calls=record.tool_calls if is_known else None,
-            tool_call_count=len(record.tool_calls) if is_known else None,
-            expected_calls=asked.calls,
-            response_time=record.wall,
-            checks=asked.checks,
-            says=asked.says,
-            never_says=asked.never_says,
-        )
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)

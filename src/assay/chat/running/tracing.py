@@ -1,20 +1,25 @@
 """Collects the OpenTelemetry spans of this process, turn by turn. The only module that sets up OpenTelemetry's SDK.
 
-What the spans mean is read by `formats/otel.py`.
+What the spans mean is read by `formats/otel.py`. OpenTelemetry takes longer to import than a thousand turns of a plain
+function take to play, so for a function it is set up only if the function imports it.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
 from assay.chat.formats.otel import Span, TurnTrace, failure_of, read_turn
-from assay.errors import UsageError, missing_extra
+from assay.errors import MissingExtraError, UsageError, missing_extra
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -22,6 +27,28 @@ if TYPE_CHECKING:
 # No turn needs this many spans; a framework that loops must not fill the memory.
 _MOST_SPANS = 10_000
 _MOST_LINES, _LONGEST_LINE = 50, 1000
+# The part of OpenTelemetry that every instrumented package imports.
+_API = "opentelemetry.trace"
+
+
+class TurnSpans(Protocol):
+    """The spans of one turn, which are read when it is over."""
+
+    log: list[str]
+    """Warnings and errors that were logged meanwhile, shortened."""
+
+    def read(self) -> TurnTrace: ...
+
+
+class TurnTracing(Protocol):
+    """Collects the spans of turns, or none."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether OpenTelemetry is in use, so that a turn's situation has to travel with it."""
+        ...
+
+    def turn(self, agent: str, session: str) -> AbstractContextManager[TurnSpans]: ...
 
 
 class Tracing:
@@ -30,6 +57,8 @@ class Tracing:
     Building it sets up OpenTelemetry's SDK once per process; a provider that is set already gets one processor more.
     Nothing is exported anywhere.
     """
+
+    is_active = True
 
     def __init__(self) -> None:
         self._watched = _watch()
@@ -55,6 +84,76 @@ class Tracing:
         self._watched[span.get_span_context().trace_id] = watched
         with trace.use_span(span, end_on_exit=True):
             yield watched
+
+
+class Untraced:
+    """For agents that cannot have spans: nothing is set up and nothing is collected."""
+
+    is_active = False
+
+    def turn(self, agent: str, session: str) -> AbstractContextManager[TurnSpans]:
+        return nullcontext(_NoSpans())
+
+
+class TracingIfImported:
+    """For agents that may not use OpenTelemetry: it is set up as soon as they import it, and turns have spans then."""
+
+    def __init__(self) -> None:
+        if _API not in sys.modules and not any(isinstance(finder, _SetUpOnImport) for finder in sys.meta_path):
+            sys.meta_path.insert(0, _SetUpOnImport())
+
+    @property
+    def is_active(self) -> bool:
+        return _API in sys.modules and _is_set_up()
+
+    def turn(self, agent: str, session: str) -> AbstractContextManager[TurnSpans]:
+        return Tracing().turn(agent, session) if self.is_active else nullcontext(_NoSpans())
+
+
+class _NoSpans:
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+    def read(self) -> TurnTrace:
+        return TurnTrace([], 0, None, None, 0.0, 0.0, 0.0)
+
+
+@cache
+def _is_set_up() -> bool:
+    """Set up the SDK; False if it is not installed, which is no fault of an agent that imports only the API."""
+    try:
+        _watch()
+    except MissingExtraError:
+        return False
+    return True
+
+
+class _SetUpOnImport(MetaPathFinder):
+    """Sets up the SDK right after the API was imported, before a framework asks for its provider."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != _API:
+            return None
+        sys.meta_path.remove(self)
+        found = PathFinder.find_spec(fullname, path, target)
+        if found is not None and found.loader is not None:
+            found.loader = _ThenSetUp(found.loader)
+        return found
+
+
+class _ThenSetUp(Loader):
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        with suppress(Exception):  # reported at the first turn
+            _is_set_up()
 
 
 class WatchedTurn:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.conversation import Job, describe_error, play
@@ -18,17 +18,30 @@ from assay.chat.running.pipe import connect, end_with_parent
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import hide, redacted
 
+if TYPE_CHECKING:
+    from assay.chat.running.tracing import TurnTracing
+    from assay.chat.world.preferences import Preferences
+
 
 class OpenAgent:
     """An agent that was built with a setup; `async with` opens and closes both."""
 
-    def __init__(self, kind: AgentKind, setup: Setup) -> None:
-        from assay.chat.running.tracing import Tracing
-
-        self.tracing = Tracing()
-        self.preferences = setup.preferences
+    def __init__(self, kind: AgentKind, setup: Setup, tracing: TurnTracing) -> None:
+        self.tracing = tracing
+        self._kind = kind
         self._setup = setup
         self._open = kind.open(setup)
+
+    @property
+    def preferences(self) -> Preferences:
+        """What is known of each user, by the setup."""
+        return self._setup.preferences
+
+    @property
+    def used_preferences(self) -> Preferences | None:
+        """What is known of each user; None if the agent keeps that itself."""
+        is_used = self._kind.uses_setup or "preferences" in self._setup.__dict__
+        return self._setup.preferences if is_used else None
 
     async def __aenter__(self) -> OpenAgent:
         self.agent = await self._open.__aenter__()
@@ -43,26 +56,29 @@ class OpenAgent:
 
 async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]], None]) -> None:
     from assay.chat.agents.spec import AgentSpec
-    from assay.chat.running.tracing import Tracing
+    from assay.chat.running.tracing import Tracing, TracingIfImported
 
-    # Before any framework is imported, here or in the user's own module: most use the provider that is set by then.
-    Tracing()
-
-    first = json.loads(await lines.readline())
     try:
-        kind = AgentSpec.from_json(first["agent"]).loaded()
-        setup = Setup.from_json(first["setup"])
+        spec = AgentSpec.from_json(json.loads(await lines.readline())["agent"])
+        # Before any framework is imported, here or in the user's own module: most use the provider that is set by then.
+        tracing: TurnTracing = Tracing() if spec.function is None else TracingIfImported()
+        kind = spec.loaded()
+        if uses_model(kind) and not isinstance(tracing, Tracing):
+            tracing = Tracing()
+        # The services behind the setup are started only if an agent uses them.
+        tell({"uses_setup": kind.uses_setup, "uses_model": uses_model(kind)})
+        setup = Setup.from_json(json.loads(await lines.readline())["setup"])
         hide(setup.model_key, setup.weather_key)
-        opened = OpenAgent(kind, setup)
+        opened = OpenAgent(kind, setup, tracing)
         await opened.__aenter__()
     except Exception as error:
         tell(refusal_of(error))
         return
-    tell({"ready": True, "uses_setup": kind.uses_setup, "uses_model": uses_model(kind)})
+    tell({"ready": True})
 
     async def run(number: int, job: Job) -> None:
         try:
-            async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.preferences):
+            async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.used_preferences):
                 tell({"job": number, "played": played.to_json()})
         except Exception as error:
             tell({"job": number, "broke": describe_error(error)})

@@ -7,7 +7,7 @@ scored, skipped with a reason, or failed with its error; only a scored turn has 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -120,7 +120,7 @@ class FailedCheck:
 
     def to_json(self) -> dict[str, str]:
         """Every field, ready for JSON."""
-        return asdict(self)
+        return {"check": self.check, "says": self.says, "words": self.words}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

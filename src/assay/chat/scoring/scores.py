@@ -47,7 +47,7 @@ class Scores(Result):
 
     subject: ClassVar[str] = "chat"
 
-    answers: tuple[Answer, ...]
+    answers: tuple[Answer, ...] = field(repr=False)
     """All answers, or the first of them if `table` has the rest."""
     metrics: tuple[Metric, ...]
     seed: int = 42

@@ -7,22 +7,24 @@ weather, faults and model behaviour.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import random
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-from opentelemetry import baggage, context
-from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from typing import TYPE_CHECKING
 
 from assay.chat.world.faults import Fault
 from assay.chat.world.quirks import Quirk
 from assay.errors import UsageError
 
+if TYPE_CHECKING:
+    from opentelemetry.baggage.propagation import W3CBaggagePropagator
+    from opentelemetry.context import Context
+
 _PREFIX = "assay."
-_propagator = W3CBaggagePropagator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,21 @@ class Situation:
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Situation:
         """The situation in a request's headers; an empty one if they have none."""
-        return cls._from_context(_propagator.extract({"baggage": headers.get("baggage", "")}, context.Context()))
+        from opentelemetry.context import Context
+
+        return cls._from_context(_propagator().extract({"baggage": headers.get("baggage", "")}, Context()))
 
     @classmethod
     def current(cls) -> Situation:
         """The situation attached to the current context; an empty one if there is none."""
+        from opentelemetry import context
+
         return cls._from_context(context.get_current())
 
     @classmethod
-    def _from_context(cls, where: context.Context) -> Situation:
+    def _from_context(cls, where: Context) -> Situation:
+        from opentelemetry import baggage
+
         found = baggage.get_all(where)
         parts = {key.removeprefix(_PREFIX): str(value) for key, value in found.items() if key.startswith(_PREFIX)}
         try:
@@ -88,6 +96,8 @@ class Situation:
     @contextmanager
     def attached(self) -> Iterator[None]:
         """Attach this situation to the current context while a `with` block runs."""
+        from opentelemetry import baggage, context
+
         where = context.get_current()
         for key, value in self.to_text().items():
             where = baggage.set_baggage(_PREFIX + key, value, where)
@@ -100,7 +110,14 @@ class Situation:
 
 def inject(headers: MutableMapping[str, str]) -> None:
     """Add the current situation to a request's headers."""
-    _propagator.inject(headers)
+    _propagator().inject(headers)
+
+
+@functools.cache
+def _propagator() -> W3CBaggagePropagator:
+    from opentelemetry.baggage.propagation import W3CBaggagePropagator
+
+    return W3CBaggagePropagator()
 
 
 def chance(seed: int, *key: object) -> random.Random:

@@ -1,0 +1,211 @@
+"""A conversation under way: its turns so far, each scored and kept while the agent goes on.
+
+Each turn ends scored, skipped with a reason, or failed with its error. Knows neither how agents run nor how they are
+scheduled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from assay.chat.running.conversation import Job, PlayedTurn, describe_error
+from assay.chat.running.scorer import describe_scoring_error
+from assay.chat.running.trials import Trial
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.quirk_turns import broken_turn, with_reactions
+from assay.chat.scoring.robustness import Breakdown
+from assay.chat.suites import ScenarioTurn
+from assay.chat.transcript import Transcript, Turn
+from assay.chat.world.situation import Situation
+from assay.errors import AssayError
+from assay.redaction import redacted
+
+if TYPE_CHECKING:
+    from assay.chat.running.runner import Runner, Sink
+
+
+class ScoredConversation:
+    """A conversation under way: its turns so far, each scored as it ends."""
+
+    def __init__(self, runner: Runner, trial: Trial, sink: Sink) -> None:
+        self._runner = runner
+        self._trial = trial
+        self._sink = sink
+        self._attempt = 1
+        self.agent = trial.agent
+        self._turns: list[Turn] = []
+        self.answers: list[Answer] = []
+        self._last: asyncio.Task[None] | None = None
+        """The scoring of the last turn, which waits for those before it."""
+
+    async def start(self, attempt: int) -> None:
+        """Start, or start over."""
+        await self.scored()
+        if self.answers:
+            self._sink.drop(*self._trial.key)
+        self._attempt, self._turns, self.answers = attempt, [], []
+
+    def job(self) -> Job:
+        trial, suite = self._trial, self._runner.suite
+        # A unique name: a conversation that is started again must not find what the first attempt left behind.
+        session = f"{trial.agent}-{trial.scenario.id}-{trial.repetition}-{self._attempt}"
+        situations = tuple(
+            Situation(
+                trial.scenario.id,
+                trial.repetition,
+                at,
+                trial.scenario.fault_of(at),
+                suite.clock_of(trial.scenario),
+                session=session,
+                quirk=trial.scenario.quirk_of(at),
+            )
+            for at in range(len(trial.scenario.turns))
+        )
+        return Job(
+            agent=trial.agent,
+            session=session,
+            user=session,
+            messages=tuple(turn.user for turn in trial.scenario.turns),
+            situations=situations,
+            timeout=self._runner.pace.turn_timeout,
+            preferences=trial.scenario.preferences,
+        )
+
+    def add(self, played: PlayedTurn) -> None:
+        """Score a turn and keep it, while the agent goes on."""
+        self._last = asyncio.create_task(self._add(played, self._last))
+
+    async def scored(self) -> list[Answer]:
+        """Wait until every turn so far is scored and kept; the answers."""
+        if self._last is not None:
+            await self._last
+        return self.answers
+
+    async def _add(self, played: PlayedTurn, before: asyncio.Task[None] | None) -> None:
+        """Score a turn and keep it; if the turn or its scoring failed, the turns after it are skipped."""
+        if before is not None:
+            await before
+        if played.turn < len(self.answers):
+            return  # the conversation has ended
+        record = played.record.model_copy(update={"kind": self._trial.scenario.kind, "attempts": self._attempt})
+        if record.status == "failed":
+            self._keep(self._unscored(played.turn, record, played.text))
+            if self._trial.scenario.has_quirks:  # the conversation goes on: does the next turn work?
+                self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
+            else:
+                self._end("skipped", f"turn {played.turn + 1} failed")
+            return
+        asked = self._trial.scenario.turns[played.turn]
+        try:
+            self._turns.append(await self._turn(asked, played))
+            answer = await self._answer(played, record)
+        except Exception as error:  # a truth that cannot be looked up, or a third-party metric that raises
+            reason = f"could not be scored: {describe_scoring_error(error)}"
+            failed = record.model_copy(update={"status": "failed", "reason": reason})
+            self._keep(self._unscored(played.turn, failed, played.text))
+            self._end("skipped", f"turn {played.turn + 1} could not be scored")
+        else:
+            if not self._keep(answer):
+                self._end("skipped", f"turn {played.turn + 1} could not be stored")
+
+    async def end(self, status: str, reason: str, *, breakdown: Breakdown | None = None) -> None:
+        """End the remaining turns, once those that were played are scored."""
+        await self.scored()
+        self._end(status, reason, breakdown=breakdown)
+
+    def _end(self, status: str, reason: str, *, breakdown: Breakdown | None = None) -> None:
+        """End the remaining turns with this status; if they fail, only the first does, and the others are skipped."""
+        for at in range(len(self.answers), len(self._trial.scenario.turns)):
+            record = Record(
+                status="skipped" if status == "skipped" else "failed",
+                reason=redacted(reason),
+                kind=self._trial.scenario.kind,
+                fault=_text(self._trial.scenario.fault_of(at)),
+                attempts=self._attempt,
+                quirk=_text(self._trial.scenario.quirk_of(at)),
+                breakdown=breakdown if status == "failed" else None,
+            )
+            self._keep(self._unscored(at, record))
+            if status == "failed":
+                status, reason = "skipped", f"turn {at + 1} failed"
+
+    def _keep(self, answer: Answer) -> bool:
+        """Keep a turn. One that cannot be stored, because of what is in it, fails alone; False then."""
+        try:
+            self._sink.keep(answer)
+        except AssayError:
+            raise  # the store itself fails, for every turn
+        except Exception as error:
+            reason = f"could not be stored: {describe_error(error)}"
+            given = answer.record or Record()
+            record = Record(status="failed", reason=reason, kind=given.kind, fault=given.fault, attempts=given.attempts)
+            failed = self._unscored(answer.turn, record)
+            self._sink.keep(failed)
+            self.answers.append(failed)
+            return False
+        self.answers.append(answer)
+        return True
+
+    def _unscored(self, at: int, record: Record, response: str = "") -> Answer:
+        agent, scenario, repetition = self._trial.key
+        asked = self._trial.scenario.turns[at]
+        limit = self._runner.model_call_limit
+        record, failures = broken_turn(record, response, expected=asked.calls, limit=limit, worst=asked.outcome)
+        return Answer(
+            agent=agent,
+            scenario=scenario,
+            repetition=repetition,
+            turn=at,
+            query=asked.user,
+            response=response,
+            entries={},
+            passed=record.outcome is not None and not failures,
+            failures=failures,
+            record=record,
+        )
+
+    async def _answer(self, played: PlayedTurn, record: Record) -> Answer:
+        agent, scenario, repetition = self._trial.key
+        transcript = Transcript(
+            agent=agent,
+            scenario=scenario,
+            repetition=repetition,
+            domain=self._runner.suite.domain,
+            language=self._runner.suite.language,
+            preferences=self._preferences(played) or None,
+            characteristics=self._runner.characteristics_of(agent),
+            turns=self._turns,
+        )
+        asked = self._trial.scenario.turns[played.turn]
+        record = with_reactions(record, played.text, asked.calls, self._runner.model_call_limit)
+        return await self._runner.scorer.score(transcript, played.turn, record=record, worst=asked.outcome)
+
+    def _preferences(self, played: PlayedTurn) -> dict[str, Any]:
+        """What is known of the user by now: as the suite says, else as the agent noted it."""
+        stated = [turn.preferences for turn in self._trial.scenario.turns[: played.turn + 1]]
+        known = dict(played.preferences)
+        for table in (self._trial.scenario.preferences, *stated):
+            known |= table or {}
+        return known
+
+    async def _turn(self, asked: ScenarioTurn, played: PlayedTurn) -> Turn:
+        record = played.record
+        # An agent with neither spans nor its own account of tool calls may have called any number of tools.
+        is_known = record.model is not None or record.own_tool_calls is not None
+        return Turn(
+            user=asked.user,
+            assistant=played.text,
+            truth=await self._runner.truth_of(self._trial.agent, self._trial.scenario, asked),
+            tool_calls=record.tool_calls if is_known else None,
+            tool_call_count=len(record.tool_calls) if is_known else None,
+            expected_calls=asked.calls,
+            response_time=record.wall,
+            checks=asked.checks,
+            says=asked.says,
+            never_says=asked.never_says,
+        )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
