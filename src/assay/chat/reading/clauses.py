@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from assay.chat.reading.likings import LikingReader
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import STOPS, Token
 
@@ -23,6 +24,8 @@ _NEXT = 2
 _SLIGHT_CHANCE = 30.0
 # A run of this many list words or more, without a function word, is keyword stuffing and not a sentence.
 _STUFFED = 6
+# Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
+_TELLING = frozenset({"states", "tells", "cold"})
 _CLAUSE_MARKS = frozenset(',;:()[]|—–"“”')
 
 
@@ -54,6 +57,7 @@ class Clauses:
         self._copulas_and_adverbs = frozenset(language["copulas"]) | self._adverbs
         self._question_words = frozenset(language.get("question_words", ()))
         self._keyword_lists = frozenset(language["keyword_lists"])
+        self._likings = LikingReader(language, self._clause_ends)
 
     def clause_ends(self, reading: Reading) -> list[int]:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""
@@ -75,7 +79,8 @@ class Clauses:
         slight = self._slight_chances(reading)
         has_questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
         stuffed = self._stuffed_tokens(reading)
-        doubts = (negations, conditions, attributed, ended, slight, has_questions, stuffed, self._closing)
+        liked = self._likings.tokens(reading)
+        doubts = (negations, conditions, attributed, ended, slight, has_questions, stuffed, liked, self._closing)
         if not any(doubts) and not any(word in reading.text for word in self._free_endings):
             return  # everything is stated
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
@@ -95,6 +100,8 @@ class Clauses:
             said.denied, claimed = result
             if attributed and claimed and (isinstance(said, Quantity) or said.keys[-1] == "states"):
                 claimed = not self._in_reach(reading, said.first, attributed, self._negation_stops)
+            if said.first in liked and (isinstance(said, Quantity) or said.keys[-1] in _TELLING):
+                claimed = False
             said.asserted = claimed and not said.denied
             said.refuted = claimed and said.denied
 
