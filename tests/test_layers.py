@@ -1,4 +1,4 @@
-"""Imports point one way: cli, web → report → runs → compare, store → events, chat → stats → types."""
+"""Imports point one way: cli → web → report → runs → compare, store → events, chat → stats → types."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ HEIGHTS = {
     "store": 4,
     "runs": 5,
     "report": 6,
-    "cli": 7,
-    "pytest_plugin": 7,
     "web": 7,
+    "cli": 8,
+    "pytest_plugin": 8,
 }
 
 # Where an import points up: results show themselves, a convenience for people at a prompt; and `assay.chat.run` is the

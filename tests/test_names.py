@@ -20,9 +20,15 @@ CONTRACTS = {
     "cli/*.py": None,  # commands and options, named as on the command line; nothing imports them
     "events/protocols/*.py": ("score", "finish", "cautions"),  # the functions of a protocol
     "report/__init__.py": ("page", "tables", "summary"),  # for any result; they call those of the result's module
-    "report/html/*.py": ("page", "render", "write", "summary"),  # each page is made, rendered and written alike
-    "report/html/agents/__init__.py": ("page", "render", "write"),
-    "report/html/events/__init__.py": ("page", "render", "write"),
+    "report/html/*.py": (
+        "content",
+        "page",
+        "render",
+        "write",
+        "summary",
+    ),  # each page is made, rendered and written alike
+    "report/html/agents/__init__.py": ("content", "page", "render", "write"),
+    "report/html/events/__init__.py": ("content", "page", "render", "write"),
     "report/terminal/*.py": ("tables",),  # each result is printed as its tables
     "runs/loading.py": ("compare",),  # as compare.compare, of stored runs by reference
     "stats/by_*.py": ("replicates",),  # one for each unit of resampling

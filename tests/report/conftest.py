@@ -54,6 +54,21 @@ def settings(*models: str) -> Arguments:
             "lags": [{"model": model, "lag_ms": 80.0, "low_ms": 70.0, "high_ms": 90.0, "f1": 0.9} for model in models],
         },
         "reliability": {"rows": reliability(models)},
+        "run_history": {
+            "rows": [
+                {
+                    "model": model,
+                    "run": f"run {at}",
+                    "at": at,
+                    "value": 0.1 * at,
+                    "low": 0.1 * at - 0.05,
+                    "high": 0.1 * at,
+                }
+                for model in models
+                for at in range(1, 6)
+            ],
+            "title": "trials that pass",
+        },
         "action_outcomes": {"rows": action_outcomes(models)},
         "shares_right": {"rows": shares_right(models)},
         "movement_agreement": {"rows": movement_agreement(models)},

@@ -118,3 +118,13 @@ def test_a_small_pilot_gives_a_range() -> None:
     # The spread of 10 cases is known to a factor: from √(9 ÷ 14.68) to √(9 ÷ 4.17) with a chance of 80 %.
     assert 10 < low < high
     assert high / low == pytest.approx(14.68 / 4.17, rel=0.15)
+
+
+def test_a_difference_that_comes_from_weights_alone_has_an_interval() -> None:
+    # Each case scores the same on both sides, but one side has fewer answers of some cases.
+    changes = Changes.of(np.full(8, 0.5), np.full(8, 0.5), 1.0)
+    parts = np.array([0.01, -0.01, 0.02, -0.02, 0.0, 0.01, -0.01, 0.0])
+    found = difference(0.02, contributions=parts, freedom=7, level=0.95, changes=changes)
+    assert found is not None
+    assert found.low < 0 < found.high
+    assert found.p == 1.0

@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from assay import __version__
-from assay.cli import chat, compare, demo, events, init, runs
+from assay.cli import chat, compare, demo, events, init, runs, serve
 from assay.errors import AssayError
 from assay.redaction import redacted
 
@@ -32,6 +32,7 @@ app.command("compare")(compare.compare)
 app.add_typer(runs.app, name="runs")
 app.command("demo")(demo.demo)
 app.command("init")(init.init)
+app.command("serve")(serve.serve)
 
 
 def _print_version(wanted: bool) -> None:

@@ -24,6 +24,7 @@ from assay.runs.from_results import experiment_run
 from assay.runs.machine import command_line
 from assay.runs.recorder import Recorder
 from assay.runs.results import ExperimentResult
+from assay.runs.summaries import keep_summary_of
 from assay.store import open_store
 from assay.store.store import Store, StoredRun
 from assay.types import Run
@@ -330,6 +331,7 @@ async def _play_stored(
             ) from None
         result = _result(experiment, recorder.answers(), run, measured)
         recorder.finish(result.tallies)
+    keep_summary_of(store, run.id, result)
     return result
 
 

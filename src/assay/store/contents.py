@@ -29,6 +29,7 @@ if the turn was played, record. The store does not look into failures, metrics a
 _Thing = TypeVar("_Thing")
 
 LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, and long statements parse slowly
+_LARGE = frozenset({"query", "response", "failures", "entries"})
 _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 
 
@@ -169,6 +170,46 @@ def load_cases(connection: Connection, number: int) -> dict[int, Case]:
     columns = ("number", "name", "stratum")
     rows = select_rows(connection, schema.cases, columns, run=number)
     return {at: Case(kept_text(name), kept_text(stratum)) for at, name, stratum in rows}
+
+
+def load_answer_rows(
+    connection: Connection,
+    run: AnyRow,
+    *,
+    scenario: str | None = None,
+    agent: str | None = None,
+    outcomes_only: bool = False,
+) -> list[dict[str, Any]]:
+    """The answers of a run in the order in which they were added; only those of a scenario or an agent, if given.
+
+    With `outcomes_only`, texts, failures and scores, which are most of what is stored, are left empty.
+    """
+    turns = schema.turns
+    columns = [column for column in turns.c if not (outcomes_only and column.name in _LARGE)]
+    query = select(*columns).where(turns.c.run == run.number).order_by(turns.c.number)
+    if scenario is not None:
+        cases = schema.cases.c
+        number = select(cases.number).where(cases.run == run.number, cases.name == scenario)
+        query = query.where(turns.c.case_number.in_(number))
+    if agent is not None:
+        group = run.group_names.index(agent) if agent in run.group_names else -1
+        query = query.where(turns.c.group_number == group)
+    known = None if scenario is not None else load_cases(connection, run.number)
+    return [
+        {
+            "agent": run.group_names[turn.group_number],
+            "scenario": scenario if known is None else known[turn.case_number].name,
+            "repetition": turn.repetition,
+            "turn": turn.turn,
+            "query": "" if outcomes_only else turn.query,
+            "response": "" if outcomes_only else turn.response,
+            "passed": turn.passed,
+            "failures": [] if outcomes_only else turn.failures,
+            "metrics": {} if outcomes_only else turn.entries,
+            "record": turn.record,
+        }
+        for turn in connection.execute(query)
+    ]
 
 
 def load_tallies(connection: Connection, run: AnyRow) -> dict[str, dict[Case, dict[str, State]]]:

@@ -156,3 +156,24 @@ tags = Table(
     Column("run", Integer, primary_key=True),
     Column("tag", AnyText, primary_key=True),
 )
+summaries = Table(
+    "summaries",
+    _metadata,
+    Column("run", Integer, primary_key=True),
+    Column("version", Text),
+    Column("content", Json),
+)
+reviews = Table(
+    "reviews",
+    _metadata,
+    Column("run", Integer, primary_key=True),
+    Column("case_number", Integer, primary_key=True),
+    Column("group_number", Integer, primary_key=True),
+    Column("repetition", Integer, primary_key=True),
+    Column("turn", Integer, primary_key=True),
+    Column("reviewer", AnyText, primary_key=True),
+    Column("passed", Boolean),
+    Column("score", Integer),
+    Column("comment", AnyText),
+    Column("created", Text),
+)

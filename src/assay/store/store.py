@@ -18,17 +18,18 @@ from sqlalchemy import Connection, delete, insert, select, update
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.store import schema
 from assay.store.contents import (
-    LOOKED_UP_AT_ONCE,
     AnswerRow,
     EncodedAnswer,
     StoredTallies,
     add,
-    batches,
+    load_answer_rows,
     load_cases,
     load_tallies,
 )
 from assay.store.database import Database
 from assay.store.references import COMPLETE, OPEN, AnyRow, find_run, resolved
+from assay.store.reviews import Review, keep_review, load_reviews
+from assay.store.searching import RunPage, Search, count_trials, find_page, load_summaries, tags_of
 from assay.types import Case, Run
 
 
@@ -45,6 +46,10 @@ class StoredRun:
 
 
 Listing = list[StoredRun]
+_BELONGING = (
+    *(schema.scores, schema.turns, schema.tallies, schema.cases, schema.artefacts, schema.tags),
+    *(schema.summaries, schema.reviews),
+)
 _Rows = list[dict[str, Any]]
 
 
@@ -147,7 +152,7 @@ class Store:
         """Delete a run, complete or not, with everything that belongs to it. Returns its id."""
         with self._database.writing() as connection:
             row = _locked_row(connection, resolved(connection, ref))
-            for table in (schema.scores, schema.turns, schema.tallies, schema.cases, schema.artefacts, schema.tags):
+            for table in _BELONGING:
                 connection.execute(delete(table).where(table.c.run == row.number))
             connection.execute(delete(schema.runs).where(schema.runs.c.number == row.number))
             return str(row.id)
@@ -159,13 +164,35 @@ class Store:
                 raise UsageError(f"'{tag}' cannot be a tag", hint="A tag must not be empty or start with @")
         with self._database.writing() as connection:
             row = resolved(connection, ref)
-            had = set(_tags(connection, [row.number]).get(row.number, ()))
+            had = set(tags_of(connection, [row.number]).get(row.number, ()))
             new = [tag for tag in dict.fromkeys(tags) if tag not in had]
             if new:
                 connection.execute(insert(schema.tags), [{"run": row.number, "tag": tag} for tag in new])
             of_run = schema.tags.c.run == row.number
             connection.execute(delete(schema.tags).where(of_run, schema.tags.c.tag.in_(list(remove))))
             return tuple(sorted({*had, *new} - set(remove)))
+
+    def rename(self, ref: str, name: str) -> str:
+        """Give a run another name. Returns its id."""
+        _check_name(name)
+        with self._database.writing() as connection:
+            row = resolved(connection, ref)
+            connection.execute(update(schema.runs).where(schema.runs.c.number == row.number).values(name=name))
+            return str(row.id)
+
+    def keep_summary(self, run_id: str, version: str, content: Any) -> None:
+        """Store the summary of a run; an older one is replaced. Has no effect if the run was deleted."""
+        with self._database.writing() as connection:
+            row = find_run(connection, run_id)
+            if row is not None:
+                connection.execute(delete(schema.summaries).where(schema.summaries.c.run == row.number))
+                values = {"run": row.number, "version": version, "content": content}
+                connection.execute(insert(schema.summaries).values(values))
+
+    def review(self, ref: str, review: Review) -> None:
+        """Store what a reviewer says about an answer; what they said about it before is replaced."""
+        with self._database.writing() as connection:
+            keep_review(connection, resolved(connection, ref), review)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -178,7 +205,7 @@ class Store:
                     f"run {row.id} is unfinished: {row.case_count:,} cases are stored so far",
                     hint="Resume it or delete it",
                 )
-            run = _header(row, _tags(connection, [row.number]).get(row.number, ()))
+            run = _header(row, tags_of(connection, [row.number]).get(row.number, ()))
             return replace(run, tallies=load_tallies(connection, row))
 
     def done(self, run_id: str) -> set[tuple[str, Case]]:
@@ -197,24 +224,37 @@ class Store:
     def answers(self, ref: str) -> _Rows:
         """The scored answers of a run, in the order in which they were added."""
         with self._database.reading() as connection:
-            row = resolved(connection, ref)
-            known = load_cases(connection, row.number)
-            turns = schema.turns
-            return [
-                {
-                    "agent": row.group_names[turn.group_number],
-                    "scenario": known[turn.case_number].name,
-                    "repetition": turn.repetition,
-                    "turn": turn.turn,
-                    "query": turn.query,
-                    "response": turn.response,
-                    "passed": turn.passed,
-                    "failures": turn.failures,
-                    "metrics": turn.entries,
-                    "record": turn.record,
-                }
-                for turn in connection.execute(select(turns).where(turns.c.run == row.number).order_by(turns.c.number))
-            ]
+            return load_answer_rows(connection, resolved(connection, ref))
+
+    def conversation(self, ref: str, scenario: str, agent: str | None = None) -> _Rows:
+        """The scored answers of one scenario, of one agent or of all, in the order in which they were added."""
+        with self._database.reading() as connection:
+            return load_answer_rows(connection, resolved(connection, ref), scenario=scenario, agent=agent)
+
+    def outcomes(self, ref: str) -> _Rows:
+        """The answers of a run without texts, failures and scores: who, where, whether it passed, and the record."""
+        with self._database.reading() as connection:
+            return load_answer_rows(connection, resolved(connection, ref), outcomes_only=True)
+
+    def search(self, wanted: Search, *, limit: int, offset: int = 0) -> RunPage:
+        """One page of the runs that match, newest first, without settings, inputs and tallies."""
+        with self._database.reading() as connection:
+            return find_page(connection, wanted, limit=limit, offset=offset)
+
+    def progress(self, ref: str) -> int:
+        """How many trials of a run are stored, whole or in part."""
+        with self._database.reading() as connection:
+            return count_trials(connection, resolved(connection, ref).number)
+
+    def summaries(self, ids: Sequence[str], version: str) -> dict[str, Any]:
+        """The summaries of complete runs, by id, as far as they were stored under this version."""
+        with self._database.reading() as connection:
+            return load_summaries(connection, ids, version)
+
+    def reviews(self, ref: str) -> _Rows:
+        """What reviewers said about the answers of a run."""
+        with self._database.reading() as connection:
+            return load_reviews(connection, resolved(connection, ref))
 
     def list(
         self,
@@ -235,7 +275,7 @@ class Store:
             query = query.where(columns.number.in_(select(schema.tags.c.run).where(schema.tags.c.tag == tag)))
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-            tags = _tags(connection, [row.number for row in rows])
+            tags = tags_of(connection, [row.number for row in rows])
         return [
             StoredRun(_header(row, tags.get(row.number, ())), row.status == COMPLETE, row.case_count) for row in rows
         ]
@@ -244,7 +284,7 @@ class Store:
         """One run without its tallies, complete or not."""
         with self._database.reading() as connection:
             row = resolved(connection, ref)
-            tags = _tags(connection, [row.number]).get(row.number, ())
+            tags = tags_of(connection, [row.number]).get(row.number, ())
             return StoredRun(_header(row, tags), row.status == COMPLETE, row.case_count)
 
 
@@ -252,8 +292,7 @@ class Store:
 
 
 def _insert(connection: Connection, run: Run, status: str) -> AnyRow:
-    if run.name.startswith("@"):
-        raise UsageError(f"'{run.name}' cannot be the name of a run", hint="A name must not start with @")
+    _check_name(run.name)
     values = {
         "id": run.id,
         "kind": run.kind,
@@ -275,6 +314,11 @@ def _insert(connection: Connection, run: Run, status: str) -> AnyRow:
     if run.tags:
         connection.execute(insert(schema.tags), [{"run": row.number, "tag": tag} for tag in dict.fromkeys(run.tags)])
     return row
+
+
+def _check_name(name: str) -> None:
+    if name.startswith("@"):
+        raise UsageError(f"'{name}' cannot be the name of a run", hint="A name must not start with @")
 
 
 def _locked_row(connection: Connection, row: AnyRow) -> AnyRow:
@@ -309,12 +353,3 @@ def _header(row: AnyRow, tags: Iterable[str]) -> Run:
         tallies={},
         tags=tuple(tags),
     )
-
-
-def _tags(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    found: dict[int, tuple[str, ...]] = {}
-    for some in batches(numbers, LOOKED_UP_AT_ONCE):
-        rows = connection.execute(select(schema.tags).where(schema.tags.c.run.in_(some)))
-        for number, tag in rows:
-            found[number] = tuple(sorted((*found.get(number, ()), tag)))
-    return found

@@ -20,6 +20,7 @@ from assay.report.charts.actions import action_outcomes, f1_by_shift, f1_by_tole
 from assay.report.charts.agents import framework_overhead, passes_by_k, time_split, waiting_times
 from assay.report.charts.agreement import binned_movement, digits_right, movement_agreement, shares_right
 from assay.report.charts.comparison import differences, improvement, profiles
+from assay.report.charts.history import run_history
 from assay.report.charts.kinds import comparability, kinds_confusion
 from assay.report.charts.load import load_throughput, load_waiting, memory_by_sessions
 from assay.report.charts.movement import direction_errors, displacement
@@ -55,6 +56,7 @@ __all__ = [
     "passes_by_k",
     "profiles",
     "reliability",
+    "run_history",
     "shares_right",
     "signed_errors",
     "time_error_distribution",
@@ -272,6 +274,13 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 "steeper line is an agent that keeps more for each conversation.",
                 "no step was played to its end",
                 memory_by_sessions,
+            ),
+            Chart(
+                "From run to run",
+                "Each point is a run, the oldest on the left, with its interval; points whose intervals overlap widely "
+                "may well be the same, and the verdicts below say so.",
+                "no run has this figure",
+                run_history,
             ),
         )
     }

@@ -20,7 +20,7 @@ from assay.report.html.conversation import (
     tool_calls,
 )
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
-from assay.report.html.page import document, save
+from assay.report.html.page import Content, save
 
 
 def write(scores: Scores, path: str | Path) -> Path:
@@ -30,19 +30,20 @@ def write(scores: Scores, path: str | Path) -> Path:
 
 def render(scores: Scores) -> str:
     """The page as text."""
+    return content(scores).as_document()
+
+
+def content(scores: Scores, *, shown: Markup | None = None) -> Content:
+    """What the page shows; `shown` takes the place of the answers themselves."""
     scenarios = len(scores.scenarios)
     lead = (
         f"{scores.answer_count:,} answers of {len(scores.agents)} agents in {scenarios:,} scenarios. Intervals are "
         "95 %, over scenarios. What could not be measured enters no mean."
     )
-    shown = scores.answers[:MOST_ANSWERS]
-    more = scores.answer_count - len(shown)
-    note = element("p", f"{more:,} further answers are left out here; the JSON has them.", class_="note")
     passes = (
         "pass^k: all of k repetitions of a scenario pass. pass@k: at least one does. Over the scenarios with "
         "at least k repetitions."
     )
-    highlighted = "Words that moved a score are highlighted; the number beside them is the line of evidence below."
     body = [
         STYLE,
         element("h2", "Metrics"),
@@ -52,11 +53,17 @@ def render(scores: Scores) -> str:
         passes_table(scores),
         *_failures(scores),
         element("h2", "Answers"),
-        element("p", highlighted),
-        note if more else EMPTY,
-        *(_answer(answer) for answer in shown),
+        _answers(scores) if shown is None else shown,
     ]
-    return document(title="Conversations", lead=element("p", lead), body=join(body, "\n"))
+    return Content(title="Conversations", lead=element("p", lead), body=join(body, "\n"))
+
+
+def _answers(scores: Scores) -> Markup:
+    highlighted = "Words that moved a score are highlighted; the number beside them is the line of evidence below."
+    shown = scores.answers[:MOST_ANSWERS]
+    more = scores.answer_count - len(shown)
+    note = element("p", f"{more:,} further answers are left out here; the JSON has them.", class_="note")
+    return join([element("p", highlighted), note if more else EMPTY, *(_answer(answer) for answer in shown)], "\n")
 
 
 def _failures(scores: Scores) -> tuple[Markup, ...]:

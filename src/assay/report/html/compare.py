@@ -14,7 +14,7 @@ from assay import __version__
 from assay.compare import Comparison, ComparisonLine, Measure
 from assay.report.html.elements import EMPTY, Markup, details, element, join, section
 from assay.report.html.figures import Figures
-from assay.report.html.page import document, save, table
+from assay.report.html.page import Content, save, table
 from assay.report.numbers import interval, number
 from assay.report.verdicts import headline, matching, p_value, signed, title_with_unit, value_text
 
@@ -33,6 +33,11 @@ def write(comparisons: Sequence[Comparison], path: str | Path) -> Path:
 
 def render(comparisons: Sequence[Comparison]) -> str:
     """The page as text."""
+    return content(comparisons).as_document()
+
+
+def content(comparisons: Sequence[Comparison]) -> Content:
+    """What the page shows."""
     figures = Figures()
     apart = figures.add("differences", rows=_differences(comparisons))
     closing = element("p", f"assay {__version__}. The same runs, settings and seed give the same numbers.")
@@ -55,7 +60,7 @@ def render(comparisons: Sequence[Comparison]) -> str:
     if len(comparisons) > 1:
         title = f"{len(comparisons)} candidates against {first.baseline.label}"
     lead = [element("p", element("b", f"{headline(one)}."), f" {matching(one)}") for one in comparisons]
-    return document(title=title, lead=join(lead), body=join(body), charts=figures.charts)
+    return Content(title=title, lead=join(lead), body=join(body), charts=figures.charts)
 
 
 def _label(comparison: Comparison) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from assay.chat.load.results import FIGURES, AgentLoad
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
-from assay.report.html.page import document, table
+from assay.report.html.page import Content, table
 from assay.report.load_words import isolation_words, knee_words, leak_words
 from assay.runs.load_tests import LoadResult
 
@@ -18,6 +18,11 @@ _DIGITS = {"throughput": 1, "cpu_ms": 1, "session_kb": 1, "error_share": 3}
 
 def page(result: LoadResult) -> str:
     """The page of a load test."""
+    return content(result).as_document()
+
+
+def content(result: LoadResult) -> Content:
+    """What the page shows."""
     figures = Figures()
     plan = result.plan
     lead = (
@@ -39,7 +44,7 @@ def page(result: LoadResult) -> str:
         section("Errors", _errors(result)),
         section("How it was measured", _method(result)),
     ]
-    return document(title="Load", lead=element("p", lead), body=join(body, "\n"), charts=figures.charts)
+    return Content(title="Load", lead=element("p", lead), body=join(body, "\n"), charts=figures.charts)
 
 
 def _summary(result: LoadResult) -> Markup:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -20,8 +21,32 @@ from typing import Any, Final, Literal
 from assay.errors import UsageError
 from assay.report.html.elements import EMPTY, Markup, element, join
 
-_LIBRARIES: Final = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
+CHART_SCRIPTS: Final = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "page.js")
+"""The files of `static` that a page with charts runs, in this order."""
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a page shows, before it is written as one file or served: see `document` for the fields."""
+
+    title: str
+    lead: Markup
+    body: Markup
+    charts: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    scripts: Sequence[str] = ()
+    data: Mapping[str, object] = field(default_factory=dict)
+
+    def as_document(self) -> str:
+        """The whole page as one file."""
+        return document(
+            title=self.title,
+            lead=self.lead,
+            body=self.body,
+            charts=self.charts,
+            scripts=self.scripts,
+            data=self.data,
+        )
 
 
 def document(
@@ -42,7 +67,7 @@ def document(
     for chart_id in charts:
         if str(Markup(' data-chart="{}"').format(chart_id)) not in str(body):
             raise ValueError(f"chart {chart_id!r} has no figure in the body")
-    sources = [_static(name) for name in (*scripts, *((*_LIBRARIES, "page.js") if charts else ()))]
+    sources = [_static(name) for name in (*scripts, *(CHART_SCRIPTS if charts else ()))]
     known = {**data, **({"assay-charts": charts} if charts else {})}
     head = join(
         (

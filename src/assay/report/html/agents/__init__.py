@@ -25,7 +25,7 @@ from assay.report.html.agents.answers import answers_section
 from assay.report.html.agents.baselines import MARK, baselines_section
 from assay.report.html.agents.experience import experience_section
 from assay.report.html.agents.failures import failures_section
-from assay.report.html.agents.matrix import matrix_section
+from assay.report.html.agents.matrix import CellAddress, anchor_of, matrix_section
 from assay.report.html.agents.repetitions import faults_section, repetitions_section
 from assay.report.html.agents.robustness import quirks_section
 from assay.report.html.agents.standing import overall_section, script_data
@@ -33,7 +33,7 @@ from assay.report.html.agents.timing import timing_section
 from assay.report.html.conversation import STYLE, metric_table
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
-from assay.report.html.page import document, save, table
+from assay.report.html.page import Content, save, table
 from assay.report.numbers import counted, interval
 from assay.report.verdicts import signed
 from assay.runs.results import ExperimentResult
@@ -82,15 +82,46 @@ def render(
 
     `skill` is that of the agents over the baselines, if those were played.
     """
+    made = content(
+        scores,
+        experience=experience,
+        notes=notes,
+        suite=suite,
+        comparisons=comparisons,
+        weights=weights,
+        skill=skill,
+    )
+    return made.as_document()
+
+
+def content(
+    scores: Scores,
+    *,
+    experience: Mapping[str, MeasuredExperience] = _NONE,
+    notes: Sequence[str] = (),
+    suite: str = "",
+    comparisons: Sequence[Comparison] = (),
+    weights: Weights = DEFAULT_WEIGHTS,
+    skill: SkillOverBaselines | None = None,
+    address: CellAddress | None = None,
+) -> Content:
+    """What the page shows. If answers have pages of their own, `address` says where, and they are left out here."""
     figures = Figures()
     found = overall(scores, weights)
     rows = scenario_matrix(scores)
-    shown, linked = answers_section(scores, rows)
+    shown = EMPTY
+    if address is None:
+        shown, linked = answers_section(scores, rows)
+
+        def address(number: int, scenario: str, at: int) -> str | None:
+            anchor = anchor_of(number, at)
+            return f"#{anchor}" if anchor in linked else None
+
     sections = {
-        "Robustness": quirks_section(scores, linked),
+        "Robustness": quirks_section(scores, address),
         "Overall": overall_section(found, scores),
         "Baselines": baselines_section(skill),
-        "Scenario by scenario": matrix_section(rows, scores.agents, linked),
+        "Scenario by scenario": matrix_section(rows, scores.agents, address),
         "Checks that failed": failures_section(scores),
         "Metrics": _metrics(scores, skill),
         "Where the time goes": timing_section(scores, figures),
@@ -104,7 +135,7 @@ def render(
     body = join((section(title, content, anchor=_anchor(title)) for title, content in kept.items()), "\n")
     links = (element("li", element("a", title, href=f"#{_anchor(title)}")) for title in kept)
     contents = element("nav", element("ul", join(links, " ")), class_="contents", aria_label="Contents")
-    return document(
+    return Content(
         title=f"{len(scores.agents)} agents side by side" if len(scores.agents) != 1 else "One agent",
         lead=_lead(scores, notes, suite),
         body=STYLE + contents + "\n" + body,

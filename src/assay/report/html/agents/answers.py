@@ -24,7 +24,10 @@ def answers_section(scores: Scores, rows: Sequence[MatrixRow]) -> tuple[Markup, 
     number = sum(len(trial) for of_cell in chosen.values() for trial in of_cell)
     left = len(scores.answers) - number
     linked = {
-        anchor_of(row, at) for row in rows for at, agent in enumerate(scores.agents) if (agent, row.scenario) in chosen
+        anchor_of(row.number, at)
+        for row in rows
+        for at, agent in enumerate(scores.agents)
+        if (agent, row.scenario) in chosen
     }
     explained = (
         "Words that moved a score are highlighted; the number beside them is the line of evidence below. "
@@ -85,7 +88,7 @@ def _scenario(
         mark = element("span", state_mark(cell), class_=f"cell {cell.state}", role="img", title=hint, aria_label=hint)
         marks.append(mark)
     shown = (
-        element("div", element("h4", isolated(agent)), *map(_trial, some), class_="agent", id=anchor_of(row, at))
+        element("div", element("h4", isolated(agent)), *map(_trial, some), class_="agent", id=anchor_of(row.number, at))
         for at, agent, some in columns
         if some
     )
@@ -95,11 +98,12 @@ def _scenario(
 
 
 def _trial(trial: TrialAnswers) -> Markup:
-    shown = (_answer(answer, with_evidence=not _has_quirk(trial)) for answer in trial)
+    shown = (answer_view(answer, with_evidence=not _has_quirk(trial)) for answer in trial)
     return element("div", *shown, class_="trial")
 
 
-def _answer(answer: Answer, *, with_evidence: bool) -> Markup:
+def answer_view(answer: Answer, *, with_evidence: bool = True) -> Markup:
+    """One answer: how it ended, what was asked and said with the evidence marked, tool calls, and scores."""
     scores = evidence(answer.entries) if with_evidence else EMPTY
     return join(
         [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from assay.report.facts import CellState, MatrixCell, MatrixRow
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
@@ -19,9 +19,12 @@ _MARKS: Mapping[CellState, tuple[str, str]] = {
     "absent": ("·", "not played"),
 }
 
+CellAddress = Callable[[int, str, int], str | None]
+"""Where the answers in a scenario, by number and name, of an agent, by number, are shown; None if nowhere."""
 
-def matrix_section(rows: Sequence[MatrixRow], agents: Sequence[str], linked: Collection[str]) -> Markup:
-    """The section. `linked` are the anchors of the answers that the page shows."""
+
+def matrix_section(rows: Sequence[MatrixRow], agents: Sequence[str], address: CellAddress) -> Markup:
+    """The section; each cell links to the address of its answers."""
     different = [row for row in rows if row.differs]
     alike = [row for row in rows if not row.differs]
     marks = join((join([_badge(state, mark), f" {word}"]) for state, (mark, word) in _MARKS.items()), ", ")
@@ -29,23 +32,25 @@ def matrix_section(rows: Sequence[MatrixRow], agents: Sequence[str], linked: Col
     text += element("p", marks, ".", class_="legend muted")
     if different:
         title = f"{len(different):,} scenario{'s' if len(different) > 1 else ''} where agents differ"
-        text += element("h3", title) + _table(different, agents, linked, title)
+        text += element("h3", title) + _table(different, agents, address, title)
     else:
         text += element("p", "The agents differ in no scenario.")
     if alike:
         title = f"{len(alike):,} where all agree"
-        text += details(title, _table(alike, agents, linked, title))
+        text += details(title, _table(alike, agents, address, title))
     return text
 
 
-def _table(rows: Sequence[MatrixRow], agents: Sequence[str], linked: Collection[str], title: str) -> Markup:
+def _table(rows: Sequence[MatrixRow], agents: Sequence[str], address: CellAddress, title: str) -> Markup:
     lines: list[list[str]] = []
     kind = None
     for row in rows:
         if row.kind != kind:
             kind = row.kind
             lines.append([element("b", isolated(kind or "other"), class_="kind"), *[""] * len(agents)])
-        lines.append([_scenario(row), *(_cell(row, at, cell, linked) for at, cell in enumerate(row.cells))])
+        lines.append(
+            [_scenario(row), *(_cell(cell, address(row.number, row.scenario, at)) for at, cell in enumerate(row.cells))]
+        )
     whole = table(["scenario", *map(isolated, agents)], lines, numeric=(), label=title)
     return element("div", whole, class_="matrix")
 
@@ -63,15 +68,13 @@ def _scenario(row: MatrixRow) -> Markup:
     return text
 
 
-def _cell(row: MatrixRow, at: int, cell: MatrixCell, linked: Collection[str]) -> Markup:
+def _cell(cell: MatrixCell, address: str | None) -> Markup:
     small = element("small", f"{cell.failed} failed") if cell.failed else EMPTY
     if cell.state == "skipped":
         small = element("small", "skipped")
     hint = shorten("; ".join((f"{cell.agent}: {state_words(cell)}", *cell.reasons)))
-    anchor = anchor_of(row, at)
-    if anchor in linked:
-        link = element("a", state_mark(cell), class_=f"cell {cell.state}", href=f"#{anchor}", title=hint)
-        return link + small
+    if address is not None and cell.state != "absent":
+        return element("a", state_mark(cell), class_=f"cell {cell.state}", href=address, title=hint) + small
     return _badge(cell.state, state_mark(cell), title=hint) + small
 
 
@@ -79,9 +82,9 @@ def _badge(state: CellState, mark: str, *, title: str | None = None) -> Markup:
     return element("span", mark, class_=f"cell {state}", title=title)
 
 
-def anchor_of(row: MatrixRow, agent: int) -> str:
-    """The anchor of an agent's answers in a scenario."""
-    return f"s{row.number}-a{agent}"
+def anchor_of(scenario: int, agent: int) -> str:
+    """The anchor of an agent's answers in a scenario, both by number."""
+    return f"s{scenario}-a{agent}"
 
 
 def state_mark(cell: MatrixCell) -> str:

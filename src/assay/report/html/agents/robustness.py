@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, QuirkCell, QuirkRow, quirk_matrix, quirk_summaries
 from assay.chat.scoring.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
+from assay.report.html.agents.matrix import CellAddress
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import table
 from assay.report.numbers import counted
@@ -23,8 +24,8 @@ _MARKS: Mapping[QuirkOutcome, tuple[str, str]] = {
 }
 
 
-def quirks_section(scores: Scores, linked: Collection[str]) -> Markup:
-    """The section; empty if no turn has a quirk. `linked` are the anchors of the answers that the page shows."""
+def quirks_section(scores: Scores, address: CellAddress) -> Markup:
+    """The section; empty if no turn has a quirk. Each cell links to the address of its answers."""
     rows = quirk_matrix(scores)
     if not rows:
         return EMPTY
@@ -38,10 +39,10 @@ def quirks_section(scores: Scores, linked: Collection[str]) -> Markup:
     harmful = [row for row in rows if not row.is_harmless]
     harmless = [row for row in rows if row.is_harmless]
     if harmful:
-        text += element("h3", "Worst first") + _matrix(harmful, scores.agents, linked, "Quirks, worst first")
+        text += element("h3", "Worst first") + _matrix(harmful, scores.agents, address, "Quirks, worst first")
     if harmless:
         title = f"{counted(len(harmless), 'scenario')} from which all recovered"
-        text += details(title, _matrix(harmless, scores.agents, linked, title))
+        text += details(title, _matrix(harmless, scores.agents, address, title))
     return text
 
 
@@ -55,11 +56,11 @@ def _sums(rows: Sequence[QuirkRow], agents: Sequence[str]) -> Markup:
     return table(["trials", *map(isolated, agents)], lines, label="What came of the quirks, in trials")
 
 
-def _matrix(rows: Sequence[QuirkRow], agents: Sequence[str], linked: Collection[str], title: str) -> Markup:
+def _matrix(rows: Sequence[QuirkRow], agents: Sequence[str], address: CellAddress, title: str) -> Markup:
     lines: list[list[str]] = [
         [
             element("span", isolated(row.scenario), class_="scenario-name") + element("small", row.words),
-            *(_cell(row, at, cell, linked) for at, cell in enumerate(row.cells)),
+            *(_cell(cell, address(row.number, row.scenario, at)) for at, cell in enumerate(row.cells)),
         ]
         for row in rows
     ]
@@ -67,7 +68,7 @@ def _matrix(rows: Sequence[QuirkRow], agents: Sequence[str], linked: Collection[
     return element("div", whole, class_="matrix")
 
 
-def _cell(row: QuirkRow, at: int, cell: QuirkCell, linked: Collection[str]) -> Markup:
+def _cell(cell: QuirkCell, address: str | None) -> Markup:
     if cell.worst is None:
         shown, why = "skipped" if cell.reasons else "–", shorten("; ".join(cell.reasons))
         return element("span", shown, class_="cell", title=why)
@@ -76,10 +77,9 @@ def _cell(row: QuirkRow, at: int, cell: QuirkCell, linked: Collection[str]) -> M
     shown = f"{mark} {OUTCOME_WORDS[cell.worst]}"
     if len(cell.outcomes) > 1:
         shown += f" {cell.outcomes.count(cell.worst)}/{len(cell.outcomes)}"
-    anchor = f"s{row.number}-a{at}"
     text = (
-        element("a", shown, class_=f"cell {css}", href=f"#{anchor}", title=hint)
-        if anchor in linked
+        element("a", shown, class_=f"cell {css}", href=address, title=hint)
+        if address is not None
         else element("span", shown, class_=f"cell {css}", title=hint)
     )
     small = [*cell.did[:2], *(["the next turn fails"] if cell.is_broken else [])]

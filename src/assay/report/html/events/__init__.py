@@ -18,7 +18,7 @@ from assay.report.html.events.sequences import sequence_charts
 from assay.report.html.events.tables import figure_tables, inputs_table
 from assay.report.html.events.verdict import verdict_cards
 from assay.report.html.figures import Figures
-from assay.report.html.page import document, save
+from assay.report.html.page import Content, save
 
 _CHARTS = {"owa": pair_charts, "sequence": sequence_charts, "d2e": bin_charts}
 _ASKS = {
@@ -44,6 +44,11 @@ def page(report: EventReport) -> str:
 
 def render(reports: Mapping[str, EventReport]) -> str:
     """The page as text."""
+    return content(reports).as_document()
+
+
+def content(reports: Mapping[str, EventReport]) -> Content:
+    """What the page shows."""
     named = {name or "prediction": report for name, report in reports.items()}
     one = next(iter(named.values()))
     figures = Figures()
@@ -59,7 +64,7 @@ def render(reports: Mapping[str, EventReport]) -> str:
     links = (element("li", element("a", title, href=f"#{anchors[title]}")) for title in kept)
     contents = element("nav", element("ul", join(links, " ")), class_="contents", aria_label="Contents")
     body = join((section(title, content, anchor=anchors[title]) for title, content in kept.items()), "\n")
-    return document(
+    return Content(
         title=f"Desktop events: {', '.join(named)}" if len(named) > 1 else "Desktop events",
         lead=join([_lead(named)]),
         body=contents + "\n" + body,

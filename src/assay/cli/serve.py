@@ -1,0 +1,66 @@
+"""`assay serve`: the runs of a store, agents side by side and differences, as pages in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli._output import announce
+from assay.cli.runs import StoreAddress
+from assay.errors import missing_extra
+
+if TYPE_CHECKING:
+    from assay.chat.agents.spec import AgentSpec
+
+
+def serve(
+    store: StoreAddress = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; others than loopback need --token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 finds a free one.")] = 8321,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(help="What visitors have to know; they get a cookie.", envvar="ASSAY_TOKEN", show_envvar=True),
+    ] = None,
+    agents: Annotated[
+        str | None,
+        typer.Option(help="More agents to compare live: NAME=module:function, NAME=http://…/v1, or a YAML file."),
+    ] = None,
+    suites: Annotated[
+        Path, typer.Option(help="Folder that conversations are written to when they are kept as scenarios.")
+    ] = Path("assay-suites"),
+) -> None:
+    """Serve pages over the store: runs, reports, differences, and agents side by side. Ctrl-C ends it."""
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise missing_extra("starlette", "web", "serve pages") from error
+    from assay.store import open_store
+    from assay.web.app import make_app
+    from assay.web.server import access_for, bound_socket, serve_until_stopped, url_of
+    from assay.web.site import Site
+
+    access_for(host, port, token)
+    with open_store(store) as opened, bound_socket(host, port) as bound:
+        access = access_for(host, bound.getsockname()[1], token)
+        site = Site(opened, agents=_specs(agents), suites=suites)
+
+        def started() -> None:
+            announce(f"Serving {opened.address} at {url_of(access)} (Ctrl-C ends it)")
+            if open_browser:
+                import webbrowser
+
+                webbrowser.open(url_of(access))
+
+        serve_until_stopped(make_app(site, access), bound, started=started)
+
+
+def _specs(agents: str | None) -> tuple[AgentSpec, ...]:
+    if agents is None:
+        return ()
+    from assay.chat.agents.spec import parse_agents
+
+    return tuple(parse_agents(agents))

@@ -1,0 +1,76 @@
+"""The chart of one figure over the runs of a name."""
+
+from __future__ import annotations
+
+from assay.report.charts.parts import (
+    Panels,
+    Rows,
+    Spec,
+    interval_fields,
+    model_color,
+    model_dash,
+    model_shape,
+    models_of,
+    specification,
+    tooltip_of,
+)
+
+
+def run_history(*, rows: Rows, title: str = "", unit: str = "") -> Panels:
+    """Draw a figure from run to run with its intervals: one panel with a line for each agent or protocol.
+
+    Rows: `model` (the agent, or the protocol), `run` (its label), `at` (its place, from 1), `value`, `low`, `high`.
+    """
+    if not rows:
+        return {}
+    models = models_of(rows)
+    ending = f", {unit}" if unit else ""
+    across: Spec = {
+        "field": "at",
+        "type": "quantitative",
+        "title": "run, oldest first",
+        "scale": {"nice": False, "padding": 12},
+        "axis": {"tickMinStep": 1, "format": "d", "grid": False},
+    }
+    scale: Spec = {"zero": False, "nice": True}
+    if not unit and all(0 <= row[end] <= 1 for row in rows for end in ("value", "low", "high") if row[end] is not None):
+        scale = {"domain": [0, 1]}
+    up: Spec = {"type": "quantitative", "title": f"{title or 'value'}{ending}", "scale": scale}
+    tooltip = tooltip_of(("run", "run", ""), ("model", "of", ""), *interval_fields("", unit))
+    intervals: list[Spec] = [
+        {
+            "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.55, "aria": False},
+            "encoding": {
+                "x": across,
+                "y": up | {"field": "low"},
+                "y2": {"field": "high"},
+                "color": model_color(models),
+            },
+        },
+    ]
+    layers: list[Spec] = [
+        # A layer without rows would have no extent, which Vega warns about.
+        *(intervals if any(row["low"] is not None and row["high"] is not None for row in rows) else ()),
+        {
+            "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.7},
+            "encoding": {
+                "x": across,
+                "y": up | {"field": "value"},
+                "color": model_color(models),
+                "strokeDash": model_dash(models),
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+            "encoding": {
+                "x": across,
+                "y": up | {"field": "value"},
+                "color": model_color(models),
+                "shape": model_shape(models),
+                "tooltip": tooltip,
+            },
+        },
+    ]
+    described = f"{title or 'A figure'} of the runs of one name, oldest first, with intervals."
+    return {"": specification(described, rows, height=260, layer=layers)}

@@ -1,0 +1,146 @@
+"""Pages of runs: search by words, kind, tag, name and state; what a list shows of each run; stored summaries.
+
+A list never reads settings, inputs, tallies or answers, which may be large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, or_, select
+
+from assay.store import schema
+from assay.store.contents import LOOKED_UP_AT_ONCE, batches
+from assay.store.references import COMPLETE, OPEN
+
+_MOST_TAGS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Which runs are wanted; what is left empty does not matter."""
+
+    words: str = ""
+    """Each word must be in the run's name or tags, or at the beginning of its id."""
+    kind: str = ""
+    name: str = ""
+    tag: str = ""
+    state: str = ""
+    """'complete' or 'open'."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """What a list shows of a run."""
+
+    id: str
+    kind: str
+    name: str
+    created: str
+    complete: bool
+    cases: int
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """One page of a list."""
+
+    runs: Sequence[ListedRun]
+    total: int
+    """How many runs match, on all pages."""
+    stored: int
+    """How many runs the store has."""
+    kinds: dict[str, int]
+    """How many of the stored runs are of each kind."""
+    tags: dict[str, int]
+    """How many of the stored runs have each tag, the most frequent first."""
+
+
+def find_page(connection: Connection, wanted: Search, *, limit: int, offset: int) -> RunPage:
+    """The runs from `offset` on, newest first, at most `limit`."""
+    columns = schema.runs.c
+    conditions = _conditions(wanted)
+    of_all = select(func.count()).select_from(schema.runs)
+    total = connection.execute(of_all.where(*conditions)).scalar_one()
+    by_kind = select(columns.kind, func.count()).group_by(columns.kind).order_by(columns.kind)
+    kinds: dict[str, int] = {row[0]: row[1] for row in connection.execute(by_kind)}
+    tags = schema.tags.c
+    frequent = select(tags.tag, func.count()).group_by(tags.tag).order_by(func.count().desc(), tags.tag)
+    every_tag: dict[str, int] = {row[0]: row[1] for row in connection.execute(frequent.limit(_MOST_TAGS))}
+    shown = (
+        *(columns.number, columns.id, columns.kind, columns.name),
+        *(columns.created, columns.status, columns.case_count),
+    )
+    page = select(*shown).where(*conditions).order_by(columns.id.desc()).limit(limit).offset(offset)
+    rows = connection.execute(page).all()
+    known = tags_of(connection, [row.number for row in rows])
+    runs = [
+        ListedRun(
+            row.id,
+            row.kind,
+            row.name,
+            row.created,
+            row.status == COMPLETE,
+            row.case_count,
+            known.get(row.number, ()),
+        )
+        for row in rows
+    ]
+    return RunPage(runs, total, sum(kinds.values()), kinds, every_tag)
+
+
+def _conditions(wanted: Search) -> list[Any]:
+    columns, tags = schema.runs.c, schema.tags.c
+    found: list[Any] = []
+    if wanted.kind:
+        found.append(columns.kind == wanted.kind)
+    if wanted.name:
+        found.append(columns.name == wanted.name)
+    if wanted.state in (OPEN, COMPLETE):
+        found.append(columns.status == wanted.state)
+    if wanted.tag:
+        found.append(columns.number.in_(select(tags.run).where(tags.tag == wanted.tag)))
+    for word in wanted.words.split():
+        tagged = select(tags.run).where(tags.tag.icontains(word, autoescape=True))
+        found.append(
+            or_(
+                columns.name.icontains(word, autoescape=True),
+                columns.id.startswith(word.lower(), autoescape=True),
+                columns.number.in_(tagged),
+            )
+        )
+    return found
+
+
+def tags_of(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """The tags of runs, by the runs' numbers."""
+    found: dict[int, tuple[str, ...]] = {}
+    for some in batches(numbers, LOOKED_UP_AT_ONCE):
+        rows = connection.execute(select(schema.tags).where(schema.tags.c.run.in_(some)))
+        for number, tag in rows:
+            found[number] = tuple(sorted((*found.get(number, ()), tag)))
+    return found
+
+
+def count_trials(connection: Connection, number: int) -> int:
+    """How many trials have at least one stored turn."""
+    turns = schema.turns.c
+    trials = select(turns.case_number, turns.group_number, turns.repetition).where(turns.run == number).distinct()
+    return int(connection.execute(select(func.count()).select_from(trials.subquery())).scalar_one())
+
+
+def load_summaries(connection: Connection, ids: Sequence[str], version: str) -> dict[str, Any]:
+    """Summaries by id, of complete runs that have one of this version."""
+    runs, summaries = schema.runs.c, schema.summaries.c
+    query = (
+        select(runs.id, summaries.content)
+        .select_from(schema.runs.join(schema.summaries, runs.number == summaries.run))
+        .where(summaries.version == version, runs.status == COMPLETE)
+    )
+    found: dict[str, Any] = {}
+    for some in batches(ids, LOOKED_UP_AT_ONCE):
+        found |= {row.id: row.content for row in connection.execute(query.where(runs.id.in_(some)))}
+    return found

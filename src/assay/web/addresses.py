@@ -1,0 +1,29 @@
+"""Addresses of pages: every view has one that can be sent to someone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote, urlencode
+
+
+def address(path: str, **given: str | int | Sequence[str] | None) -> str:
+    """An address on this server; what is None or empty is left out, and a list is repeated."""
+    pairs: list[tuple[str, str]] = []
+    for key, value in given.items():
+        if isinstance(value, str | int):
+            if value != "":
+                pairs.append((key, str(value)))
+        elif value is not None:
+            pairs += [(key, item) for item in value]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def run_address(run_id: str, part: str = "", **given: str | int | Sequence[str] | None) -> str:
+    """The address of a run, or of a part of it."""
+    path = f"/runs/{quote(run_id, safe='')}"
+    return address(f"{path}/{part}" if part else path, **given)
+
+
+def conversation_address(run_id: str, scenario: str, agent: str, repetition: int | None = None) -> str:
+    """The address of an agent's conversation."""
+    return run_address(run_id, "conversation", scenario=scenario, agent=agent, repetition=repetition or None)

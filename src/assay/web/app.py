@@ -1,0 +1,248 @@
+"""The application: every address with the page or the data behind it, in one table."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from assay import report
+from assay.errors import AssayError, UnknownRunError, UsageError
+from assay.redaction import redacted
+from assay.report.html.elements import Markup, element
+from assay.report.html.page import Content
+from assay.store.searching import Search
+from assay.web.addresses import run_address
+from assay.web.api import OPERATIONS, error_json, json_response, openapi
+from assay.web.pages.conversation import conversation_view
+from assay.web.pages.difference import case_view, difference_view
+from assay.web.pages.history import history_view
+from assay.web.pages.reference import reference_view
+from assay.web.pages.run import report_view, run_view, settings_view
+from assay.web.pages.runs import Listed, delete_view, runs_view
+from assay.web.requests import field_of, form_of, query_number, query_text, query_texts
+from assay.web.safety import Access, Guard
+from assay.web.shell import View, framed, static_file
+from assay.web.site import Site
+
+# A page that takes longer is given up; nothing that a reader waits for takes this long.
+SECONDS_FOR_A_PAGE = 60.0
+_FOREVER = "public, max-age=31536000, immutable"
+_logger = logging.getLogger("assay.web")
+
+_Page = Callable[[Site, Request], View]
+
+
+def make_app(site: Site, access: Access) -> ASGIApp:
+    """The whole application, guarded."""
+    routes = [
+        Route("/", lambda request: RedirectResponse("/runs")),
+        Route("/static/{name}", _static),
+        *(Route(path, _page(site, page)) for path, page in _PAGES.items()),
+        *(Route(path, _change(site, change), methods=["POST"]) for path, change in _CHANGES.items()),
+        Route("/runs/{run}/report.html", _thread(site, _saved)),
+        Route("/api/openapi.json", lambda request: json_response(openapi())),
+        *(Route(one.path, _data(site, one.handle)) for one in OPERATIONS),
+    ]
+    app = Starlette(
+        routes=routes,
+        exception_handlers={AssayError: _refuse, HTTPException: _refuse_http, Exception: _fail, TimeoutError: _late},
+    )
+    return Guard(app, access)
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def _runs(site: Site, request: Request) -> View:
+    wanted = Search(*(query_text(request, name) for name in ("q", "kind", "name", "tag", "state")))
+    return runs_view(site, Listed(wanted, query_number(request, "page", 1, low=1, high=10**6)))
+
+
+def _conversation(site: Site, request: Request) -> View:
+    entry = site.store.describe(request.path_params["run"])
+    scenario, agent = query_text(request, "scenario"), query_text(request, "agent")
+    return conversation_view(site, entry, scenario, agent, query_number(request, "repetition", 0))
+
+
+def _difference(site: Site, request: Request) -> View:
+    chosen = query_texts(request, "run")
+    if query_text(request, "sort") == "age":
+        chosen.sort()  # ids sort by creation time
+    return difference_view(site, chosen, by=query_text(request, "by"), only=query_text(request, "only"))
+
+
+def _case(site: Site, request: Request) -> View:
+    case = query_text(request, "case")
+    return case_view(site, query_texts(request, "run"), case, query_number(request, "repetition", 0))
+
+
+_PAGES: dict[str, _Page] = {
+    "/runs": _runs,
+    "/runs/delete": lambda site, request: delete_view(site, query_texts(request, "run")),
+    "/runs/{run}": lambda site, request: run_view(site, site.store.describe(request.path_params["run"])),
+    "/runs/{run}/report": lambda site, request: report_view(site, _complete(site, request)),
+    "/runs/{run}/settings": lambda site, request: settings_view(site.store.describe(request.path_params["run"])),
+    "/runs/{run}/conversation": _conversation,
+    "/difference": _difference,
+    "/difference/case": _case,
+    "/history": lambda site, request: history_view(site, query_text(request, "name"), query_text(request, "figure")),
+    "/metrics": lambda site, request: reference_view(),
+}
+
+
+def _complete(site: Site, request: Request) -> Any:
+    entry = site.store.describe(request.path_params["run"])
+    if not entry.complete:
+        raise UsageError(f"run {entry.run.id} is unfinished", hint="Resume it first, or wait until it is complete")
+    return entry
+
+
+def _saved(site: Site, request: Request) -> Response:
+    """The report as one file, to be saved: its own scripts run when it is opened from disk, and not here."""
+    entry = _complete(site, request)
+    page = report.page(site.result(entry.run.id))
+    headers = {"content-disposition": f'attachment; filename="assay-{entry.run.id}.html"'}
+    return Response(page.encode("utf-8", "replace"), media_type="text/html; charset=utf-8", headers=headers)
+
+
+def _page(site: Site, page: _Page) -> Callable[[Request], Any]:
+    return _thread(site, lambda given, request: HTMLResponse(_bytes(framed(page(given, request)))))
+
+
+def _data(site: Site, handle: Callable[[Site, Request], Any]) -> Callable[[Request], Any]:
+    return _thread(site, lambda given, request: json_response(handle(given, request)))
+
+
+def _thread(site: Site, make: Callable[[Site, Request], Response]) -> Callable[[Request], Any]:
+    """An endpoint that makes its response in a thread, within the time that a page may take."""
+
+    async def endpoint(request: Request) -> Response:
+        async with asyncio.timeout(SECONDS_FOR_A_PAGE):
+            return await run_in_threadpool(functools.partial(make, site, request))
+
+    return endpoint
+
+
+def _static(request: Request) -> Response:
+    try:
+        content, kind, _ = static_file(request.path_params["name"])
+    except KeyError:
+        raise HTTPException(404) from None
+    return Response(content, media_type=kind, headers={"cache-control": _FOREVER})
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+
+
+_Form = dict[str, list[str]]
+_Act = Callable[[Site, Request, _Form], str]
+
+
+def _delete(site: Site, request: Request, form: _Form) -> str:
+    for run_id in form.get("run", []):
+        site.store.delete(run_id)
+    return "/runs"
+
+
+def _tag_several(site: Site, request: Request, form: _Form) -> str:
+    tag, chosen = field_of(form, "tag", most=80), form.get("run", [])
+    if not chosen:
+        raise UsageError("no run was chosen", hint="Choose some in the list")
+    if not tag:
+        raise UsageError("the tag is empty", hint="Write one beside the button")
+    for run_id in chosen:
+        site.store.tag(run_id, tag)
+    return "/runs"
+
+
+def _tag(site: Site, request: Request, form: _Form) -> str:
+    run_id = site.store.describe(request.path_params["run"]).run.id
+    add, remove = field_of(form, "add", most=80), form.get("remove", [])
+    site.store.tag(run_id, *([add] if add else []), remove=remove)
+    return run_address(run_id)
+
+
+def _rename(site: Site, request: Request, form: _Form) -> str:
+    run_id = site.store.describe(request.path_params["run"]).run.id
+    site.store.rename(run_id, field_of(form, "name", most=200))
+    return run_address(run_id)
+
+
+def _demo(site: Site, request: Request, form: _Form) -> str:
+    from assay.web.demo import store_demo
+
+    store_demo(site.store)
+    return "/runs"
+
+
+_CHANGES: dict[str, _Act] = {
+    "/runs/delete": _delete,
+    "/runs/tag": _tag_several,
+    "/runs/{run}/tags": _tag,
+    "/runs/{run}/name": _rename,
+    "/demo": _demo,
+}
+
+
+def _change(site: Site, change: _Act) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        form = await form_of(request)
+        async with asyncio.timeout(SECONDS_FOR_A_PAGE):
+            to = await run_in_threadpool(change, site, request, form)
+        # 303: reloading the page that follows does not send the change again.
+        return RedirectResponse(to, 303)
+
+    return endpoint
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AssayError)
+    status = 404 if isinstance(error, UnknownRunError) else 400
+    if request.url.path.startswith("/api/"):
+        return error_json(error, status)
+    what = redacted(f"{error.where}: {error.what}" if error.where else error.what)
+    return _error_page(what[:1].upper() + what[1:], redacted(error.hint or ""), status)
+
+
+def _refuse_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if request.url.path.startswith("/api/"):
+        return json_response({"error": error.detail}, error.status_code)
+    what = "There is no such page" if error.status_code == 404 else error.detail
+    return _error_page(what, "", error.status_code)
+
+
+def _late(request: Request, error: Exception) -> Response:
+    what = f"This took longer than {SECONDS_FOR_A_PAGE:g} seconds and was given up"
+    if request.url.path.startswith("/api/"):
+        return json_response({"error": what}, 503)
+    return _error_page(what, "Try again, or use the command line for very large runs", 503)
+
+
+def _fail(request: Request, error: Exception) -> Response:
+    _logger.error("%s failed: %s: %s", request.url.path, type(error).__name__, redacted(str(error)))
+    return _error_page("Something went wrong on the server", "The terminal that runs assay serve says more", 500)
+
+
+def _error_page(what: str, hint: str, status: int) -> Response:
+    body = element("p", hint, "." if hint else "") + element("p", element("a", "All runs", href="/runs"))
+    content = Content(title=what, lead=Markup(""), body=body)
+    return HTMLResponse(_bytes(framed(View(content=content))), status)
+
+
+def _bytes(page: str) -> bytes:
+    return page.encode("utf-8", "replace")

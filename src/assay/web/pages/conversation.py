@@ -1,0 +1,190 @@
+"""One conversation of a run: every turn with its evidence, the time it took and on what, and the stored record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.chat.scoring.answers import Answer, Record
+from assay.errors import UsageError
+from assay.report.facts import PARTS
+from assay.report.html.agents.answers import answer_view
+from assay.report.html.conversation import STYLE
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
+from assay.report.html.page import Content
+from assay.report.text import shorten
+from assay.store.store import StoredRun
+from assay.web.addresses import address, conversation_address, run_address
+from assay.web.pages.run import agents_of_run
+from assay.web.shell import View, crumbs
+from assay.web.site import Site
+
+_MILLISECONDS = 1000
+
+
+def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, repetition: int) -> View:
+    """The conversation of an agent in a scenario; other agents and repetitions are a link away."""
+    run = entry.run
+    rows = site.store.conversation(run.id, scenario)
+    if not rows:
+        raise UsageError(f"the run has no scenario '{scenario}'", hint="Open one from the matrix of the run")
+    agents = [name for name in agents_of_run(entry) if any(row["agent"] == name for row in rows)]
+    agents += [name for name in dict.fromkeys(row["agent"] for row in rows) if name not in agents]
+    chosen = agent or agents[0]
+    of_agent = [row for row in rows if row["agent"] == chosen]
+    if not of_agent:
+        raise UsageError(f"'{chosen}' did not play the scenario '{scenario}'", hint=f"These did: {', '.join(agents)}")
+    repetitions = sorted({row["repetition"] for row in of_agent})
+    at = repetition if repetition in repetitions else repetitions[0]
+    shown = sorted((row for row in of_agent if row["repetition"] == at), key=lambda row: row["turn"])
+    reviews = [
+        review
+        for review in site.store.reviews(run.id)
+        if (review["agent"], review["scenario"], review["repetition"]) == (chosen, scenario, at)
+    ]
+    tabs = _tabs(run.id, scenario, agents, chosen, repetitions, at, rows)
+    turns = (_turn(row, [one for one in reviews if one["turn"] == row["turn"]]) for row in shown)
+    body = join([STYLE, tabs, element("div", *turns, class_="agent turns"), _neighbours(site, entry, scenario, chosen)])
+    above = crumbs(
+        ("Runs", "/runs"), (run.name or run.id, run_address(run.id)), ("Matrix", run_address(run.id) + "#matrix")
+    )
+    return View(
+        content=Content(title=scenario, lead=EMPTY, body=body),
+        place="runs",
+        above=above,
+        actions=_actions(run.id, scenario, agents),
+    )
+
+
+def _tabs(
+    run_id: str,
+    scenario: str,
+    agents: Sequence[str],
+    chosen: str,
+    repetitions: Sequence[int],
+    at: int,
+    rows: Sequence[Mapping[str, Any]],
+) -> Markup:
+    links = []
+    for name in agents:
+        trials: dict[int, bool] = {}
+        for row in rows:
+            if row["agent"] == name:
+                trials[row["repetition"]] = trials.get(row["repetition"], True) and row["passed"]
+        passed = sum(trials.values())
+        state = "all" if passed == len(trials) else "some" if passed else "none"
+        mark = element("span", f"{passed}/{len(trials)}", class_=f"cell {state}")
+        current = "page" if name == chosen else None
+        links.append(
+            element(
+                "a", isolated(name), " ", mark, href=conversation_address(run_id, scenario, name), aria_current=current
+            )
+        )
+    tabs = element("nav", *links, class_="tabs", aria_label="Agents")
+    if len(repetitions) > 1:
+        again = (
+            element(
+                "a",
+                f"{one + 1}",
+                href=conversation_address(run_id, scenario, chosen, one),
+                aria_current="page" if one == at else None,
+            )
+            for one in repetitions
+        )
+        tabs += element("nav", "repetition ", *again, class_="tabs small", aria_label="Repetitions")
+    return tabs
+
+
+def _turn(row: Mapping[str, Any], reviews: Sequence[Mapping[str, Any]]) -> Markup:
+    answer = Answer.from_json(row)
+    raw = json.dumps(answer.to_json(), indent=2, ensure_ascii=False, default=str)
+    said = join(_review(review) for review in reviews)
+    return element(
+        "article",
+        answer_view(answer),
+        said,
+        waterfall(answer.record) if answer.record is not None else EMPTY,
+        details("Raw JSON", element("pre", element("code", raw)), class_="why"),
+        class_="turn",
+        id=f"turn-{answer.turn + 1}",
+    )
+
+
+def _review(review: Mapping[str, Any]) -> Markup:
+    words = []
+    if review["passed"] is not None:
+        good = review["passed"]
+        words.append(element("b", "👍 good" if good else "👎 not good", class_="good" if good else "bad"))
+    if review["score"] is not None:
+        words.append(join([f"{review['score']} of 5"]))
+    if review["comment"]:
+        words.append(element("q", isolated(review["comment"])))
+    return element("p", isolated(review["reviewer"]), ": ", join(words, ", "), class_="review")
+
+
+def waterfall(record: Record) -> Markup:
+    """Where the time of a turn went: model, tools and the framework's own, and each tool call below."""
+    if record.wall is None or not record.wall:
+        return EMPTY
+    times = {"model": record.model, "tools": record.tools, "framework": record.overhead}
+    bars = []
+    start = 0.0
+    for part in PARTS:
+        seconds = times[part]
+        if seconds is not None:
+            bars.append(_bar(part, start, seconds, record.wall, part))
+            start += seconds
+    bars += [
+        _bar(shorten(call.name, 40), 0.0, call.duration, record.wall, "tools")
+        for call in record.tool_calls
+        if call.duration is not None
+    ]
+    facts = [f"{_ms(record.wall)} in all"]
+    if record.first_text is not None:
+        facts.append(f"first text after {_ms(record.first_text)}")
+    if record.model_calls:
+        facts.append(f"{record.model_calls} model calls")
+    if record.input_tokens is not None or record.output_tokens is not None:
+        facts.append(f"{record.input_tokens or 0:,} tokens in, {record.output_tokens or 0:,} out")
+    return details("Trace: " + ", ".join(facts), element("div", *bars, class_="waterfall"), class_="why")
+
+
+def _bar(name: str, start: float, seconds: float, wall: float, kind: str) -> Markup:
+    left, width = 100 * min(1.0, start / wall), 100 * min(1.0, seconds / wall)
+    bar = element("i", class_=f"part-{kind}", style=f"margin-left:{left:.2f}%;width:{max(0.4, width):.2f}%")
+    return element(
+        "div", element("span", name), element("span", bar, class_="lane"), element("span", _ms(seconds), class_="num")
+    )
+
+
+def _ms(seconds: float) -> str:
+    return f"{_MILLISECONDS * seconds:,.0f}\u00a0ms"
+
+
+def _neighbours(site: Site, entry: StoredRun, scenario: str, agent: str) -> Markup:
+    """Links to the scenario before and after, in the order of the suite."""
+    suite = entry.run.settings.get("suite")
+    names = suite.get("scenarios", []) if isinstance(suite, dict) else []
+    if scenario not in names:
+        return EMPTY
+    at = names.index(scenario)
+    links = []
+    for words, to in (("← {}", at - 1), ("{} →", at + 1)):
+        if 0 <= to < len(names):
+            before, _, after = words.partition("{}")
+            link = conversation_address(entry.run.id, names[to], agent)
+            links.append(element("a", before, isolated(names[to]), after, href=link, rel="prev" if to < at else "next"))
+        else:
+            links.append(element("span"))
+    return element("nav", *links, class_="pager", aria_label="Scenarios")
+
+
+def _actions(run_id: str, scenario: str, agents: Sequence[str]) -> Markup:
+    if len(agents) < 2:
+        return EMPTY
+    sides = [f"{run_id}:{agent}" for agent in agents[:5]]
+    beside = element(
+        "a", "Answers beside each other", class_="button", href=address("/difference/case", run=sides, case=scenario)
+    )
+    return element("div", beside, class_="actions")

@@ -1,0 +1,87 @@
+"""A figure over the runs of one name: a chart with intervals, and for each run the verdict against the one before."""
+
+from __future__ import annotations
+
+from assay.errors import UsageError
+from assay.report.html.elements import Markup, element, isolated, join
+from assay.report.html.figures import Figures
+from assay.report.html.page import Content, table
+from assay.report.verdicts import headline
+from assay.runs.summaries import RunFigure, RunSummary, summaries_of
+from assay.store.searching import ListedRun, Search
+from assay.web.addresses import address, run_address
+from assay.web.pages.figures import figure_value
+from assay.web.pages.runs import choice, created
+from assay.web.shell import View, crumbs, form, hidden
+from assay.web.site import Site
+
+MOST_RUNS = 200
+_LISTED = 25
+
+
+def history_view(site: Site, name: str, figure: str) -> View:
+    """The history of one figure over the complete runs of a name."""
+    found = site.store.search(Search(name=name, state="complete"), limit=MOST_RUNS)
+    if not found.runs:
+        raise UsageError(f"there is no complete run called '{name}'", hint="Choose one in the list of runs")
+    runs = list(reversed(found.runs))
+    summaries = summaries_of(site.store, [run.id for run in runs])
+    titles = _titles(summaries)
+    chosen = figure if figure in titles else next(iter(titles), "")
+    figures = Figures()
+    rows = []
+    for at, run in enumerate(runs, 1):
+        for one in _of(summaries.get(run.id), chosen):
+            point = {"model": one.group, "run": f"{run.created[:16].replace('T', ' ')} {run.id}", "at": at}
+            rows.append(point | {"value": one.value, "low": one.low, "high": one.high})
+    unit = next((one.unit for run in runs for one in _of(summaries.get(run.id), chosen)), "")
+    chart = figures.add("run_history", rows=rows, title=titles.get(chosen, ""), unit=unit)
+    menu = form(
+        "/history",
+        hidden("name", name),
+        element("label", "Figure ", choice("figure", "Figure", list(titles.items()), chosen)),
+        element("button", "Show", type="submit"),
+        method="get",
+        class_="filters",
+    )
+    body = join([menu, chart, _runs(runs, summaries, chosen)])
+    words = f"{found.total:,} complete runs" if found.total <= MOST_RUNS else f"The newest {MOST_RUNS:,} runs"
+    lead = element("p", f"{words} of this name. ", element("a", "List them", href=address("/runs", name=name)), ".")
+    return View(
+        content=Content(title=name, lead=lead, body=body, charts=figures.charts),
+        place="runs",
+        above=crumbs(("Runs", "/runs")),
+    )
+
+
+def _titles(summaries: dict[str, RunSummary]) -> dict[str, str]:
+    """Every figure that a run has, the headlines first."""
+    every = [figure for summary in summaries.values() for figure in summary.figures]
+    ordered = [one for one in every if one.headline] + [one for one in every if not one.headline]
+    return {figure.key: figure.title for figure in ordered}
+
+
+def _of(summary: RunSummary | None, key: str) -> list[RunFigure]:
+    return [] if summary is None else [figure for figure in summary.figures if figure.key == key]
+
+
+def _runs(runs: list[ListedRun], summaries: dict[str, RunSummary], key: str) -> Markup:
+    """The newest runs, each with its values and a place for the verdict, which a script asks for."""
+    lines: list[list[str]] = []
+    newest = list(reversed(list(enumerate(runs))))[:_LISTED]
+    for at, run in newest:
+        values = (
+            element("div", isolated(one.group), " ", figure_value(one)) for one in _of(summaries.get(run.id), key)
+        )
+        verdict: Markup = element("span", "the first", class_="muted")
+        if at:
+            before = runs[at - 1]
+            pair = address("/difference", run=[before.id, run.id])
+            verdict = element("a", "compare", href=pair, data_verdict=address("/api/verdict", run=[before.id, run.id]))
+        lines.append([element("a", created(run.created), href=run_address(run.id)), join(values), verdict])
+    return table(["run (UTC)", "value", "against the run before"], lines, numeric=(), label="Runs")
+
+
+def verdict_of(site: Site, before: str, after: str) -> list[str]:
+    """The verdicts of a run against another in words, one sentence for each agent they share."""
+    return [headline(comparison) for comparison in site.comparisons([before, after])]

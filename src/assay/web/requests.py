@@ -1,0 +1,56 @@
+"""What a request asks for, read with care: text of bounded length, whole numbers in a range, forms."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.requests import Request
+
+from assay.errors import UsageError
+
+Handler = Callable[[Request], Awaitable[Any]]
+
+MOST_TEXT = 2000
+_MOST_FIELDS = 200
+
+
+def query_text(request: Request, name: str, default: str = "") -> str:
+    """A text of the query."""
+    value = request.query_params.get(name, default)
+    if len(value) > MOST_TEXT:
+        raise UsageError(f"'{name}' may have at most {MOST_TEXT:,} characters, got {len(value):,}")
+    return value
+
+
+def query_texts(request: Request, name: str) -> list[str]:
+    """Every text of that name in the query, each once, without empty ones."""
+    return [value for value in dict.fromkeys(request.query_params.getlist(name)) if value and len(value) <= MOST_TEXT]
+
+
+def query_number(request: Request, name: str, default: int, *, low: int = 0, high: int = 10**9) -> int:
+    """A whole number of the query."""
+    given = request.query_params.get(name)
+    if given is None or given == "":
+        return default
+    if not (given.isascii() and given.isdecimal() and len(given) < 12 and low <= int(given) <= high):
+        raise UsageError(f"'{name}' must be a whole number between {low:,} and {high:,}")
+    return int(given)
+
+
+async def form_of(request: Request) -> dict[str, list[str]]:
+    """The fields of a form by name; files are refused."""
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS) as given:
+        found: dict[str, list[str]] = {}
+        for name, value in given.multi_items():
+            if isinstance(value, str):
+                found.setdefault(name, []).append(value)
+        return found
+
+
+def field_of(form: Mapping[str, list[str]], name: str, *, most: int = MOST_TEXT) -> str:
+    """The first value of a field; empty if there is none."""
+    value = form.get(name, [""])[0].strip()
+    if len(value) > most:
+        raise UsageError(f"'{name}' may have at most {most:,} characters, got {len(value):,}")
+    return value

@@ -1,0 +1,99 @@
+"""Runs the application until Ctrl-C: binds first, tells the address, opens the browser, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from assay.errors import UsageError
+from assay.web.safety import Access, is_loopback
+
+_SECONDS_TO_END = 1
+_SHORTEST_TOKEN = 16
+
+
+def access_for(host: str, port: int, token: str | None) -> Access:
+    """Who may use a server at this address; raises UsageError if others could reach it without a token."""
+    if token is not None and len(token) < _SHORTEST_TOKEN:
+        raise UsageError(
+            f"the token is too short: {len(token)} characters",
+            hint=f"Give at least {_SHORTEST_TOKEN}, e.g. {secrets.token_urlsafe(16)}",
+        )
+    if token is None and not is_loopback(host):
+        raise UsageError(
+            f"'{host}' can be reached from other machines, so a token is needed",
+            hint=f"Add e.g. --token {secrets.token_urlsafe(16)}, or leave --host out",
+        )
+    return Access(host, port, token)
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket at the address; raises UsageError if it is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sets TCP_NODELAY only on sockets created with IPPROTO_TCP; without it each response takes 40 ms.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise UsageError(
+            f"cannot listen on {host}:{port}: {error.strerror}", hint="Choose another port with --port; 0 finds one"
+        ) from error
+    return bound
+
+
+def url_of(access: Access) -> str:
+    """The address to open, with the token if there is one."""
+    host = f"[{access.host}]" if ":" in access.host else access.host
+    query = f"?{urlencode({'token': access.token})}" if access.token else ""
+    return f"http://{host}:{access.port}/{query}"
+
+
+def serve_until_stopped(
+    app: ASGIApp, bound: socket.socket, *, started: Callable[[], None], stopping: Callable[[], None] | None = None
+) -> None:
+    """Serve until Ctrl-C or SIGTERM. `started` is called when requests are answered, `stopping` before the end."""
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_SECONDS_TO_END,
+    )
+    server = _Server(config, started, stopping)
+    # uvicorn raises the signal again after it has ended; for a user Ctrl-C is the normal end.
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run([bound])
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it has started, and when it is about to end."""
+
+    def __init__(
+        self, config: uvicorn.Config, started: Callable[[], None], stopping: Callable[[], None] | None
+    ) -> None:
+        super().__init__(config)
+        self._say_started = started
+        self._stopping = stopping
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # A browser may take long to start, and must not keep the first page waiting.
+        threading.Thread(target=self._say_started, daemon=True).start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._stopping is not None:
+            self._stopping()
+        await super().shutdown(sockets)

@@ -1,0 +1,61 @@
+// Small comforts of every page; each works without them. Choices in lists, progress of unfinished runs, verdicts that
+// take a moment to compute, menus that close.
+(() => {
+  "use strict";
+
+  // Runs that are chosen in a list: say how many, and enable what can be done with them.
+  for (const list of document.querySelectorAll("form[data-choose]")) {
+    const boxes = [...list.querySelectorAll(`input[name="${list.dataset.choose}"]`)];
+    const buttons = [...list.querySelectorAll(".bulk button")];
+    const hint = list.querySelector('[data-chosen="hint"]');
+    const show = () => {
+      const chosen = boxes.filter((box) => box.checked).length;
+      for (const button of buttons) button.disabled = !chosen;
+      hint.parentElement.classList.toggle("active", chosen > 0);
+      hint.textContent = chosen ? `${chosen} chosen` : "choose runs to compare, delete or tag them";
+    };
+    list.addEventListener("change", show);
+    show();
+  }
+
+  // Menus of filters take effect at once.
+  for (const form of document.querySelectorAll("form.filters")) {
+    form.addEventListener("change", (event) => { if (event.target.matches("select")) form.requestSubmit(); });
+  }
+
+  // Unfinished runs, wherever they are played, as long as the page is looked at.
+  const going = [...document.querySelectorAll("[data-progress]")];
+  if (going.length) setInterval(() => { if (!document.hidden) going.forEach(update); }, 2000);
+
+  async function update(place) {
+    const found = await ask(`/api/runs/${encodeURIComponent(place.dataset.progress)}/progress`);
+    if (!found) return;
+    if (found.complete) { location.reload(); return; }
+    const bar = place.querySelector("progress");
+    if (bar) { bar.max = found.total; bar.value = found.done; }
+    place.querySelector("span").textContent =
+      `unfinished: ${found.done.toLocaleString("en")}${found.total ? ` of ${found.total.toLocaleString("en")}` : ""} trials`;
+  }
+
+  // Verdicts of a history, one after the other, from the top.
+  (async () => {
+    for (const link of document.querySelectorAll("a[data-verdict]")) {
+      const found = await ask(link.dataset.verdict);
+      if (found) link.textContent = found.sentences.map((one) => one.replace(/^.*?: (?=\d|no )/, "")).join("; ") || "compare";
+    }
+  })();
+
+  for (const menu of document.querySelectorAll("details.menu")) {
+    document.addEventListener("click", (event) => { if (!menu.contains(event.target)) menu.open = false; });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { menu.open = false; menu.querySelector("summary").focus(); }
+    });
+  }
+
+  async function ask(address) {
+    try {
+      const response = await fetch(address);
+      return response.ok ? await response.json() : null;
+    } catch { return null; }
+  }
+})();

@@ -1,0 +1,30 @@
+"""What changed between two texts, word by word."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from assay.report.html.elements import Markup, element, join
+
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+# The time of a comparison grows with the square of its words.
+_MOST_WORDS = 4000
+
+
+def word_difference(before: str, after: str) -> tuple[Markup, Markup]:
+    """Both texts with what only one of them has marked: deletions in the first, insertions in the second."""
+    old, new = _WORDS.findall(before)[:_MOST_WORDS], _WORDS.findall(after)[:_MOST_WORDS]
+    left: list[str] = []
+    right: list[str] = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone, come = "".join(old[a:b]), "".join(new[c:d])
+        if kind == "equal":
+            left.append(gone)
+            right.append(come)
+            continue
+        if gone:
+            left.append(element("del", gone))
+        if come:
+            right.append(element("ins", come))
+    return join(left), join(right)

@@ -1,0 +1,118 @@
+"""The pages in a real browser: nothing is complained about, nothing is fetched from elsewhere, nothing is too wide."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from tests.report.browser import CHARTS, DARK, LIGHT, Browser, _console
+
+from assay.chat.world.serving import LoopbackServer
+from assay.store.store import Store
+from assay.web.app import make_app
+from assay.web.safety import Access
+from assay.web.site import Site
+
+_SECONDS = 60.0
+pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=8)]
+
+
+class Tab:
+    """One tab that goes from page to page."""
+
+    def __init__(self, browser: Browser, page: str, base: str) -> None:
+        self._browser = browser
+        self._page = page
+        self.base = base
+
+    def open(self, path: str, *, width: int = 1280, scheme: str = LIGHT, done: str = "true") -> None:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._browser.call("Emulation.setEmulatedMedia", self._page, features=features)
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self._browser.call("Emulation.setDeviceMetricsOverride", self._page, **size)
+        self._go(lambda: self._browser.call("Page.navigate", self._page, url=self.base + path), done)
+
+    def _go(self, leave: Any, done: str) -> None:
+        self._browser._events = [one for one in self._browser._events if one["method"] != "Page.loadEventFired"]
+        leave()
+        self._browser._wait_for_event("Page.loadEventFired", self._page)
+        self.wait(done)
+
+    def wait(self, expression: str) -> None:
+        deadline = time.monotonic() + _SECONDS
+        while not self.value(f"!!({expression})"):
+            assert time.monotonic() < deadline, f"{self.value('document.title')}: not {expression}; {self.console}"
+            time.sleep(0.02)
+
+    def value(self, expression: str) -> Any:
+        return self._browser.evaluate(expression, self._page)
+
+    def follow(self, expression: str, done: str = "true") -> None:
+        """Do something that leads to another page."""
+        self._go(lambda: self.value(expression), done)
+
+    @property
+    def console(self) -> list[str]:
+        """What the console said since the tab was opened."""
+        return [said for event in self._browser._events if (said := _console(event, self._page))]
+
+    @property
+    def requests(self) -> list[str]:
+        """The addresses that were asked for."""
+        return [
+            event["params"]["request"]["url"]
+            for event in self._browser._events
+            if event["method"] == "Network.requestWillBeSent" and event.get("sessionId") == self._page
+        ]
+
+
+@contextmanager
+def opened(browser: Browser, base: str) -> Iterator[Tab]:
+    context = browser.call("Target.createBrowserContext")["browserContextId"]
+    target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+    page = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    browser._events.clear()
+    for domain in ("Page", "Runtime", "Log", "Network"):
+        browser.call(f"{domain}.enable", page)
+    try:
+        yield Tab(browser, page, base)
+    finally:
+        browser.call("Target.disposeBrowserContext", browserContextId=context)
+
+
+def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: dict[str, str]) -> None:
+    with LoopbackServer(make_app(Site(store), Access())) as server, opened(browser, server.url) as tab:
+        run = ids["nightly"]
+        for path, done in (
+            ("/runs", "true"),
+            (f"/runs/{run}", "true"),
+            (f"/runs/{run}/report", CHARTS),
+            (f"/runs/{run}/settings", "true"),
+            (f"/difference?run={ids['before']}&run={run}", CHARTS),
+            ("/history?name=nightly", CHARTS),
+            ("/metrics", "true"),
+        ):
+            for width, scheme in ((1280, LIGHT), (390, DARK)):
+                tab.open(path, width=width, scheme=scheme, done=done)
+                assert tab.value("document.documentElement.scrollWidth") == width, path
+                unnamed = "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
+                unnamed += ".filter((one) => !one.labels?.length && !one.ariaLabel).length"
+                assert tab.value(unnamed) == 0, path
+        # From the list to a conversation and back to a difference, by clicking.
+        tab.open("/runs")
+        tab.value(
+            "document.querySelectorAll('input[name=run]').forEach((box, at) => { if (at > 1 && at < 4) box.click(); })"
+        )
+        assert tab.value("document.querySelector('[data-chosen=hint]').textContent") == "2 chosen"
+        tab.follow("document.querySelector('.bulk .primary').click()", CHARTS)
+        older = tab.value("new URLSearchParams(location.search).getAll('run').toSorted()[0]")
+        assert tab.value("document.querySelector('.sides a').href").endswith(older), "the older run is the baseline"
+        tab.follow("""document.querySelector("a[href^='/difference/case']").click()""")
+        assert tab.value("[...document.querySelectorAll('.beside')].every((one) => one.children.length === 2)")
+        tab.open("/history?name=nightly", done=CHARTS)
+        tab.wait("/better|worse|same|inconclusive/.test(document.querySelector('a[data-verdict]').textContent)")
+        assert tab.console == []
+        assert {address for address in tab.requests if not address.startswith((server.url, "data:"))} == set()

@@ -1,0 +1,96 @@
+"""Whatever text is in a run, every page shows it as text: nothing of it becomes a tag, an attribute or a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from starlette.testclient import TestClient
+from tests.report.agent_scores import scores
+from tests.report.html.test_hostile import ATTACK, attacked
+from tests.web.conftest import experiment
+
+from assay.chat.scoring.scores import Scores
+from assay.store import open_store
+from assay.store.reviews import Review
+from assay.store.store import Store
+from assay.web.app import make_app
+from assay.web.safety import Access
+from assay.web.site import Site
+
+WORDS = ATTACK.replace("{field}", "name")
+
+
+class Tags(HTMLParser):
+    """The tags and attributes that a browser would see."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.handlers: list[str] = []
+        self.links: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add(tag)
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+        self.links += [value or "" for name, value in attrs if name in ("href", "src", "action")]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store of runs in which every text ends in an attack."""
+    with open_store(tmp_path_factory.mktemp("hostile") / "runs.db") as store:
+        plain = scores(("one", "two"), seed=1, scenarios=2, repetitions=2)
+        for _ in range(2):
+            answers = tuple(attacked(answer, "Answer") for answer in plain.answers)
+            made = Scores(answers, plain.metrics, plain.seed)
+            run = experiment(store, made, WORDS, tags=(WORDS,))
+        first = made.answers[0]
+        store.review(
+            run,
+            Review(
+                agent=first.agent,
+                scenario=first.scenario,
+                repetition=first.repetition,
+                turn=first.turn,
+                reviewer=WORDS,
+                passed=False,
+                comment=WORDS,
+            ),
+        )
+        experiment(store, replace(made, answers=made.answers[:1]), f"open {WORDS}", finish=False)
+        yield store
+
+
+def test_no_page_takes_text_for_html(hostile: Store) -> None:
+    client = TestClient(make_app(Site(hostile), Access()), base_url="http://127.0.0.1")
+    runs = [entry.run.id for entry in hostile.list() if entry.complete]
+    answer = hostile.answers(runs[0])[0]
+    cell = {"scenario": answer["scenario"], "agent": answer["agent"]}
+    sides = [f"{run}:{answer['agent']}" for run in runs]
+    pages: list[tuple[str, dict[str, object]]] = [
+        ("/runs", {}),
+        ("/runs", {"q": WORDS, "kind": WORDS, "tag": WORDS, "name": WORDS}),
+        (f"/runs/{runs[0]}", {}),
+        (f"/runs/{runs[0]}/report", {}),
+        (f"/runs/{runs[0]}/settings", {}),
+        (f"/runs/{runs[0]}/conversation", dict(cell)),
+        (f"/runs/{hostile.list()[0].run.id}", {}),
+        ("/difference", {"run": sides}),
+        ("/difference/case", {"run": sides, "case": answer["scenario"]}),
+        ("/history", {"name": WORDS}),
+        ("/runs/delete", {"run": runs}),
+        (f"/runs/{WORDS}", {}),
+        ("/nowhere" + WORDS, {}),
+    ]
+    for path, query in pages:
+        page = client.get(path, params=query).text  # type: ignore[arg-type]
+        seen = Tags(re.sub(r'(<script type="application/json"[^>]*>).*?</script>', "", page, flags=re.DOTALL))
+        assert "x-injected" not in seen.found, path
+        assert not seen.handlers, path
+        assert all(link.startswith(("/", "#", "data:")) for link in seen.links), path
+        assert not re.search(r"<x-injected", page), path

@@ -1,0 +1,159 @@
+"""The pages over a store: what they show, where they link to, and what they change."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import pytest
+from starlette.testclient import TestClient
+from tests.report.agent_scores import scores
+from tests.web.conftest import AGENTS, experiment
+
+from assay.store import open_store
+from assay.store.store import Store
+from assay.web.app import make_app
+from assay.web.safety import Access
+from assay.web.site import Site
+from assay.web.words import word_difference
+
+MOST_BYTES = 300_000
+
+
+def shown(page: str) -> str:
+    """The words of a page."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+def test_the_list_shows_every_run_with_its_figures(client: TestClient, ids: dict[str, str]) -> None:
+    page = client.get("/runs").text
+    assert all(run_id in page for run_id in ids.values())
+    assert "unfinished: " in page
+    assert re.search(r"langgraph 0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\]", shown(page))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=night", {"before", "nightly"}),
+        ("q=NIGHT+ci", {"before", "nightly"}),
+        ("q=100%25", set()),  # a wildcard is a letter like any other
+        ("kind=chat", {"read from a file"}),
+        ("tag=ci", {"before", "nightly"}),
+        ("state=open", {"going on"}),
+        ("name=nightly", {"before", "nightly"}),
+    ],
+)
+def test_the_list_is_searched_by_words_kind_tag_and_state(
+    query: str, found: set[str], client: TestClient, ids: dict[str, str]
+) -> None:
+    page = client.get(f"/runs?{query}").text
+    assert {name for name, run_id in ids.items() if f"/runs/{run_id}" in page} == found
+
+
+def test_pages_of_the_list_are_cut_by_the_server(client: TestClient, ids: dict[str, str]) -> None:
+    first, second = (client.get(f"/api/runs?limit=2&offset={at}").json() for at in (0, 2))
+    assert first["total"] == second["total"] == 4
+    listed = [run["id"] for run in (*first["runs"], *second["runs"])]
+    assert listed == sorted(set(ids.values()), reverse=True)
+
+
+def test_a_run_links_every_cell_to_its_conversation(client: TestClient, ids: dict[str, str]) -> None:
+    page = client.get(f"/runs/{ids['nightly']}").text
+    cells = re.findall(r'<a class="cell [a-z]+" href="([^"]+)"', page)
+    assert len(cells) == len(AGENTS) * len({answer.scenario for answer in scores(AGENTS, seed=2, scenarios=10).answers})
+    conversation = client.get(cells[0].replace("&amp;", "&")).text
+    assert "Scores and evidence" in conversation
+    assert "Raw JSON" in conversation
+    assert "Trace: " in conversation
+
+
+def test_every_page_is_light_and_has_no_inline_script(client: TestClient, ids: dict[str, str]) -> None:
+    run = ids["nightly"]
+    paths = ["/runs", f"/runs/{run}", f"/runs/{run}/settings", "/metrics", "/history?name=nightly"]
+    paths += [
+        f"/runs/{run}/report",
+        f"/difference?run={ids['before']}&run={run}",
+        "/difference",
+        f"/runs/{ids['going on']}",
+    ]
+    paths += [f"/runs/delete?run={run}"]
+    for path in paths:
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        without_charts = re.sub(r'<script type="application/json".*?</script>', "", answer.text, flags=re.DOTALL)
+        assert len(without_charts.encode()) < MOST_BYTES, path
+        assert not re.search(r"<script(?! src=)", without_charts), path
+        assert "<h1>" in answer.text, path
+
+
+def test_a_difference_gives_verdicts_changes_and_a_diff_of_words(client: TestClient, ids: dict[str, str]) -> None:
+    page = client.get("/difference", params={"run": [f"{ids['before']}:langgraph", f"{ids['nightly']}:langgraph"]}).text
+    assert "inconclusive" in page
+    cases = re.findall(r'href="(/difference/case[^"]+)"', page)
+    assert cases
+    case = client.get(cases[0].replace("&amp;", "&")).text
+    assert "Turn 1" in case
+    assert "<del>" in case or "<ins>" in case
+
+
+def test_words_that_changed_are_marked() -> None:
+    left, right = word_difference("It is 21 °C <b>now</b>.", "It is 23 °C now.")
+    assert left == "It is <del>21</del> °C <del>&lt;b&gt;</del>now<del>&lt;/b&gt;</del>."
+    assert right == "It is <ins>23</ins> °C now."
+
+
+def test_history_has_a_point_for_each_complete_run(client: TestClient, ids: dict[str, str]) -> None:
+    page = client.get("/history?name=nightly").text
+    assert page.count('"at":1') == page.count('"at":2') == len(AGENTS)
+    verdict = client.get("/api/verdict", params={"run": [ids["before"], ids["nightly"]]}).json()
+    assert len(verdict["sentences"]) == len(AGENTS)
+
+
+def test_the_metrics_page_has_every_rule(client: TestClient) -> None:
+    from assay.chat.scoring.metric import METRICS
+
+    page = client.get("/metrics").text
+    for name in METRICS.names():
+        assert all(f"<code>{rule.id}</code>" in page for rule in METRICS.get(name).rules)
+
+
+def test_a_run_is_tagged_renamed_and_deleted(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with open_store(tmp_path_factory.mktemp("changes") / "runs.db") as store:
+        run = experiment(store, scores(AGENTS[:1], seed=5, scenarios=3), "old name")
+        client = TestClient(make_app(Site(store), Access()), base_url="http://127.0.0.1")
+        client.headers["origin"] = "http://127.0.0.1"
+        client.post(f"/runs/{run}/name", data={"name": "new name"})
+        client.post(f"/runs/{run}/tags", data={"add": "kept"})
+        client.post("/runs/tag", data={"run": run, "tag": "second"})
+        client.post(f"/runs/{run}/tags", data={"remove": "kept"})
+        found = store.describe(run).run
+        assert (found.name, found.tags) == ("new name", ("second",))
+        assert client.post(f"/runs/{run}/name", data={"name": "@last"}).status_code == 400
+        asked = client.get("/runs/delete", params={"run": run}).text
+        assert "cannot be brought back" in asked
+        assert "There are no runs" in client.post("/runs/delete", data={"run": run}).text
+        assert "Load the demo" in client.get("/runs").text
+
+
+def test_errors_are_a_sentence_and_a_status(client: TestClient, ids: dict[str, str]) -> None:
+    assert client.get("/runs/unknown").status_code == 404
+    assert "there is no run 'unknown'" in client.get("/api/runs/unknown").json()["error"]
+    unfinished = client.get(f"/runs/{ids['going on']}/report")
+    assert (unfinished.status_code, "is unfinished" in unfinished.text) == (400, True)
+    assert client.get("/nowhere").status_code == 404
+    missing = client.get(f"/runs/{ids['nightly']}/conversation?scenario={quote('<b>')}")
+    assert missing.status_code == 400
+    assert "<b>" not in missing.text
+
+
+def test_the_api_is_described(client: TestClient, ids: dict[str, str], store: Store) -> None:
+    described = client.get("/api/openapi.json").json()
+    for path in described["paths"]:
+        query: dict[str, str | list[str]] = {"run": [ids["before"], ids["nightly"]]} if "{run}" not in path else {}
+        if path.endswith("/answers"):
+            query = {"scenario": store.answers(ids["nightly"])[0]["scenario"]}
+        answer = client.get(path.replace("{run}", ids["nightly"]), params=query)
+        assert answer.status_code == 200, path
+        schema = described["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        assert set(schema.get("required", ())) <= set(answer.json()), path
