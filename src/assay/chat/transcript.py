@@ -93,6 +93,10 @@ class Turn(_Model):
     """Texts that the answer must contain to pass; case is ignored."""
     never_says: list[str] = Field(default_factory=list)
     """Texts that it must not contain."""
+    state: dict[str, Any] | None = None
+    """What must be stored about the user after the turn."""
+    stored: dict[str, Any] | None = None
+    """What is stored about the user after the turn; None if that is unknown."""
 
 
 class Transcript(_Model):

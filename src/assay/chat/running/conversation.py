@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Agent, Reply
+from assay.chat.running.persona import PersonaUser
 from assay.chat.scoring.answers import Record, SpanLine
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.transcript import ToolCall
@@ -62,6 +63,8 @@ class Job:
     """Seconds that one turn may take."""
     preferences: Mapping[str, Any] | None = None
     """What is known of the user before the conversation."""
+    persona: Mapping[str, Any] | None = None
+    """Goal, city, seed and key of a simulated user, who decides what is said in place of the messages."""
 
     def to_json(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
@@ -73,6 +76,7 @@ class Job:
             "situations": [situation.to_text() for situation in self.situations],
             "timeout": self.timeout,
             "preferences": None if self.preferences is None else dict(self.preferences),
+            "persona": None if self.persona is None else dict(self.persona),
         }
 
     @classmethod
@@ -91,6 +95,8 @@ class PlayedTurn:
     record: Record
     preferences: Mapping[str, Any]
     """What is known of the user after it."""
+    message: str = ""
+    """What the user said, if a persona decided it."""
     infrastructure_failure: bool = False
     """Whether the agent is not the cause of its failure, nor a fault of the scenario: then it may be retried."""
 
@@ -101,6 +107,7 @@ class PlayedTurn:
             "text": self.text,
             "record": self.record.model_dump(mode="json", exclude_defaults=True),
             "preferences": dict(self.preferences),
+            "message": self.message,
             "infrastructure_failure": self.infrastructure_failure,
         }
 
@@ -120,7 +127,11 @@ async def play(
     has_quirks = any(situation.quirk is not None for situation in job.situations)
     if job.preferences is not None and preferences is not None:
         preferences.write(job.user, dict(job.preferences))
+    user = None if job.persona is None else PersonaUser(**job.persona)
+    answer: str | None = None
     for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True)):
+        if user is not None:
+            message = user.next(answer)
         received = _Reception()
         error: BaseException | None = None
         breakdown: Breakdown | None = None
@@ -147,7 +158,10 @@ async def play(
             record = Record(status="failed", reason=describe_error(error), fault=_text(situation.fault), wall=wall)
         known = {} if preferences is None else _flags_of(preferences, job.user)
         infrastructure = error is not None and not has_quirks and is_infrastructure_failure(error, situation)
-        yield PlayedTurn(at, redacted(whole_text(received.text)), record, known, infrastructure)
+        answer = received.text
+        yield PlayedTurn(
+            at, redacted(whole_text(answer)), record, known, message if user is not None else "", infrastructure
+        )
         if error is not None and not has_quirks:
             return
 

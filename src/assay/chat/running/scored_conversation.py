@@ -70,7 +70,16 @@ class ScoredConversation:
             situations=situations,
             timeout=self._runner.pace.turn_timeout,
             preferences=trial.scenario.preferences,
+            persona=self._persona(),
         )
+
+    def _persona(self) -> dict[str, Any] | None:
+        """The simulated user, the same for every agent in one repetition of a scenario."""
+        scenario = self._trial.scenario
+        if scenario.persona is None:
+            return None
+        key = f"{scenario.id} {self._trial.repetition}"
+        return {"goal": scenario.persona.goal, "city": scenario.persona.city, "seed": self._runner.seed, "key": key}
 
     def add(self, played: PlayedTurn) -> None:
         """Score a turn and keep it, while the agent goes on."""
@@ -90,20 +99,22 @@ class ScoredConversation:
             return  # the conversation has ended
         record = played.record.model_copy(update={"kind": self._trial.scenario.kind, "attempts": self._attempt})
         if record.status == "failed":
-            self._keep(self._unscored(played.turn, record, played.text))
+            self._keep(self._unscored(played.turn, record, played.text, said=played.message))
             if self._trial.scenario.has_quirks:  # the conversation goes on: does the next turn work?
                 self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
             else:
                 self._end("skipped", f"turn {played.turn + 1} failed")
             return
         asked = self._trial.scenario.turns[played.turn]
+        if played.message:
+            asked = asked.model_copy(update={"user": played.message})
         try:
             self._turns.append(await self._turn(asked, played))
             answer = await self._answer(played, record)
         except Exception as error:  # a truth that cannot be looked up, or a third-party metric that raises
             reason = f"could not be scored: {describe_scoring_error(error)}"
             failed = record.model_copy(update={"status": "failed", "reason": reason})
-            self._keep(self._unscored(played.turn, failed, played.text))
+            self._keep(self._unscored(played.turn, failed, played.text, said=played.message))
             self._end("skipped", f"turn {played.turn + 1} could not be scored")
         else:
             if not self._keep(answer):
@@ -147,7 +158,7 @@ class ScoredConversation:
         self.answers.append(answer)
         return True
 
-    def _unscored(self, at: int, record: Record, response: str = "") -> Answer:
+    def _unscored(self, at: int, record: Record, response: str = "", said: str = "") -> Answer:
         agent, scenario, repetition = self._trial.key
         asked = self._trial.scenario.turns[at]
         limit = self._runner.model_call_limit
@@ -157,7 +168,7 @@ class ScoredConversation:
             scenario=scenario,
             repetition=repetition,
             turn=at,
-            query=asked.user,
+            query=said or asked.user,
             response=response,
             entries={},
             passed=record.outcome is not None and not failures,
@@ -204,6 +215,8 @@ class ScoredConversation:
             checks=asked.checks,
             says=asked.says,
             never_says=asked.never_says,
+            state=asked.state,
+            stored=dict(played.preferences) if self._runner.hosts[self._trial.agent].uses_setup else None,
         )
 
 

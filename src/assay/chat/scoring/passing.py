@@ -1,7 +1,8 @@
 """Whether an answer passes, and which of its checks failed, each with the words that failed it.
 
-What a scenario demands itself (`checks`, `says`, `never_says`, `calls`) always holds. A turn without checks of its own
-has the default rule: the task is completed, nothing checkable is wrong, and what the truth can answer is claimed.
+What a scenario demands itself (`checks`, `says`, `never_says`, `calls`, `state`) always holds. A turn without checks
+and state has the default rule: the task is completed, nothing checkable is wrong, and what the truth can answer is
+claimed.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ _LONGEST_SAYS = 300
 
 def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> tuple[FailedCheck, ...]:
     """The checks that an answer does not pass, in a fixed order; empty if it passes."""
-    own = (_own(check, entries) for check in turn.checks)
-    scored = [found for found in own if found is not None] if turn.checks else list(_default(entries, context))
-    return (*scored, *_texts(turn), *_calls(turn, context))
+    scored = [found for check in turn.checks if (found := _own(check, entries)) is not None]
+    if not turn.checks and turn.state is None:
+        scored = list(_default(entries, context))
+    return (*scored, *_texts(turn), *_calls(turn, context), *_state(turn))
 
 
 # --- the scenario's own checks ---------------------------------------------------------------------------------------
@@ -68,6 +70,20 @@ def _texts(turn: Turn) -> Iterator[FailedCheck]:
             exact = said[at : at + len(text)]
             words = exact if exact.casefold() == text.casefold() else text
             yield FailedCheck(f'never says "{text}"', "the answer contains it", words)
+
+
+def _state(turn: Turn) -> Iterator[FailedCheck]:
+    """What should be stored about the user and is not."""
+    for name, value in (turn.state or {}).items():
+        if turn.stored is None:
+            yield FailedCheck(f"stores {name}: {_plain(value)}", "what is stored is unknown")
+        elif turn.stored.get(name) != value:
+            found = f"it is {_plain(turn.stored[name])}" if name in turn.stored else "nothing is stored"
+            yield FailedCheck(f"stores {name}: {_plain(value)}", _short(found))
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _calls(turn: Turn, context: ScoringContext) -> Iterator[FailedCheck]:

@@ -33,6 +33,7 @@ def unknown_names(suite: Suite) -> Iterator[PydanticCustomError]:
         for number, turn in enumerate(scenario.turns):
             of_turn = (*where, "turns", number)
             yield from names.preferences(turn.preferences, (*of_turn, "preferences"))
+            yield from names.preferences(turn.state, (*of_turn, "state"))
             yield from _calls(turn, tools, of_turn)
             if turn.truth is not None:
                 yield from names.truth(turn.truth, (*of_turn, "truth"))

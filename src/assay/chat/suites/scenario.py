@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from assay.chat.running.persona import DECIDES, can_be_told
 from assay.chat.scoring.metric import METRICS
 from assay.chat.scoring.robustness import QuirkOutcome
 from assay.chat.suites.fields import (
@@ -77,6 +78,9 @@ class ScenarioTurn(_Model):
     """Texts that the answer must contain; case is ignored."""
     never_says: list[Text] = Field(default_factory=list)
     """Texts that the answer must not contain; case is ignored."""
+    state: dict[str, Any] | None = None
+    """What must be stored about the user after this turn: `dislikes_cold: true`. The default rule on the answer does
+    not hold in a turn that has it, even if it is empty."""
     fault: FaultText | None = None
     """The fault in this turn; overrides the scenario's."""
     quirk: QuirkText | None = None
@@ -98,6 +102,44 @@ class ScenarioTurn(_Model):
         return self
 
 
+class Persona(_Model):
+    """A simulated user with a goal: what they say depends on what they are answered, and is drawn by seed."""
+
+    goal: dict[str, Any] = Field(min_length=1)
+    """What the assistant should have stored about the user at the end: `dislikes_cold: true`."""
+    city: Text = "Oslo"
+    """Where they want advice for."""
+    patience: int = Field(default=6, ge=2, le=50)
+    """How many turns they take."""
+
+    @model_validator(mode="after")
+    def _tellable(self) -> Persona:
+        for name, value in self.goal.items():
+            if not can_be_told(name, value):
+                raise refusal(
+                    f"a persona has no words for {name}: {json.dumps(value)}",
+                    hint="Write the messages as turns, or see the guide for what a persona can tell",
+                    at=("goal", name),
+                )
+        return self
+
+
+def _turns_of_persona(value: Any) -> Any:
+    """A scenario with a persona has as many turns as its patience, and the goal as the state after the last."""
+    if not isinstance(value, dict) or not isinstance(value.get("persona"), dict):
+        return value
+    if value.get("turns"):
+        raise refusal("the scenario has both turns and a persona", hint="Keep one of them", at=("turns",))
+    persona = value["persona"]
+    patience = persona.get("patience", 6)
+    if not isinstance(patience, int) or not 2 <= patience <= 50 or not isinstance(persona.get("goal"), dict):
+        return {**value, "turns": [{"user": DECIDES}]}  # the persona itself is refused, with a better message
+    # Words are not what counts, so the default rule does not hold in any turn.
+    turns: list[dict[str, Any]] = [{"user": DECIDES, "state": {}} for _ in range(patience)]
+    turns[-1]["state"] = persona["goal"]
+    return {**value, "turns": turns}
+
+
 class Scenario(_Model):
     """A conversation that every agent has."""
 
@@ -113,8 +155,12 @@ class Scenario(_Model):
     """What is known about the user before the conversation: `dislikes_cold: true`."""
     fault: FaultText | None = None
     """The fault in every turn."""
-    turns: list[ScenarioTurn] = Field(min_length=1)
-    """The turns, in order."""
+    persona: Persona | None = None
+    """A simulated user, in place of turns."""
+    turns: list[ScenarioTurn] = Field(default_factory=list, min_length=1, validate_default=True)
+    """The turns, in order; those of a persona follow from it."""
+
+    _persona = model_validator(mode="before")(_turns_of_persona)
 
     def fault_of(self, turn: int) -> Fault | None:
         """The fault in a turn, counted from 0."""
