@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
 
-.PHONY: demo test test-train check bench docs clean
+.PHONY: demo test test-train check bench attack docs clean
 
 demo: $(VENV)/.user           ## everything embedded: synthetic recordings, three models, tables and a report
 	$(BIN)/assay demo
@@ -30,6 +30,9 @@ check: $(VENV)/.dev           ## style and types
 
 bench: $(VENV)/.dev           ## speed and memory against peers, in one run
 	$(BIN)/python -m benchmarks
+
+attack: $(VENV)/.dev          ## hostile files, names, stores and agents, many times; prints what was tried, held and fell
+	$(BIN)/python -m tests.attacks
 
 docs: $(VENV)/.dev            ## renew the generated part of the reference
 	$(BIN)/python docs/generate.py

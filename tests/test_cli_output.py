@@ -68,9 +68,9 @@ def test_a_file_that_cannot_be_written_is_an_error_with_its_path(tmp_path: Path)
 
 
 def test_folders_are_checked_before_the_work(tmp_path: Path) -> None:
-    _output.check_folders(None, "-", tmp_path / "report.html", "report.json")
+    _output.check_outputs(None, "-", tmp_path / "report.html", "report.json")
     with pytest.raises(UsageError, match="folder does not exist"):
-        _output.check_folders(tmp_path / "missing" / "report.html")
+        _output.check_outputs(tmp_path / "missing" / "report.html")
 
 
 def test_a_stored_run_is_announced_with_what_shows_more_of_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,8 @@ SOURCE = Path(assay.__file__).parent
 HEIGHTS = {
     "errors": 0,
     "json_safe": 0,
+    "outputs": 1,
+    "shown": 0,
     "redaction": 1,
     "registry": 1,
     "_lazy": 0,

@@ -32,11 +32,10 @@ class Result(ABC):
 
     def print(self, *, full: bool = False) -> None:
         """Print the tables; `full` shows every figure."""
-        from rich.console import Console
-
         from assay import report
+        from assay.shown import shown_console
 
-        Console().print(report.tables(self, full=full))
+        shown_console().print(report.tables(self, full=full))
 
     def html(self, path: str | Path) -> Path:
         """Write the report as one HTML file that opens offline. Gives its path."""

@@ -256,7 +256,7 @@ def _parsed(arguments: Any) -> Any:
         return arguments
     try:
         return json.loads(arguments) if arguments.strip() else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments
 
 

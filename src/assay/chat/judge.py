@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.errors import SourceError, UsageError, missing_extra
+from assay.outputs import private_file
 from assay.redaction import redacted
 
 if TYPE_CHECKING:
@@ -283,7 +284,7 @@ class _Replies:
     def add(self, key: str, reply: str) -> None:
         with self._lock:
             self._known[key] = reply
-            with self._path.open("a", encoding="utf-8") as file:
+            with open(self._path, "a", encoding="utf-8", opener=private_file) as file:
                 file.write(json.dumps({"key": key, "reply": redacted(reply)}, ensure_ascii=False) + "\n")
 
 

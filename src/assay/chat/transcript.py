@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from assay.chat.scoring.metric import Entry
 from assay.errors import SourceError
 from assay.json_safe import json_safe, whole_text
+from assay.outputs import replacing
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -37,6 +38,10 @@ class _Model(BaseModel):
 def _finite(seconds: Any) -> Any:
     """A time that is not a number counts as unknown."""
     return None if isinstance(seconds, float) and not math.isfinite(seconds) else seconds
+
+
+PlainName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+"""A name that something is looked up by: letters, digits, - and _, so that it cannot be taken for a path."""
 
 
 class ToolCall(_Model):
@@ -105,9 +110,10 @@ class Transcript(_Model):
     agent: str
     scenario: str
     """Name of the scenario. Its repetitions share it, and intervals are over scenarios."""
-    repetition: int = 0
-    domain: str = "weather"
-    language: str = "en"
+    repetition: int = Field(default=0, ge=0, le=2**31 - 1)
+    """Number of the trial; the store keeps it in 32 bits."""
+    domain: PlainName = "weather"
+    language: PlainName = "en"
     names: list[str] = Field(default_factory=list)
     """Cities or products that the gazetteer does not have."""
     preferences: dict[str, Any] | None = None
@@ -140,7 +146,8 @@ def json_lines(text: str, path: Path) -> Iterator[tuple[str, Any]]:
         if line.strip():
             try:
                 yield f"{path}:{number}", load_json(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+            # ValueError: a number of more digits than Python converts.
+            except (ValueError, RecursionError) as error:
                 raise SourceError(
                     f"is not valid JSON: {error}", where=f"{path}:{number}", hint="Write one JSON object per line"
                 ) from error
@@ -164,6 +171,6 @@ def _whole(data: Any) -> Any:
 
 def write_jsonl(transcripts: Iterable[Transcript], path: Path) -> None:
     """Write transcripts in assay's own format."""
-    with path.open("w", encoding="utf-8") as file:
+    with replacing(path) as new, new.open("w", encoding="utf-8") as file:
         for transcript in transcripts:
             file.write(transcript.model_dump_json(exclude_defaults=True, by_alias=True) + "\n")

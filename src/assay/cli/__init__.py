@@ -16,6 +16,7 @@ from assay import __version__
 from assay.cli import chat, compare, demo, events, init, runs, serve
 from assay.errors import AssayError
 from assay.redaction import redacted
+from assay.shown import visible_streams
 
 app = typer.Typer(
     name="assay",
@@ -54,6 +55,11 @@ def _root(
 
 def main() -> None:
     """Entry point of the `assay` command."""
+    with visible_streams():
+        _run()
+
+
+def _run() -> None:
     try:
         app()
     except AssayError as error:
@@ -65,6 +71,10 @@ def main() -> None:
     except OSError as error:
         # A file that cannot be opened or written is not a bug of the program: a full disk, a missing folder.
         _exit_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except Exception as error:
+        # An error of assay itself. Not 1, which a gate would take for a verdict.
+        print(redacted(traceback.format_exc()), file=sys.stderr)
+        _exit_with(f"this is an error of assay itself: {type(error).__name__}. Please report it")
 
 
 def _exit_with(sentence: str) -> NoReturn:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
+from assay.outputs import refuse_inputs, write_bytes
+from assay.shown import escaped, shown_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +41,7 @@ def write_json(content: object, target: str | Path) -> None:
         text = dumps(content)
     except ValueError:
         text = dumps(_finite(content))
-    write_text(text + "\n", target)
+    write_text(escaped(text) + "\n", target)
 
 
 def write_text(text: str, target: str | Path) -> None:
@@ -56,7 +58,7 @@ def write_text(text: str, target: str | Path) -> None:
             binary.write(content)
         sys.stdout.flush()
     else:
-        write_file(target, lambda: Path(target).write_bytes(content))
+        write_file(target, lambda: write_bytes(target, content))
 
 
 def write_file(target: str | Path, write: Callable[[], object]) -> None:
@@ -68,14 +70,19 @@ def write_file(target: str | Path, write: Callable[[], object]) -> None:
     announce(f"Written: {target}")
 
 
-def check_folders(*targets: str | Path | None) -> None:
-    """Raise UsageError if a target's folder does not exist, before hours of work are lost to a wrong path."""
-    for target in targets:
-        if target is None or str(target) == "-":
-            continue
+def check_outputs(*targets: str | Path | None, inputs: Sequence[str | Path | None] = ()) -> None:
+    """Raise UsageError for a target that cannot be written, before hours of work are lost to a wrong path.
+
+    Its folder must exist, it must not be an input, and no other target.
+    """
+    files = [target for target in targets if target is not None and str(target) != "-"]
+    for number, target in enumerate(files):
+        refuse_inputs(target, [str(one) for one in inputs if one is not None])
+        if Path(target).absolute() in {Path(one).absolute() for one in files[:number]}:
+            raise UsageError("two outputs have the same name", where=str(target), hint="Choose another for one of them")
         folder = Path(target).absolute().parent
         if not folder.is_dir():
-            raise UsageError("the folder does not exist", where=str(Path(target).parent), hint="Create it first")
+            raise UsageError("the folder does not exist", where=str(target), hint="Create it first")
 
 
 def _finite(value: Any) -> Any:
@@ -127,7 +134,6 @@ def byte_progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
 @contextmanager
 def phase_bars(console: Console | None = None) -> Iterator[tuple[Bar, Callable[[str, int, int | None], None]]]:
     """The bars of `byte_progress` and the function that moves them."""
-    from rich.console import Console
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -139,7 +145,7 @@ def phase_bars(console: Console | None = None) -> Iterator[tuple[Bar, Callable[[
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=console or Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console or shown_console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
         def update(phase: str, done: int, total: int | None) -> None:
@@ -167,11 +173,10 @@ def _megabytes(n: float) -> str:
 @contextmanager
 def conversation_progress() -> Iterator[Callable[[Progress], None]]:
     """A bar that counts conversations, if standard error is a terminal; otherwise a line every few seconds."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    console = Console(stderr=True)
+    console = shown_console(stderr=True)
     if not console.is_terminal:
         yield _ProgressLines()
         return

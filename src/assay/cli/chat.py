@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli import chat_load, chat_run
-from assay.cli._output import announce_run, check_folders, note, write_file, write_json
+from assay.cli._output import announce_run, check_outputs, note, write_file, write_json
 from assay.cli.chat_stream import NO_ANSWERS_HINT, StreamedFile, is_streamed, keeping
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import SourceError, UsageError
+from assay.shown import shown_console
 
 if TYPE_CHECKING:
     from assay.chat.judge import Judge
@@ -50,6 +51,9 @@ def score(
     markdown: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write a summary with the checks that failed.")
     ] = None,
+    max_mb: Annotated[
+        float, typer.Option(min=0, help="Read files of up to this size that are not one transcript per line.")
+    ] = 32.0,
     judge_url: Annotated[
         str | None, typer.Option(help="Add a model's judgement: address of an OpenAI-compatible endpoint.")
     ] = None,
@@ -76,10 +80,10 @@ def score(
     from assay.chat.scoring.metric import METRICS, Metric
     from assay.chat.scoring.scores import score as score_transcripts
 
+    check_outputs(json_out, html_out, junit, markdown, inputs=[file, judge_cache])
     names = [name.strip() for name in metrics.split(",")] if metrics else None
     judge = _judge(judge_url, judge_model, samples=judge_samples, cache=judge_cache)
     if judge is None and is_streamed(file, form=form, workers=workers):
-        check_folders(json_out, html_out, junit, markdown)
         stream = StreamedFile(file, form=form, agent=agent, metrics=names, seed=seed, workers=workers)
         with nullcontext() if no_store else keeping(stream, store, name=name, tags=tag or []) as recorder:
             scores = stream.score(recorder, json_out=json_out)
@@ -88,7 +92,7 @@ def score(
         chosen: list[str | Metric] | None = None if names is None else [*names]
         if judge is not None:
             chosen = [*(names or METRICS.names()), judge.metric()]
-        transcripts = read_transcripts(file, format=form, agent=agent)
+        transcripts = read_transcripts(file, format=form, agent=agent, max_bytes=int(max_mb * 1e6))
         at_once = 1 if judge is None else _JUDGED_AT_ONCE
         scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=at_once)
         if not scores.answers:
@@ -104,11 +108,9 @@ def score(
         write_file(html_out, lambda: page.write(scores, html_out))
     announce_run(run_id)
     if json_out != "-":
-        from rich.console import Console
-
         from assay.report.terminal.chat import conversations
 
-        Console().print(conversations(scores))
+        shown_console().print(conversations(scores))
 
 
 @app.command()
@@ -137,6 +139,7 @@ def calibrate(
     from assay.runs import load
     from assay.runs.results import scores_of
 
+    check_outputs(json_out, inputs=[labels, judge_cache])
     scores = scores_of(load(run, store=store))
     singles, pairs = read_labels(labels, scores)
     judge = _judge(judge_url, judge_model, cache=judge_cache)
@@ -149,11 +152,9 @@ def calibrate(
     if json_out is not None:
         write_json(found.to_json(), json_out)
     if json_out != "-":
-        from rich.console import Console
-
         from assay.report.terminal.calibration import calibration_tables
 
-        Console().print(calibration_tables(found))
+        shown_console().print(calibration_tables(found))
 
 
 def _judge(url: str | None, model: str | None, *, cache: Path | None, samples: int = 3) -> Judge | None:

@@ -13,7 +13,7 @@ import typer
 from assay.cli._output import (
     announce,
     announce_run,
-    check_folders,
+    check_outputs,
     conversation_progress,
     write_file,
     write_json,
@@ -21,6 +21,7 @@ from assay.cli._output import (
 )
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import RunInterruptedError, UsageError
+from assay.shown import shown_console
 
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiment
@@ -151,7 +152,7 @@ def run(
     from assay.chat.running.experiment import PaceOptions
     from assay.runs.experiments import plan_experiment
 
-    check_folders(html_out, json_out, junit, markdown)
+    check_outputs(html_out, json_out, junit, markdown)
     if resume is not None:
         _refuse_beside_resume(context)
         result = _resume_with_progress(resume, store)
@@ -211,8 +212,6 @@ def list_agents() -> None:
     """List the agents that can be run, and whether what they need is installed."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from rich.console import Console
-
     from assay.chat.agents import AGENTS
     from assay.report.terminal import plain_table
 
@@ -228,14 +227,13 @@ def list_agents() -> None:
             except PackageNotFoundError:
                 built_on.append(f'{package} is not installed: pip install "assay-agents[{kind.extra}]"')
         table.add_row(agent, kind.title, "\n".join(built_on))
-    Console().print(table)
+    shown_console().print(table)
 
 
 def list_suites(
     suite: Annotated[str | None, typer.Argument(help="A suite by name or path: lists its scenarios.")] = None,
 ) -> None:
     """List the suites that come with assay, or the scenarios of one; a file is also checked."""
-    from rich.console import Console
     from rich.text import Text
 
     from assay.chat.suites import SUITES, load_suite
@@ -255,7 +253,7 @@ def list_suites(
         for scenario in load_suite(suite).scenarios:
             first = Text(scenario.turns[0].user, overflow="ellipsis", no_wrap=True)
             table.add_row(scenario.id, scenario.kind, str(len(scenario.turns)), first)
-    Console().print(table)
+    shown_console().print(table)
 
 
 # --- running --------------------------------------------------------------------------------------------------------

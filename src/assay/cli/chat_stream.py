@@ -6,12 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli._output import announce, note
 from assay.errors import AssayError, SourceError, UsageError
+from assay.outputs import replacing
+from assay.shown import escaped
 
 if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
@@ -96,7 +98,7 @@ class _JsonAnswers:
 
     def add(self, texts: Sequence[str]) -> None:
         for text in texts:
-            self._write(self._separator + text.encode("utf-8", "backslashreplace"))
+            self._write(self._separator + escaped(text).encode("utf-8", "backslashreplace"))
             self._separator = b",\n"
 
     def close(self, scores: Scores) -> None:
@@ -104,12 +106,12 @@ class _JsonAnswers:
         import json
 
         rest = json.dumps(scores.summary_json(), indent=2, ensure_ascii=False)
-        self._write(b"\n]," + rest.removeprefix("{").encode("utf-8", "backslashreplace") + b"\n")
+        self._write(b"\n]," + escaped(rest).removeprefix("{").encode("utf-8", "backslashreplace") + b"\n")
 
 
 @contextmanager
 def _json_answers(target: str) -> Iterator[_JsonAnswers]:
-    """A writer of JSON to a file or, for '-', to standard output; a file that is not completed is removed."""
+    """A writer of JSON to a file or, for '-', to standard output; a file that is not completed is not there."""
     if target == "-":
         sys.stdout.flush()
         binary = getattr(sys.stdout, "buffer", None)
@@ -117,14 +119,10 @@ def _json_answers(target: str) -> Iterator[_JsonAnswers]:
         sys.stdout.flush()
         return
     try:
-        with Path(target).open("wb") as file:
+        with replacing(target) as path, path.open("wb") as file:
             yield _JsonAnswers(file.write)
     except OSError as error:
         raise UsageError(f"cannot write the file: {error.strerror or error}", where=target) from error
-    except BaseException:
-        with suppress(OSError):
-            Path(target).unlink()
-        raise
     announce(f"Written: {target}")
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay import __version__
-from assay.cli._output import announce, note, write_file, write_json, write_text
+from assay.cli._output import announce, check_outputs, note, write_file, write_json, write_text
 from assay.errors import UsageError
+from assay.shown import shown_console
 
 if TYPE_CHECKING:
     from assay.compare import Margin
@@ -60,6 +61,7 @@ def compare(
     from assay.compare import Gates, Requirement
     from assay.runs import compare as compare_runs
 
+    check_outputs(junit, markdown, json, html)
     gates = Gates(_calls(fail_on), [Requirement.parse(text) for text in require or []])
     margins = _margins(margin)
     comparisons = compare_runs(*references, store=store, margin=margins, seed=seed, full=full)
@@ -87,11 +89,9 @@ def compare(
         }
         write_json(content, json)
     if json != "-":
-        from rich.console import Console
-
         from assay.report.terminal.compare import comparison_table
 
-        Console().print(comparison_table(comparisons))
+        shown_console().print(comparison_table(comparisons))
     for failed in failures:
         side = f"{failed.comparison.candidate.label}: " if len(comparisons) > 1 else ""
         announce(f"assay: gate: {side}{failed.failure}")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.errors import UsageError
+from assay.outputs import PRIVATE_FOLDER, replacing
+from assay.shown import shown_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,12 +49,10 @@ def demo(
 
     The frameworks are then given a model that misbehaves.
     """
-    from rich.console import Console
-
     if out.exists() and not out.is_dir():
         raise UsageError(f"'{out}' is a file", hint="Name a folder with --out")
-    out.mkdir(parents=True, exist_ok=True)
-    console = Console()
+    out.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    console = shown_console()
     _events(out, seed, console)
     if all(_is_installed(agent) for agent in _AGENTS):
         _agents(out, console)
@@ -231,7 +231,7 @@ def _write(path: Path, stream: EventStream) -> None:
     from assay.events import synthetic
 
     texts = synthetic.token_text(stream)
-    with path.open("w", encoding="utf-8") as file:
+    with replacing(path) as new, new.open("w", encoding="utf-8") as file:
         for text, at in zip(texts, stream.episode.tolist(), strict=True):
             episode = stream.episodes[at]
             file.write(json.dumps({"episode": episode.name, "stratum": episode.stratum, "text": text}) + "\n")

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli._output import announce_run, byte_progress, note, write_file, write_json
+from assay.cli._output import announce_run, byte_progress, check_outputs, note, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
+from assay.shown import shown_console
 
 app = typer.Typer(help="Score and read streams of desktop events.", no_args_is_help=True)
 
@@ -129,6 +130,7 @@ def evaluate(
     from assay.events.evaluation import evaluate as run
     from assay.events.protocols import every_protocol
 
+    check_outputs(html, json, inputs=[predicted, truth, tokenizer])
     both = _mapping(column)
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
     with byte_progress() as progress:
@@ -166,11 +168,9 @@ def evaluate(
         write_json(report.to_json(), json)
     announce_run(run_id)
     if json != "-":
-        from rich.console import Console
-
         from assay.report.terminal import events as terminal
 
-        Console().print(terminal.events({"": report}, full=full))
+        shown_console().print(terminal.events({"": report}, full=full))
 
 
 @app.command()
@@ -197,12 +197,11 @@ def decode(
     ] = None,
 ) -> None:
     """Show what assay reads in FILE: events by kind, invalid events by reason, episodes, time range."""
-    from rich.console import Console
-
     from assay.events.describe import describe
     from assay.events.sources import ReadOptions
     from assay.report.terminal import events as terminal
 
+    check_outputs(json, inputs=[file, tokenizer])
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
     with byte_progress() as progress:
         follow = (lambda done, total: progress("events", done, total)) if progress else None
@@ -211,7 +210,7 @@ def decode(
     if json is not None:
         write_json(found.to_json(), json)
     if json != "-":
-        Console().print(terminal.description(found))
+        shown_console().print(terminal.description(found))
 
 
 def _codec(
@@ -244,7 +243,7 @@ def _bases(name: str, given: str) -> tuple[int, ...]:
     except ValueError:
         option = f"--{name.replace('_', '-')}"
         raise UsageError(
-            f"{option} takes whole numbers with commas, not '{given}'", hint="For example 16,10,10"
+            f"{option} takes whole numbers with commas, not '{given:.60}'", hint="For example 16,10,10"
         ) from None
 
 

@@ -11,6 +11,7 @@ import typer
 
 from assay.cli._output import announce, note, write_file, write_json, write_text
 from assay.errors import AssayError, UsageError
+from assay.shown import shown_console
 
 if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
@@ -61,12 +62,11 @@ def list_runs(
 
         write_json([header(entry) for entry in found], json)
         return
-    from rich.console import Console
 
     from assay.report import runs as pages
 
     if found:
-        Console().print(pages.listing(found))
+        shown_console().print(pages.listing(found))
     else:
         announce(f"no runs in {where}")
 
@@ -78,14 +78,12 @@ def show(
     full: Annotated[bool, typer.Option("--full", help="Show every figure in the table.")] = False,
 ) -> None:
     """Show a run: its settings and inputs, and its numbers, recomputed from the stored tallies."""
-    from rich.console import Console
-
     from assay.report import runs as pages
     from assay.runs import load
 
     with _opened(store) as opened:
         described = opened.describe(run)
-        console = Console()
+        console = shown_console()
         console.print(pages.run_details(described))
         if described.complete:
             console.print()

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from assay import __version__
 from assay.errors import missing_extra
+from assay.outputs import replacing
 from assay.report.numbers import spelled_out
 from assay.runs.results import ExperimentResult, rebuilt, scores_of
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio, Run, State
@@ -170,7 +171,8 @@ def to_parquet(run: Run, answers: Sequence[AnswerRow], path: str) -> None:
             for name, state in states.items()
         ]
     table = pa.Table.from_pylist([{"run": run.id, **row} for row in rows], schema=_arrow_schema(pa, bool(answers)))
-    pq.write_table(table.replace_schema_metadata({"assay_run": run.id, "assay_command": run.command}), path)
+    with replacing(path) as new:
+        pq.write_table(table.replace_schema_metadata({"assay_run": run.id, "assay_command": run.command}), new)
 
 
 def _arrow_schema(pa: Any, conversations: bool) -> Any:

@@ -12,7 +12,7 @@ import sqlite3
 import struct
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, mak
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from assay.errors import StoreError, UsageError, missing_extra
+from assay.outputs import PRIVATE_FOLDER, private_file
 from assay.redaction import redacted
 from assay.store.migrations import SCHEMA_VERSION, found_version, migrate
 
@@ -136,7 +137,7 @@ def _locked_file(path: Path) -> Iterator[bool]:
         yield True
         return
     try:
-        file = path.open("w")
+        file = os.fdopen(private_file(str(path), os.O_CREAT | os.O_WRONLY), "w")
     except OSError as error:
         raise StoreError(f"the file cannot be locked: {error.strerror}", where=str(path)) from error
     with file:
@@ -155,11 +156,15 @@ def _sqlite(path: Path) -> Engine:
     if path.is_dir():
         raise StoreError("the path is a folder", where=str(path), hint="Name a file, e.g. runs.db")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
     except OSError as error:
         raise StoreError(f"the folder cannot be created: {error.strerror}", where=str(path)) from error
 
     def connect() -> sqlite3.Connection:
+        # SQLite gives its log and index the permissions of the file.
+        if not path.exists():
+            with suppress(OSError):  # SQLite reports what is wrong
+                os.close(private_file(str(path), os.O_CREAT | os.O_RDWR))
         # We begin transactions ourselves: those of the sqlite3 module begin too late to keep two writers apart.
         return sqlite3.connect(
             _uri(path), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False

@@ -22,7 +22,7 @@ from assay.store import schema
 AnyRow = Row[Any]
 
 OPEN, COMPLETE = "open", "complete"
-_LAST = re.compile(r"@last(?:~(\d+))?")
+_LAST = re.compile(r"@last(?:~(\d{1,9}))?")
 _CANDIDATES = 5
 
 # Letters of ids: Crockford's base 32, which leaves out letters that are easily confused.

@@ -6,7 +6,6 @@ Here the format of a file is recognised; each format has a module of its own tha
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -22,8 +21,16 @@ LONGEST_LINE = 64_000_000
 """The longest line of a file that is read line by line, in bytes."""
 
 
-def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = None) -> Transcripts:
+LARGEST_WHOLE = 32_000_000
+"""The largest file that is read as a whole, in bytes; parsed JSON takes up to thirty times the memory of its text."""
+
+
+def read_transcripts(
+    path: Path, *, format: str = "auto", agent: str | None = None, max_bytes: int = LARGEST_WHOLE
+) -> Transcripts:
     """Read the transcripts of a file; `agent` is the agent's name if the file does not give one.
+
+    A file of more than `max_bytes` is an error: it may be a device without an end.
 
     Example:
         >>> from pathlib import Path
@@ -36,12 +43,20 @@ def read_transcripts(path: Path, *, format: str = "auto", agent: str | None = No
     if format not in ("auto", *FORMATS):
         raise unknown_name("format of transcripts", format, ("auto", *FORMATS))
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise SourceError(
+                f"is larger than {max_bytes / 1e6:g} MB, which are read as a whole",
+                where=str(path),
+                hint="Write one transcript per line in a file, or raise the limit with --max-mb",
+            )
         text = content.decode("utf-8")
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise SourceError("is not UTF-8 text", where=str(path), hint="Save it as UTF-8") from error
+    # ValueError: a zero byte in the path.
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise SourceError("is not UTF-8 text", where=str(path), hint="Save it as UTF-8") from error
+        raise SourceError(f"cannot be read: {getattr(error, 'strerror', error)}", where=str(path)) from error
     records = _records(text, path)
     found: list[Transcript] = []
     spans: list[tuple[str, Any]] = []
@@ -102,7 +117,7 @@ def parse_line(line: bytes, where: str, *, form: str, agent: str | None, number:
         record = load_json(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise SourceError("is not UTF-8 text", where=where, hint="Save it as UTF-8") from error
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"is not valid JSON: {error}", where=where, hint="Write one JSON object per line") from error
     this = form if form != "auto" else _format_of(record, where)
     if this == "otel":
@@ -116,7 +131,7 @@ def _records(text: str, path: Path) -> list[tuple[str, Any]]:
     """The file's JSON objects: one per line, one for the whole file, or the elements of one list."""
     try:
         whole = load_json(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return list(json_lines(text, path))
     if isinstance(whole, list) and not is_message_list(whole):
         return [(f"{path}[{at}]", record) for at, record in enumerate(whole)]

@@ -15,7 +15,7 @@ def parsed(text: Any) -> Any:
         return text
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
 
 

@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from assay.errors import UsageError, missing_extra
+from assay.errors import UsageError, missing_extra, unknown_name
 
 # One alternative for each kind of token; no two can match at the same place, so matching never backtracks.
 # Tags, entities and emphasis marks are formatting and are ignored.
@@ -281,8 +281,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     A language is the name of one that comes with assay, or the path of a file in the same format.
     """
     name = language.stem if isinstance(language, Path) else language
-    file = language if isinstance(language, Path) else files("assay.chat.reading") / "languages" / f"{language}.toml"
-    general = read_toml(file, f"the language '{name}'")
+    general = read_toml(language_file(language), f"the language '{name}'")
     special = read_toml(domain / f"{name}.toml", f"the domain's words in '{name}'")
     settings = read_toml(domain / "domain.toml", "the domain")
     lexicon = Lexicon(general, Stemmer(general["stemmer"], general.get("derived_endings", ())))
@@ -315,6 +314,21 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     for key, words in extra.items():
         lexicon.add(key, words)
     return lexicon
+
+
+def shipped_languages() -> list[str]:
+    """Names of the languages that come with assay."""
+    folder = files("assay.chat.reading") / "languages"
+    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+
+
+def language_file(language: str | Path) -> Traversable:
+    """The file of a language. A name, which may come from a transcript, is only ever one of those that assay ships."""
+    if isinstance(language, Path):
+        return language
+    if language not in shipped_languages():
+        raise unknown_name("language", f"{language:.60}", shipped_languages())
+    return files("assay.chat.reading") / "languages" / f"{language}.toml"
 
 
 def read_toml(path: Traversable, what: str) -> dict[str, Any]:

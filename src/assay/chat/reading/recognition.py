@@ -9,12 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from assay.chat.reading.lexicon import compile_lexicon, read_toml
+from assay.chat.reading.lexicon import compile_lexicon, language_file, read_toml, shipped_languages
 from assay.chat.reading.text import Reader, Reading
 from assay.errors import missing_extra
 
@@ -58,7 +57,8 @@ class Readers:
         self._folder: Any = folder
         self._own_words = tuple((key, tuple(words)) for key, words in sorted(own_words.items()))
         self._use_places = use_places
-        self._paths: dict[str, str | Path] = {name: name for name in _shipped() if (folder / f"{name}.toml").is_file()}
+        shipped = shipped_languages()
+        self._paths: dict[str, str | Path] = {name: name for name in shipped if (folder / f"{name}.toml").is_file()}
         self.name = primary.stem if isinstance(primary, Path) else primary
         self._paths[self.name] = primary
         self._made: dict[str, Reader] = {}
@@ -152,15 +152,9 @@ def shared_reader(
     return Reader(compile_lexicon(language, folder, dict(own_words)), use_places=use_places)
 
 
-def _shipped() -> list[str]:
-    folder = files("assay.chat.reading") / "languages"
-    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
-
-
 @functools.cache
 def _function_words(language: str | Path) -> frozenset[str]:
-    file = language if isinstance(language, Path) else files("assay.chat.reading") / "languages" / f"{language}.toml"
-    return frozenset(read_toml(file, f"the language '{language}'")["function_words"])
+    return frozenset(read_toml(language_file(language), f"the language '{language}'")["function_words"])
 
 
 def _is_other_script(text: str) -> bool:

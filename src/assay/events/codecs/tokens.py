@@ -99,7 +99,7 @@ class TokenCodec:
                 or math.prod(bases) > _MAX_SPAN
                 or len(bases) > kernels.MAX_DIGITS_A_NUMBER
             ):
-                raise UsageError(f"invalid bases {bases}", hint="Give 1 to 8 numbers from 1 to a million")
+                raise UsageError(f"invalid bases {bases!s:.60}", hint="Give 1 to 8 numbers from 1 to a million")
         if not 0 < self.unit_ns <= 3600 * 10**9:
             raise UsageError(
                 f"the time unit must be positive, got {self.unit_ns} ns", hint="Give nanoseconds, e.g. 10000000"

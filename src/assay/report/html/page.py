@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from assay.errors import UsageError
+from assay.outputs import write_bytes
 from assay.report.html.elements import EMPTY, Markup, element, join
 
 CHART_SCRIPTS: Final = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "page.js")
@@ -101,7 +102,7 @@ def save(page: str, path: str | Path) -> Path:
     """Write a page to a file and give its path. Half a surrogate pair, which cannot be encoded, becomes '?'."""
     target = Path(path)
     try:
-        target.write_bytes(page.encode("utf-8", "replace"))
+        write_bytes(target, page.encode("utf-8", "replace"))
     except OSError as error:
         raise UsageError(f"cannot write the report: {error.strerror}", where=str(target)) from error
     return target
