@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli._output import announce, announce_run, check_folders, write_file, write_json
+from assay.cli._output import announce, announce_run, check_outputs, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
 
@@ -71,7 +71,7 @@ def load(
     from assay.chat.load.plan import LoadPlan
     from assay.runs.load_tests import load_test
 
-    check_folders(html_out, json_out)
+    check_outputs(html_out, json_out)
     plan = LoadPlan(
         users=_numbers(users),
         turns=turns,
