@@ -72,6 +72,12 @@ class _Shown:
         return getattr(self.rich_proxied_file, name)
 
 
+def clear_line() -> None:
+    """Clear the current line of standard error, which is a terminal."""
+    stream: IO[str] = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+    stream.write("\r\x1b[K")
+
+
 @contextmanager
 def visible_streams() -> Iterator[None]:
     """Standard output and standard error as streams that show what is written to them.
@@ -83,7 +89,7 @@ def visible_streams() -> Iterator[None]:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        sys.stdout, sys.stderr = (_Shown(stream) for stream in before)  # type: ignore[assignment]
+        sys.stdout, sys.stderr = (_Shown(stream) for stream in before)
         yield
     finally:
         sys.stdout, sys.stderr = before

@@ -13,6 +13,7 @@ import typer
 from assay.cli._output import announce, announce_run, check_outputs, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
+from assay.shown import clear_line
 
 if TYPE_CHECKING:
     from assay.chat.load.driver import LoadProgress
@@ -148,11 +149,12 @@ def _progress() -> Iterator[Callable[[LoadProgress], None]]:
         )
         if moves:
             amount = f", {progress.done:,} of {progress.total:,} conversations" if progress.total else ""
-            print(f"\r\x1b[K{words}{amount} …", end="", file=sys.stderr, flush=True)
+            clear_line()
+            print(f"{words}{amount} …", end="", file=sys.stderr, flush=True)
         elif now != last:
             announce(f"{words} …")
         last = now
 
     yield update
     if moves:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        clear_line()
