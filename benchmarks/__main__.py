@@ -11,6 +11,7 @@ NAMES = (
     "recordings",
     "training",
     "chat",
+    "transcripts",
     "memory",
     "everything",
     "startup",

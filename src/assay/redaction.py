@@ -390,8 +390,13 @@ _SHORTEST_OPAQUE = 8  # unless it looks like no word
 
 def _known_secrets(shortest: int) -> list[str]:
     """The values of secret variables of this process, longest first, also as addresses and JSON spell them."""
-    of_environment = [os.environ[name] for name in os.environ if is_secret(name)]
+    of_environment = [os.environ[name] for name in _secret_names(tuple(os.environ))]
     return list(_spellings((*of_environment, *_HIDDEN_VALUES), shortest))
+
+
+@lru_cache(maxsize=16)
+def _secret_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if is_secret(name))
 
 
 @lru_cache(maxsize=16)

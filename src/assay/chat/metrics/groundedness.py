@@ -10,7 +10,11 @@ from assay.chat.scoring.support import Sources
 
 def _figures(context: ScoringContext) -> list[FigureClaim]:
     """Figures that a source can contain; differences ("2 degrees warmer") are not in any source."""
-    return [claim for claim in context.figure_claims if claim.said.role != "change"]
+    known = context.derived.get("figures with a source")
+    if not isinstance(known, list):
+        known = [claim for claim in context.figure_claims if claim.said.role != "change"]
+        context.derived["figures with a source"] = known
+    return known
 
 
 def _nothing_to_support(context: ScoringContext) -> str | None:

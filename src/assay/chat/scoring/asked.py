@@ -13,6 +13,13 @@ from assay.chat.scoring.truth import asked_claims, facts_for, states_in
 
 def unclaimed(context: ScoringContext) -> str | None:
     """What the question asks for, the truth knows and the answer does not claim, as a clause; None if nothing."""
+    if "unclaimed" not in context.derived:
+        context.derived["unclaimed"] = _unclaimed(context)
+    known = context.derived["unclaimed"]
+    return known if isinstance(known, str) else None
+
+
+def _unclaimed(context: ScoringContext) -> str | None:
     if not context.truth:
         return None
     given = {claim.what for claim in context.figure_claims if facts_for(context, claim)}

@@ -25,7 +25,6 @@ NOT_COMPARED = frozenset({"change", "other"})
 class Claim:
     """One statement that can be checked."""
 
-    said: Mention | Quantity
     what: str
     """A kind of quantity, or a state."""
     affirmed: bool
@@ -67,7 +66,7 @@ class YesOrNo:
 def figure_claims(context: ScoringContext) -> list[FigureClaim]:
     """The figures that an answer affirms."""
     return [
-        FigureClaim(figure, figure.kind, True, *_where_and_when(context, figure.first)) for figure in context.figures
+        FigureClaim(figure.kind, True, *_where_and_when(context, figure.first), figure) for figure in context.figures
     ]
 
 
@@ -81,7 +80,7 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue
         state = mention.keys[-2].removeprefix("states.")
-        found.append(StateClaim(mention, state, mention.asserted, *_where_and_when(context, mention.first)))
+        found.append(StateClaim(state, mention.asserted, *_where_and_when(context, mention.first), mention))
     return found
 
 

@@ -20,6 +20,15 @@ _MOST_STATES = 2
 
 def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """The facts that a figure can be compared with; empty if the truth has none."""
+    compared = context.derived.setdefault("facts for claims", {})
+    assert isinstance(compared, dict)
+    found: list[Fact] | None = compared.get(id(claim))
+    if found is None:
+        found = compared[id(claim)] = _facts_for(context, claim)
+    return found
+
+
+def _facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     role, day = claim.said.role, claim.day
     if day in PAST or role in NOT_COMPARED or not claim.is_about_truth:
         return []
@@ -105,6 +114,13 @@ def _compare(context: ScoringContext, truths: list[str]) -> StateSets:
 
 def asked_claims(context: ScoringContext) -> list[StateClaim]:
     """Claims of states about the truth's subject and the time asked about."""
+    known = context.derived.get("asked claims")
+    if not isinstance(known, list):
+        known = context.derived["asked claims"] = _asked_claims(context)
+    return known
+
+
+def _asked_claims(context: ScoringContext) -> list[StateClaim]:
     if not context.state_claims:
         return []
     if not context.calendar.dates and not context.query_days and not any(c.day for c in context.state_claims):
