@@ -18,6 +18,7 @@ NAMES = (
     "store",
     "compare",
     "frameworks",
+    "runner",
     "load",
     "honesty",
     "judge",

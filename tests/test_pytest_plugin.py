@@ -159,3 +159,29 @@ def test_starting_pytest_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
     alone = "import sys, assay.pytest_plugin; sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", alone], check=True, timeout=60)
+
+
+def test_a_suite_is_run_and_its_trials_are_asserted(pytester: pytest.Pytester) -> None:
+    result = outcome(
+        pytester,
+        """
+import pytest
+from assay import chat
+
+@pytest.fixture(scope="module")
+def played(assay):
+    suite = chat.load_suite("weather").select(kinds=["small_talk"], limit=2)
+    return assay.run(suite, {"polite": lambda message: "Hello!", "rude": lambda message: "It is 21 °C in Rome."})
+
+def test_share(played):
+    played.passes(0.0)
+
+def test_all(played):
+    played.passes(agent="rude")
+
+def test_metrics(played):
+    played.metrics("polite").at_least("trials_passed", 0.0, by="value")
+""",
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*rude passes * of * trials; all of them should pass*"])

@@ -3,6 +3,9 @@
     def test_keys(assay):
         assay.events("predicted.jsonl", "truth.jsonl").at_least("keyboard_accuracy", 0.9)
 
+    def test_my_bot(assay):
+        assay.run("suite.yaml", {"mine": answer}).passes()
+
 An assertion checks the less favourable end of the interval, so a test passes because the agent is good enough and not
 by luck. Nothing but pytest is imported before the fixture evaluates something.
 """
@@ -18,14 +21,16 @@ import pytest
 
 if TYPE_CHECKING:
     from assay.compare import Comparison
+    from assay.runs.results import ExperimentResult
     from assay.types import Estimate, Run
 
+_MOST_FAILURES = 20
 Bound = Literal["interval", "value"]
 
 
 @pytest.fixture(scope="session")
 def assay() -> AssayFixture:
-    """Evaluate events or transcripts, compare runs, and assert on the estimates."""
+    """Evaluate events or transcripts, run agents, compare runs, and assert on the estimates."""
     return AssayFixture()
 
 
@@ -60,6 +65,12 @@ class AssayFixture:
         scores = chat.score(given, **settings)
         name = _only(scores.agents, agent)
         return Evaluated({line.metric: line.estimate for line in scores.lines() if line.agent == name}, name)
+
+    def run(self, suite: Any, agents: Any, **settings: Any) -> PlayedSuite:
+        """Run agents through a suite; takes what `assay.chat.run` takes. Baselines are played only if asked for."""
+        from assay import chat
+
+        return PlayedSuite(chat.run(suite, agents, **{"baselines": False, **settings}))
 
     def estimates(self, estimates: Mapping[str, Estimate], of: str = "estimates") -> Evaluated:
         """Assert on estimates that were computed elsewhere."""
@@ -110,6 +121,35 @@ class Evaluated:
         if end is None or end > bound:
             pytest.fail(_message(metric, found, f"at most {bound:g}", by, "upper", self.of))
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedSuite:
+    """Agents that were run through a suite, to assert on."""
+
+    result: ExperimentResult
+
+    def passes(self, share: float = 1.0, *, agent: str | None = None) -> PlayedSuite:
+        """Fail unless at least this share of the trials passes, for each agent or for one; names failed checks."""
+        __tracebackhide__ = True
+        from assay.report.failures import failure_words, failures_of
+
+        scores = self.result.scores
+        for name in scores.agents if agent is None else [_only(scores.agents, agent)]:
+            trials = [passed for of_scenario in scores.trials(name).values() for passed in of_scenario.values()]
+            if not trials or sum(trials) < share * len(trials):
+                failed = [failure_words(one, agent=False) for one in failures_of(scores) if one.agent == name]
+                wanted = "all of them" if share == 1.0 else f"at least {share:.0%}"
+                text = f"{name} passes {sum(trials)} of {len(trials)} trials; {wanted} should pass"
+                pytest.fail("\n".join([text, *failed[:_MOST_FAILURES]]))
+        return self
+
+    def metrics(self, agent: str | None = None) -> Evaluated:
+        """The metrics of one agent, to assert on; `agent` is required if there are several."""
+        from assay.runs.gates import estimates_of
+
+        name = _only(self.result.agents, agent)
+        return Evaluated(estimates_of(self.result.scores, name), name)
 
 
 @dataclass(frozen=True, slots=True)

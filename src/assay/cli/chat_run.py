@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from assay.runs.experiments import StoreChoice
     from assay.runs.results import ExperimentResult
 
-_WHAT, _WHERE, _PACE, _OUTPUT = "What to run", "Model and weather", "Pace", "Output"
+_WHAT, _WHERE, _PACE, _GATE, _OUTPUT = "What to run", "Model and weather", "Pace", "Gate", "Output"
 _INTERRUPTED = 130
 # Turns that were skipped because an earlier one failed, which is reported itself.
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
-_BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out", "junit", "markdown"})
+_BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out", "junit", "markdown", "fail_on", "require"})
 
 
 def run(
@@ -122,6 +122,20 @@ def run(
         str | None,
         typer.Option(metavar="RUN", help="Resume an unfinished run; @unfinished is the newest.", rich_help_panel=_PACE),
     ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Exit 1 if a trial fails its checks (checks), a turn ends with an error (errors) or is skipped.",
+            rich_help_panel=_GATE,
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='Exit 1 unless it holds for each agent: "trials_passed>=0.9", "accuracy.low>=0.8".',
+            rich_help_panel=_GATE,
+        ),
+    ] = None,
     json_out: Annotated[
         str | None,
         typer.Option(
@@ -151,7 +165,9 @@ def run(
     """
     from assay.chat.running.experiment import PaceOptions
     from assay.runs.experiments import plan_experiment
+    from assay.runs.gates import RunGate
 
+    gate = RunGate.parsed(fail_on or (), require or ())
     check_outputs(html_out, json_out, junit, markdown)
     if resume is not None:
         _refuse_beside_resume(context)
@@ -176,7 +192,14 @@ def run(
         kept = None if no_store else store or True
         result = start_with_progress(experiment, store=kept, name=name, tags=tag or [], measure_experience=experience)
     write_trials(result.scores, junit=junit, markdown=markdown, skill=result.skill(), suite=result.suite)
-    show_result(result, html_out=html_out, json_out=json_out)
+    failures = gate.failures(result.scores)
+    try:
+        show_result(result, html_out=html_out, json_out=json_out)
+    finally:
+        for failure in failures:
+            announce(f"assay: gate: {failure}")
+    if failures:
+        raise typer.Exit(1)
 
 
 def write_trials(
@@ -212,6 +235,8 @@ def list_agents() -> None:
     """List the agents that can be run, and whether what they need is installed."""
     from importlib.metadata import PackageNotFoundError, version
 
+    from rich.text import Text
+
     from assay.chat.agents import AGENTS
     from assay.report.terminal import plain_table
 
@@ -226,7 +251,8 @@ def list_agents() -> None:
                 built_on.append(f"{package} {version(package)}")
             except PackageNotFoundError:
                 built_on.append(f'{package} is not installed: pip install "assay-agents[{kind.extra}]"')
-        table.add_row(agent, kind.title, "\n".join(built_on))
+        # As text: in markup, the extra in brackets would be taken for a style and vanish.
+        table.add_row(agent, kind.title, Text("\n".join(built_on)))
     shown_console().print(table)
 
 

@@ -36,7 +36,11 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 42,
     fail_on: Annotated[
         list[str] | None,
-        typer.Option(help="Exit 1 on a metric that is worse, inconclusive or unmeasured.", rich_help_panel=_GATE),
+        typer.Option(
+            help="Exit 1 on a metric that is worse, inconclusive or unmeasured; or on regressions: a scenario that "
+            "passed in the baseline and fails now.",
+            rich_help_panel=_GATE,
+        ),
     ] = None,
     require: Annotated[
         list[str] | None,
@@ -66,6 +70,12 @@ def compare(
     margins = _margins(margin)
     comparisons = compare_runs(*references, store=store, margin=margins, seed=seed, full=full)
     outcomes = gates.check(comparisons)
+    if any(outcome.scenario and outcome.failure for outcome in outcomes):
+        from assay.runs.gates import with_answers
+        from assay.store import open_store
+
+        with open_store(store, create=False) as opened:
+            outcomes = with_answers(outcomes, opened)
     failures = [outcome for outcome in outcomes if outcome.failure]
     for text in dict.fromkeys(text for comparison in comparisons for text in comparison.notes):
         note(text)

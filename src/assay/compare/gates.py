@@ -10,9 +10,11 @@ from types import MappingProxyType
 from typing import Final
 
 from assay.compare.comparison import Comparison, ComparisonLine
+from assay.compare.regressions import scenario_trials
 from assay.errors import UsageError
+from assay.types import Estimate
 
-FAIL_ON: Final = ("worse", "inconclusive", "unmeasured")
+FAIL_ON: Final = ("worse", "inconclusive", "unmeasured", "regressions")
 
 _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
     {">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt}
@@ -59,13 +61,17 @@ class Requirement:
     def failure(self, comparison: Comparison) -> str:
         """Why the candidate does not meet it; empty if it does. An undefined number meets no requirement."""
         line = comparison.line(self.metric)
-        found = getattr(line.candidate, self.end)
+        return self.failure_of(line.candidate, line.verdict.reason or line.measure.undefined)
+
+    def failure_of(self, estimate: Estimate, undefined: str = "nothing was measured") -> str:
+        """Why an estimate does not meet it; empty if it does. `undefined` says why an estimate has no value."""
+        found = getattr(estimate, self.end)
         what = "value" if self.end == "value" else f"{self.end} end of its interval"
         if found is None:
-            return f"{self} is not met: {self.metric} has no {what} ({line.verdict.reason or line.measure.undefined})"
+            return f"{self} is not met: {self.metric} has no {what} ({undefined})"
         if self.holds(found):
             return ""
-        return f"{self} is not met: the {what} is {found:.4g} (n = {line.candidate.n:,})"
+        return f"{self} is not met: the {what} is {found:.4g} (n = {estimate.n:,})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +80,15 @@ class Outcome:
 
     comparison: Comparison
     name: str
-    """The metric, or the requirement as it was written."""
+    """The metric, the requirement as it was written, or the scenario."""
     failure: str
     """Why it failed; empty if it passed."""
     line: ComparisonLine | None = None
     """The line that was checked, for a call."""
+    scenario: str = ""
+    """The scenario that was checked, for a regression."""
+    details: str = ""
+    """For a regression: what was asked, answered before and answered now; empty if the answers are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,9 @@ class Gates:
     """All conditions of a gate."""
 
     fail_on: Sequence[str] = ()
-    """Calls that no metric may have. 'unmeasured' means undefined in the candidate and defined in the baseline."""
+    """Calls that no metric may have. 'unmeasured' means undefined in the candidate and defined in the baseline.
+    'regressions' is about scenarios: none may fail that passed in the baseline beyond its own noise.
+    """
     requirements: Sequence[Requirement] = ()
 
     def __post_init__(self) -> None:
@@ -95,11 +107,14 @@ class Gates:
                 raise UsageError(f"cannot fail on '{call}'", hint=f"Use: {', '.join(FAIL_ON)}")
 
     def check(self, comparisons: Sequence[Comparison]) -> list[Outcome]:
-        """Every check of every comparison, in order: metrics first, then requirements."""
+        """Every check of every comparison, in order: metrics first, then requirements, then scenarios."""
         outcomes: list[Outcome] = []
         for comparison in comparisons:
             outcomes += [Outcome(comparison, ln.measure.key, self._failure(ln), ln) for ln in comparison.lines]
             outcomes += [Outcome(comparison, str(must), must.failure(comparison)) for must in self.requirements]
+            for one in scenario_trials(comparison) if "regressions" in self.fail_on else ():
+                failure = str(one) if one.has_regressed else ""
+                outcomes.append(Outcome(comparison, one.scenario, failure, scenario=one.scenario))
         return outcomes
 
     def _failure(self, line: ComparisonLine) -> str:

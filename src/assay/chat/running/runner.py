@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -173,7 +173,7 @@ class Runner:
         async def play(trial: Trial) -> None:
             state.agent, state.scenario = trial.agent, trial.scenario.id
             conversation = await self._play(trial, sink)
-            unscored[asyncio.create_task(count(conversation))] = None
+            begin(count(conversation), unscored, trial.agent)
 
         async def count(conversation: ScoredConversation) -> None:
             for answer in await conversation.scored():
@@ -181,9 +181,16 @@ class Runner:
             state.done += 1
             report(state)
 
+        def begin(work: Coroutine[Any, Any, None], among: dict[asyncio.Task[None], str], agent: str) -> None:
+            task = asyncio.create_task(work)
+            among[task] = agent
+            task.add_done_callback(ended.put_nowait)
+
         waiting = deque(trials)
         running: dict[asyncio.Task[None], str] = {}
-        unscored: dict[asyncio.Task[None], None] = {}
+        unscored: dict[asyncio.Task[None], str] = {}
+        # Not asyncio.wait, which looks at every task whenever one has ended.
+        ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
         try:
             while waiting or running or unscored:
                 may_start = len(unscored) < self.scorer.at_once
@@ -191,12 +198,11 @@ class Runner:
                     trial = self._next(waiting, Counter(running.values()))
                     if trial is None:
                         break
-                    running[asyncio.create_task(play(trial))] = trial.agent
-                ended, _ = await asyncio.wait({*running, *unscored}, return_when=asyncio.FIRST_COMPLETED)
-                for task in ended:
-                    running.pop(task, None)
-                    unscored.pop(task, None)
-                    task.result()
+                    begin(play(trial), running, trial.agent)
+                task = await ended.get()
+                running.pop(task, None)
+                unscored.pop(task, None)
+                task.result()
         finally:
             for task in (left := [*running, *unscored]):
                 task.cancel()

@@ -22,11 +22,11 @@ def junit(outcomes: Sequence[Outcome]) -> str:
         key = id(outcome.comparison)
         if key not in suites:
             suites[key] = Xml.SubElement(root, "testsuite", name=_clean(headline(outcome.comparison)))
-        part = outcome.line.measure.part if outcome.line else "requirement"
+        part = outcome.line.measure.part if outcome.line else "scenario" if outcome.scenario else "requirement"
         case = Xml.SubElement(suites[key], "testcase", classname=_clean(f"assay.{part}"), name=_clean(outcome.name))
         if outcome.failure:
             failure = Xml.SubElement(case, "failure", message=_clean(outcome.failure))
-            failure.text = _clean(outcome.failure)
+            failure.text = _clean(outcome.details or outcome.failure)
         elif outcome.line and outcome.line.verdict.call in ("unmeasured", "descriptive"):
             Xml.SubElement(case, "skipped", message=_clean(outcome.line.verdict.reason))
     return _document(root)

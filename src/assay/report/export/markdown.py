@@ -14,6 +14,7 @@ from assay.report.text import shorten
 from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
 
 _MOST_FAILURES = 25
+_LONGEST = 300
 _MARKS = {"better": "✅ better", "worse": "❌ worse", "same": "same", "inconclusive": "❔ inconclusive"}
 
 
@@ -21,7 +22,11 @@ def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()
     """A summary that reads well in a pull request: what failed, then a table for each comparison."""
     parts = []
     if failures:
-        parts.append("**The gate failed.**\n\n" + "\n".join(f"- {_escaped(failed.failure)}" for failed in failures))
+        lines = []
+        for failed in failures:
+            lines.append(f"- {_escaped(failed.failure)}")
+            lines += [f"  - {_escaped(shorten(line, _LONGEST))}" for line in failed.details.splitlines()]
+        parts.append("**The gate failed.**\n\n" + "\n".join(lines))
     for comparison in comparisons:
         rows = ["| metric | baseline | candidate | difference | p | verdict |", "|---|--:|--:|--:|--:|---|"]
         for line in comparison.lines:

@@ -1,0 +1,187 @@
+"""A thousand trivial scenarios with a function as agent, from the command line, stored: assay beside its peers.
+
+Peers are installed into an environment of their own, in the cache folder; one that cannot be installed is left out.
+Also: what assay adds to a turn of a framework, against the same assistant called directly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.chat import AGENTS, Setup
+from assay.chat.running.conversation import Job, play
+from assay.chat.running.tracing import Tracing
+from assay.chat.world.embedded import World
+from assay.chat.world.situation import Situation
+from benchmarks.measuring import Result, at_most, show
+
+SCENARIOS = 1000
+GOAL_SECONDS = 1.5
+MOST_ADDED_MS = 1.0
+REPEATS = 3
+TURNS = 100
+_ENVIRONMENT = Path.home() / ".cache" / "assay-benchmarks" / "runner"
+_FUNCTION = 'def answer(message: str) -> str:\n    return f"The answer to {message} is 42."\n'
+PEERS: Mapping[str, str] = {
+    "pydantic-evals": """
+import sys
+from pathlib import Path
+from bot import answer
+from pydantic_evals import Case, Dataset
+from pydantic_evals.evaluators import Contains
+
+cases = [Case(name=f"s{i}", inputs=f"What is question {i}?") for i in range(int(sys.argv[1]))]
+report = Dataset(name="trivial", cases=cases, evaluators=[Contains(value="42")]).evaluate_sync(answer, progress=False)
+Path("report.json").write_text(str([(one.name, one.output, one.assertions) for one in report.cases]))
+""",
+    "inspect-ai": """
+import sys
+from bot import answer
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import includes
+from inspect_ai.solver import solver
+
+@solver
+def mine():
+    async def solve(state, generate):
+        state.output = ModelOutput.from_content("function", answer(state.input_text))
+        return state
+    return solve
+
+samples = [Sample(id=f"s{i}", input=f"What is question {i}?", target="42") for i in range(int(sys.argv[1]))]
+eval(Task(dataset=samples, solver=mine(), scorer=includes()), model="mockllm/model", log_dir="logs", display="none")
+""",
+    "deepeval": """
+import sys
+from bot import answer
+from deepeval import evaluate
+from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
+from deepeval.metrics import BaseMetric
+from deepeval.test_case import LLMTestCase
+
+class Contains(BaseMetric):
+    threshold, async_mode = 1.0, False
+    def measure(self, case, *given, **more):
+        self.score = float("42" in case.actual_output)
+        self.success = self.score == 1.0
+        return self.score
+    async def a_measure(self, case, *given, **more):
+        return self.measure(case)
+    def is_successful(self):
+        return self.success
+    @property
+    def __name__(self):
+        return "contains"
+
+questions = [f"What is question {i}?" for i in range(int(sys.argv[1]))]
+evaluate(
+    [LLMTestCase(input=one, actual_output=answer(one)) for one in questions],
+    [Contains()],
+    display_config=DisplayConfig(show_indicator=False, print_results=False),
+    async_config=AsyncConfig(run_async=False),
+    cache_config=CacheConfig(write_cache=True),
+)
+""",
+}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        ours, peers = _runs(Path(folder))
+    results = [_of_goal(ours)] + [
+        at_most(f"{SCENARIOS:,} scenarios, beside {peer}", f"{ours:.1f} s", f"{took:.1f} s", ours / took, 1.0)
+        for peer, took in peers.items()
+    ]
+    show("Runner", [*results, *asyncio.run(_added())])
+
+
+def _of_goal(ours: float) -> Result:
+    what = f"{SCENARIOS:,} scenarios with a function, stored, against the goal"
+    return at_most(what, f"{ours:.1f} s", f"{GOAL_SECONDS} s", ours / GOAL_SECONDS, 1.0)
+
+
+def _runs(folder: Path) -> tuple[float, dict[str, float]]:
+    """Seconds of assay and of each peer, the fastest of several runs that take turns."""
+    (folder / "bot.py").write_text(_FUNCTION)
+    turns = "".join(
+        f"  - {{id: s{at}, kind: trivial, turns: [{{user: What is question {at}?, says: ['42']}}]}}\n"
+        for at in range(SCENARIOS)
+    )
+    (folder / "suite.yaml").write_text(f"name: trivial\nversion: 1\nscenarios:\n{turns}")
+    options = ["--suite", "suite.yaml", "--agents", "mine=bot:answer", "--no-experience", "--store", "runs.db"]
+    commands = {"assay": [sys.executable, "-m", "assay.cli", "chat", "run", *options]}
+    for peer, code in PEERS.items():
+        if _is_installed(peer):
+            script = f"with_{peer.replace('-', '_')}.py"
+            (folder / script).write_text(code)
+            commands[peer] = [str(_ENVIRONMENT / "bin" / "python"), script, str(SCENARIOS)]
+        else:
+            print(f"{peer} cannot be installed here and is left out")
+    seconds: dict[str, list[float]] = {}
+    for _ in range(REPEATS):
+        for name, command in commands.items():
+            took = _seconds(command, folder)
+            if took is not None:
+                seconds.setdefault(name, []).append(took)
+    fastest = {name: min(found) for name, found in seconds.items()}
+    return fastest.pop("assay"), fastest
+
+
+def _is_installed(peer: str) -> bool:
+    if not _ENVIRONMENT.exists():
+        subprocess.run([sys.executable, "-m", "venv", _ENVIRONMENT], check=True)
+    pip = [str(_ENVIRONMENT / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", peer]
+    return subprocess.run(pip, capture_output=True, check=False).returncode == 0
+
+
+def _seconds(command: list[str], folder: Path) -> float | None:
+    started = time.perf_counter()
+    quiet = os.environ | {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=quiet)
+    took = time.perf_counter() - started
+    if done.returncode != 0:
+        print(f"{command[1]} failed and is left out: {done.stderr.strip().splitlines()[-1:]}")
+        return None
+    return took
+
+
+async def _added() -> list[Result]:
+    """What assay adds to a turn: the same assistant asked by assay and directly, in turn."""
+    results = []
+    with World() as world:
+        setup = Setup(model="assay-scripted", model_url=world.model_url, weather_url=world.weather_url)
+        for name in AGENTS.names():
+            tracing = Tracing()
+            async with AGENTS.get(name).open(setup) as agent:
+                by_assay, direct = [], []
+                for at in range(TURNS):
+                    message = "What's the weather in Paris?"
+                    started = time.perf_counter()
+                    job = Job("a", f"by-{at}", "ada", (message,), (Situation("s", at, 0),), 60.0)
+                    async for _ in play(agent, job, tracing=tracing, preferences=setup.preferences):
+                        pass
+                    by_assay.append(time.perf_counter() - started)
+                    started = time.perf_counter()
+                    with Situation("s", at, 0).attached():
+                        async for _ in agent.answer(session=f"direct-{at}", user="ada", message=message):
+                            pass
+                    direct.append(time.perf_counter() - started)
+            added = 1000 * (statistics.median(by_assay) - statistics.median(direct))
+            what = f"{AGENTS.get(name).title}: what assay adds to a turn of {1000 * statistics.median(direct):.1f} ms"
+            results.append(at_most(what, f"{added:.2f} ms", f"{MOST_ADDED_MS:g} ms", added / MOST_ADDED_MS, 1.0))
+        await setup.aclose()
+    return results
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Gates on runs of agents: requirements on a run by itself, and the answers behind regressions of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.metric import METRICS
+from assay.chat.scoring.scores import Scores
+from assay.compare.gates import Outcome, Requirement
+from assay.compare.regressions import TRIALS_PASSED
+from assay.errors import UsageError, unknown_name
+from assay.runs.loading import load_answers
+from assay.store.store import Store
+from assay.types import Estimate
+
+_NOTHING = Estimate(None)
+FAIL_RUN_ON: Final = ("checks", "errors", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class RunGate:
+    """What a run of agents must reach by itself."""
+
+    fail_on: Sequence[str] = ()
+    """'checks': a trial does not pass. 'errors': a turn ended with an error. 'skipped': a turn was not played."""
+    requirements: Sequence[Requirement] = ()
+    """Of each agent: a metric, or `trials_passed`, the share of its trials that pass."""
+
+    @classmethod
+    def parsed(cls, fail_on: Iterable[str], require: Iterable[str]) -> RunGate:
+        """From the texts of options; raises UsageError, before anything is played."""
+        gate = cls(
+            tuple(word.strip() for text in fail_on for word in text.split(",")),
+            tuple(Requirement.parse(text) for text in require),
+        )
+        known = (TRIALS_PASSED, *METRICS.names())
+        for must in gate.requirements:
+            if must.metric not in known:
+                raise unknown_name("metric", must.metric, known)
+        return gate
+
+    def __post_init__(self) -> None:
+        for word in self.fail_on:
+            if word not in FAIL_RUN_ON:
+                raise UsageError(f"cannot fail on '{word}'", hint=f"Use: {', '.join(FAIL_RUN_ON)}")
+
+    def failures(self, scores: Scores) -> list[str]:
+        """Why the run does not pass, a sentence for each reason; empty if it does."""
+        found = []
+        for agent in scores.agents:
+            trials = [passed for of_scenario in scores.trials(agent).values() for passed in of_scenario.values()]
+            lost = len(trials) - sum(trials)
+            if "checks" in self.fail_on and lost:
+                found.append(f"{agent}: {lost:,} of {len(trials):,} trials do not pass")
+            statuses: list[str] = [answer.status for answer in scores.answers if answer.agent == agent]
+            for word, status in (("errors", "failed"), ("skipped", "skipped")):
+                count = statuses.count(status)
+                if word in self.fail_on and count:
+                    found.append(f"{agent}: {count:,} of {len(statuses):,} turns {status}")
+            estimates = estimates_of(scores, agent)
+            for must in self.requirements:
+                failure = must.failure_of(estimates.get(must.metric, _NOTHING))
+                if failure:
+                    found.append(f"{agent}: {failure}")
+        return found
+
+
+def estimates_of(scores: Scores, agent: str) -> Mapping[str, Estimate]:
+    """Each metric of an agent, and the share of its trials that pass."""
+    lines = {line.metric: line.estimate for line in scores.lines() if line.agent == agent}
+    return {TRIALS_PASSED: scores.passes(agent)["pass^k"][1], **lines}
+
+
+def with_answers(outcomes: Iterable[Outcome], store: Store) -> list[Outcome]:
+    """The same outcomes; those of scenarios that regressed tell what was answered before and now."""
+    loaded: dict[str, list[Answer]] = {}
+
+    def answers(run: str, agent: str, scenario: str) -> list[Answer]:
+        if run not in loaded:
+            loaded[run] = load_answers(run, store=store)
+        return [answer for answer in loaded[run] if (answer.agent, answer.scenario) == (agent, scenario)]
+
+    found = []
+    for outcome in outcomes:
+        if outcome.scenario and outcome.failure:
+            a, b = outcome.comparison.baseline, outcome.comparison.candidate
+            before, now = (answers(side.run.id, side.agent, outcome.scenario) for side in (a, b))
+            outcome = replace(outcome, details=_before_and_now(before, now))
+        found.append(outcome)
+    return found
+
+
+def _before_and_now(before: Sequence[Answer], now: Sequence[Answer]) -> str:
+    """The first turn that fails now, with the answer that passed in its place before."""
+    failed = next((answer for answer in now if not answer.passed), None)
+    if failed is None:
+        return ""
+    earlier = next((answer for answer in before if answer.turn == failed.turn and answer.passed), None)
+    reason = failed.record.reason if failed.record is not None else ""
+    why = "; ".join(str(check) for check in failed.failures) or reason
+    lines = [f"asked: {failed.query}"]
+    if earlier is not None:
+        lines.append(f"before: {earlier.response}")
+    lines += [f"now: {failed.response or '(no answer)'}", f"why: {why}"]
+    return "\n".join(" ".join(line.split()) for line in lines)

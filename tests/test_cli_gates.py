@@ -1,0 +1,85 @@
+"""`assay chat run` and `assay compare` as gates in CI: exit codes, and files that name scenarios and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from tests.command import assay_command as assay
+
+_BOT = """
+def good(message): return f"The answer is 42, and {message}"
+def bad(message): return "I do not know."
+def broken(message): raise ValueError("no answer")
+"""
+_SUITE = """
+name: sums
+version: 1
+scenarios:
+  - {id: first, kind: sum, turns: [{user: What is 6 times 7?, says: ["42"], checks: [task_completion >= 0]}]}
+  - {id: second, kind: sum, turns: [{user: What is 21 times 2?, says: ["42"], checks: [task_completion >= 0]}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("gates")
+    (path / "gate_bot.py").write_text(_BOT)
+    (path / "suite.yaml").write_text(_SUITE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        patch.setenv("ASSAY_STORE", str(path / "runs.db"))
+        yield path
+
+
+def run(function: str, *more: str) -> tuple[int, str]:
+    options = ("--suite", "suite.yaml", "--agents", f"bot=gate_bot:{function}", "--no-experience", "--no-baselines")
+    done = assay("chat", "run", *options, "--name", function, *more)
+    return done.returncode, done.stderr
+
+
+def test_a_run_is_a_gate_and_so_is_a_comparison(folder: Path) -> None:
+    assert run("good", "--fail-on", "checks,errors", "--require", "trials_passed>=1")[0] == 0
+    code, told = run("bad", "--fail-on", "checks", "--require", "trials_passed>=0.5")
+    assert code == 1
+    assert "gate: bot: 2 of 2 trials do not pass" in told
+    assert "gate: bot: trials_passed>=0.5 is not met: the value is 0 (n = 2)" in told
+    assert run("bad")[0] == 0  # without a gate, results are results
+    code, told = run("broken", "--fail-on", "errors")
+    assert (code, "gate: bot: 2 of 2 turns failed" in told) == (1, True)
+
+    gate = assay("compare", "good", "bad", "--fail-on", "regressions", "--junit", "g.xml", "--markdown", "g.md")
+    assert gate.returncode == 1
+    assert "first passed 1 of 1 trials in the baseline and 0 of 1 now" in gate.stderr
+    cases = {case.get("name"): case for case in Xml.parse(folder / "g.xml").iter("testcase")}
+    failure = cases["first"].find("failure")
+    assert failure is not None
+    lines = str(failure.text).splitlines()
+    assert lines[:3] == [
+        "asked: What is 6 times 7?",
+        "before: The answer is 42, and What is 6 times 7?",
+        "now: I do not know.",
+    ]
+    assert lines[3].startswith("why: ")
+    assert "42" in lines[3]
+    summary = (folder / "g.md").read_text()
+    assert "- first passed 1 of 1 trials" in summary
+    assert "  - before: The answer is 42" in summary
+    assert assay("compare", "bad", "good", "--fail-on", "regressions").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--fail-on", "worse"), "cannot fail on 'worse'. Use: checks, errors, skipped"),
+        (("--require", "acuracy>=1"), "Did you mean 'accuracy'"),
+    ],
+)
+def test_a_gate_that_is_wrong_is_refused_before_anything_is_played(
+    folder: Path, options: tuple[str, str], words: str
+) -> None:
+    code, told = run("good", *options)
+    assert (code, words in told) == (2, True), told
