@@ -36,6 +36,7 @@ HEIGHTS = {
     "web": 7,
     "cli": 8,
     "pytest_plugin": 8,
+    "__main__": 9,
 }
 
 # Where an import points up: results show themselves, a convenience for people at a prompt; and `assay.chat.run` is the
