@@ -14,6 +14,7 @@ import pytest
 from assay.chat.agents import AGENTS, Limits
 from assay.chat.running.host import LocalHost
 from assay.chat.running.runner import MemorySink, Pace, Runner
+from assay.chat.running.scorer import LocalScorer
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.quirk_matrix import QuirkCell, quirk_matrix
 from assay.chat.scoring.scores import Scores
@@ -53,9 +54,10 @@ async def played() -> Scores:
     evaluator, sink = experiment.evaluator(), MemorySink()
     # A busy machine is no reason for a timeout.
     environment, pace = replace(experiment.environment, limits=Limits()), Pace(turn_timeout=120, warm_up=False)
-    async with environment.opened() as (setup, look_up_truth):
-        hosts = {agent: LocalHost(AGENTS.get(agent), setup) for agent in FIVE}
-        runner = Runner(experiment.suite, hosts, look_up_truth, evaluator=evaluator, pace=pace, model_call_limit=8)
+    async with environment.opened() as services:
+        hosts = {agent: LocalHost(AGENTS.get(agent), services.setup) for agent in FIVE}
+        scorer = LocalScorer(evaluator, at_once=1)
+        runner = Runner(experiment.suite, hosts, services.look_up_truth, scorer=scorer, pace=pace, model_call_limit=8)
         await runner.run(sink)
         for host in hosts.values():
             await host.close()

@@ -13,6 +13,7 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.conversation import Job, PlayedTurn, play
 from assay.chat.running.host import CrashedError
 from assay.chat.running.runner import MemorySink, Pace, Runner
+from assay.chat.running.scorer import LocalScorer
 from assay.chat.running.tracing import Tracing
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.suites import Suite
@@ -70,7 +71,7 @@ def answers_of(*turns: PlayedTurn | CrashedError) -> list[Answer]:
         SUITE,
         {"bot": FakeHost(*turns)},
         no_truth,
-        evaluator=ChatbotEvaluator(metrics=["task_completion"]),
+        scorer=LocalScorer(ChatbotEvaluator(metrics=["task_completion"])),
         pace=Pace(warm_up=False),
         model_call_limit=8,
     )
