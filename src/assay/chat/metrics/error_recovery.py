@@ -20,9 +20,7 @@ def _helps(context: ScoringContext) -> list[Mention]:
 
 def _acknowledges(context: ScoringContext) -> list[Mention]:
     """Where the response says that data is missing. Denied mentions count: 'couldn't' itself denies what follows."""
-    return context.own(
-        [mention for mention in context.response.all("missing") if not context.response.is_question(mention.first)]
-    )
+    return context.own([mention for mention in context.response.all("missing") if mention.asserted or mention.refuted])
 
 
 def _error_with_alternatives(context: ScoringContext) -> Finding | None:

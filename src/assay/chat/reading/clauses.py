@@ -5,8 +5,9 @@ Knows negation, conditions, questions and small chances inside a clause; which w
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.likings import LikingReader
@@ -57,6 +58,10 @@ class Clauses:
         self._copulas_and_adverbs = frozenset(language["copulas"]) | self._adverbs
         self._question_words = frozenset(language.get("question_words", ()))
         self._keyword_lists = frozenset(language["keyword_lists"])
+        self._with = frozenset(negation.get("with", ()))
+        self._none = frozenset(negation.get("none", ()))
+        self._of = frozenset(negation.get("of", ()))
+        self._before_absent = frozenset(negation.get("before_absent", ())) | self._function_words
         self._likings = LikingReader(language, self._clause_ends)
 
     def clause_ends(self, reading: Reading) -> list[int]:
@@ -90,6 +95,8 @@ class Clauses:
             result = known.get(where)
             if result is None:
                 denied = self._is_denied(reading, said.first, said.last, negations, zeros, ended)
+                if denied and isinstance(said, Quantity) and self._is_beside_absent(reading, said.first, negations):
+                    denied = False
                 claimed = not (
                     (bool(conditions) and self._in_reach(reading, said.first, conditions, frozenset()))
                     or (bool(slight) and self._in_reach(reading, said.first, slight, self._negation_stops))
@@ -104,6 +111,36 @@ class Clauses:
                 claimed = False
             said.asserted = claimed and not said.denied
             said.refuted = claimed and said.denied
+        self._add_opposites(reading, negations)
+
+    def _add_opposites(self, reading: Reading, negations: Sequence[int]) -> None:
+        """Add the state that the absence of something stands for: 'there isn't a cloud in the sky' says clear.
+
+        Only a negation directly before it speaks of absence: 'rain instead of clouds' does not.
+        """
+        for absent in reading.all("if_absent"):
+            at = absent.first - 1
+            while at >= 0 and at not in negations and reading.tokens[at].text in self._before_absent:
+                at -= 1
+            if absent.refuted and at in negations and self._means_none(reading.tokens[at]):
+                keys = tuple(key.removeprefix("if_absent.") for key in absent.keys[:-1])
+                opposite = replace(absent, keys=keys, denied=False, asserted=True, refuted=False)
+                for key in keys:
+                    insort(reading.lists[key], opposite, key=lambda mention: mention.first)
+
+    def _is_beside_absent(self, reading: Reading, figure: int, negations: Sequence[int]) -> bool:
+        """Whether a negation before a figure denies only a state, not the figure: 'no rain in Nice at 21 °C'."""
+        tokens = reading.tokens
+        at = bisect_left(negations, figure) - 1
+        if at < 0 or self._with.isdisjoint([token.text for token in tokens[max(0, figure - 2) : figure]]):
+            return False
+        opener = negations[at]
+        if not self._means_none(tokens[opener]):
+            return False
+        return any(phrase.keys[-1] == "states" for token in tokens[opener + 1 : figure - 1] for phrase in token.phrases)
+
+    def _means_none(self, negation: Token) -> bool:
+        return negation.denies or negation.text in self._none
 
     def _slight_chances(self, reading: Reading) -> list[int]:
         """Where a text gives a small chance of something: 'a 10 % chance of rain', 'chance of rain: 10 %'."""
@@ -140,6 +177,10 @@ class Clauses:
             first += 1
         if not self._question_words or reading.tokens[first].text in self._question_words:
             return True
+        offers = self._first_tokens(reading, "offer")
+        at = bisect_right(offers, index)
+        if at < len(offers) and offers[at] <= reading.sentence(index)[1]:
+            return False  # "I couldn't reach the service so shall I try again?"
         marks = self._clause_marks(reading)
         at = bisect_left(marks, first)
         return at >= len(marks) or not (first + 2 < marks[at] and index < marks[at] <= reading.sentence(index)[1])
@@ -190,11 +231,22 @@ class Clauses:
             return True
         if self._closing and self._is_closed_by_negation(tokens, last):
             return True
+        if self._of and self._is_nowhere(reading, first, last):
+            return True
         next_zero = bisect_left(zeros, last + 1)
         if next_zero < len(zeros) and zeros[next_zero] <= last + 4:
             between = reading.tokens[last + 1 : zeros[next_zero]]
             return not any(token.text in STOPS or token.text in (",", ";") for token in between)
         return False
+
+    def _is_nowhere(self, reading: Reading, first: int, last: int) -> bool:
+        """Whether a sentence finds nothing of what its start names: 'Von Sonne keine Spur', 'of the sun, no trace'."""
+        before = [token.text for token in reading.tokens[max(0, first - 2) : first]]
+        if self._of.isdisjoint(before):
+            return False
+        nowhere = self._first_tokens(reading, "nowhere")
+        at = bisect_right(nowhere, last)
+        return at < len(nowhere) and nowhere[at] - last <= _REACH and nowhere[at] <= reading.sentence(last)[1]
 
     def _is_closed_by_negation(self, tokens: Sequence[Token], last: int) -> bool:
         """Whether a negation ends the clause of what ends at token `last`: 'es regnet in Berlin nicht'."""

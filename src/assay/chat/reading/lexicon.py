@@ -306,6 +306,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     lexicon.add("negation", general["negation"]["words"])
     lexicon.add("idiom", general["negation"]["idioms"])
     lexicon.add("ended", general["negation"].get("ended", ()))
+    lexicon.add("nowhere", general["negation"].get("nowhere", ()))
     lexicon.add("hypothesis", general["hypothesis"]["words"])
     lexicon.add("attributed", general["hypothesis"].get("attributed", ()))
     lexicon.add("decade", [f"={word}" for word in general.get("decades", {})])
