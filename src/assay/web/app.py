@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.applications import Starlette
@@ -24,6 +25,7 @@ from assay.report.html.page import Content
 from assay.store.searching import Search
 from assay.web.addresses import run_address
 from assay.web.api import OPERATIONS, error_json, json_response, openapi
+from assay.web.live.routes import Live
 from assay.web.pages.conversation import conversation_view
 from assay.web.pages.difference import case_view, difference_view
 from assay.web.pages.history import history_view
@@ -45,16 +47,25 @@ _Page = Callable[[Site, Request], View]
 
 def make_app(site: Site, access: Access) -> ASGIApp:
     """The whole application, guarded."""
+    live = Live(site)
     routes = [
         Route("/", lambda request: RedirectResponse("/runs")),
         Route("/static/{name}", _static),
         *(Route(path, _page(site, page)) for path, page in _PAGES.items()),
         *(Route(path, _change(site, change), methods=["POST"]) for path, change in _CHANGES.items()),
         Route("/runs/{run}/report.html", _thread(site, _saved)),
+        *live.routes(),
         Route("/api/openapi.json", lambda request: json_response(openapi())),
         *(Route(one.path, _data(site, one.handle)) for one in OPERATIONS),
     ]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await live.close()
+
     app = Starlette(
+        lifespan=lifespan,
         routes=routes,
         exception_handlers={AssayError: _refuse, HTTPException: _refuse_http, Exception: _fail, TimeoutError: _late},
     )

@@ -18,8 +18,6 @@ _FOLDERS = (("assay.web", "static"), ("assay.report", "static"))
 _PLACES = (
     ("runs", "Runs", "/runs"),
     ("live", "Compare live", "/live"),
-    ("review", "Review", "/review"),
-    ("timeline", "Timeline", "/timeline"),
     ("reference", "Metrics", "/metrics"),
 )
 

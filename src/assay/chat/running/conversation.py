@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,8 @@ class Job:
     """What is known of the user before the conversation."""
     persona: Mapping[str, Any] | None = None
     """Goal, city, seed and key of a simulated user, who decides what is said in place of the messages."""
+    live: bool = False
+    """Whether someone is watching: text is passed on as it comes, and spans are kept."""
 
     def to_json(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
@@ -77,6 +79,7 @@ class Job:
             "timeout": self.timeout,
             "preferences": None if self.preferences is None else dict(self.preferences),
             "persona": None if self.persona is None else dict(self.persona),
+            "live": self.live,
         }
 
     @classmethod
@@ -118,11 +121,17 @@ class PlayedTurn:
 
 
 async def play(
-    agent: Agent, job: Job, *, tracing: TurnTracing, preferences: Preferences | None
+    agent: Agent,
+    job: Job,
+    *,
+    tracing: TurnTracing,
+    preferences: Preferences | None,
+    hear: Callable[[str], None] | None = None,
 ) -> AsyncIterator[PlayedTurn]:
     """Play the conversation turn by turn; it ends with the first turn that fails, unless it has a quirk.
 
-    `preferences` is None for an agent that has a memory of its own.
+    `preferences` is None for an agent that has a memory of its own. If someone is watching, `hear` is called with each
+    piece of text as it comes.
     """
     has_quirks = any(situation.quirk is not None for situation in job.situations)
     if job.preferences is not None and preferences is not None:
@@ -132,7 +141,7 @@ async def play(
     for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True)):
         if user is not None:
             message = user.next(answer)
-        received = _Reception()
+        received = _Reception(hear if job.live else None)
         error: BaseException | None = None
         breakdown: Breakdown | None = None
         attached = situation.attached() if tracing.is_active else nullcontext()
@@ -151,7 +160,7 @@ async def play(
         try:
             trace = watched.read()
             record = _record(trace, received, situation, wall, error)
-            if has_quirks:
+            if has_quirks or job.live:
                 record = record.model_copy(update=_watched_record(trace, watched.log, situation, breakdown))
         except Exception as failure:  # an account of the turn that is not usable, such as a text for a number of tokens
             error = error or failure
@@ -177,7 +186,8 @@ def _flags_of(preferences: Preferences, user: str) -> dict[str, Any]:
 class _Reception:
     """What the agent has sent so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, hear: Callable[[str], None] | None = None) -> None:
+        self._hear = hear
         self.pieces: list[str] = []
         self.reply: Reply | None = None
         self.first_text: float | None = None
@@ -196,6 +206,8 @@ class _Reception:
                 if part and self.first_text is None:
                     self.first_text = time.perf_counter() - started
                 self.pieces.append(part)
+                if part and self._hear is not None:
+                    self._hear(redacted(whole_text(part)))
             else:
                 raise TypeError(f"an agent yields str and Reply, not {type(part).__name__}")
         if self.reply is None:

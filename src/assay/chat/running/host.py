@@ -12,6 +12,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.agents import AgentKind, Setup
@@ -155,10 +156,12 @@ class ProcessHost:
     async def open(self) -> None:
         await self._running()
 
-    async def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
+    async def play(self, job: Job, hear: Callable[[str], None] | None = None) -> AsyncGenerator[PlayedTurn]:
+        """Play a conversation; `hear` is called with each piece of text if the job is live."""
         worker = await self._running()
-        async for played in worker.play(job):
-            yield played
+        async with aclosing(worker.play(job, hear)) as turns:
+            async for played in turns:
+                yield played
 
     async def close(self) -> None:
         if self._worker is not None:
@@ -238,8 +241,9 @@ class _Worker:
     def is_alive(self) -> bool:
         return self._process.returncode is None and not self._stopped and self._ended is None
 
-    async def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
+    async def play(self, job: Job, hear: Callable[[str], None] | None = None) -> AsyncGenerator[PlayedTurn]:
         number, self._next = self._next, self._next + 1
+        is_over = False
         answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._jobs[number] = answers
         if self._ended is not None:
@@ -254,7 +258,11 @@ class _Worker:
                     raise self._crash(self._stopped) from None
                 if "played" in message:
                     yield PlayedTurn.from_json(message["played"])
+                elif "piece" in message:
+                    if hear is not None:
+                        hear(message["piece"])
                 elif "done" in message:
+                    is_over = True
                     return
                 elif "broke" in message:
                     raise CrashedError(message["broke"], worker=self._number)
@@ -262,6 +270,8 @@ class _Worker:
                     raise self._crash(message["ended"])
         finally:
             del self._jobs[number]
+            if job.live and not is_over and self.is_alive:
+                await self._send({"cancel": number})
 
     async def close(self) -> None:
         if self._process.stdin is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AgentKind, Setup
@@ -77,23 +78,35 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
     tell({"ready": True})
 
     async def run(number: int, job: Job) -> None:
+        def hear(piece: str) -> None:
+            tell({"job": number, "piece": piece})
+
+        known = opened.used_preferences
         try:
-            async for played in play(opened.agent, job, tracing=opened.tracing, preferences=opened.used_preferences):
+            async for played in play(opened.agent, job, tracing=opened.tracing, preferences=known, hear=hear):
                 tell({"job": number, "played": played.to_json()})
         except Exception as error:
             tell({"job": number, "broke": describe_error(error)})
         else:
             tell({"job": number, "done": True})
 
-    running: set[asyncio.Task[None]] = set()
+    running: dict[int, asyncio.Task[None]] = {}
+
+    def forget(number: int, task: asyncio.Task[None]) -> None:
+        running.pop(number, None)
+
     try:
         while line := await lines.readline():
             message = json.loads(line)
-            task = asyncio.create_task(run(message["job"], Job.from_json(message["of"])))
-            running.add(task)
-            task.add_done_callback(running.discard)
+            if "cancel" in message:
+                if message["cancel"] in running:
+                    running[message["cancel"]].cancel()
+                continue
+            number = message["job"]
+            running[number] = asyncio.create_task(run(number, Job.from_json(message["of"])))
+            running[number].add_done_callback(partial(forget, number))
     finally:
-        for task in running:
+        for task in list(running.values()):
             task.cancel()
         await opened.__aexit__(None, None, None)
 

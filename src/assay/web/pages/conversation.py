@@ -6,21 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.answers import Answer
 from assay.errors import UsageError
-from assay.report.facts import PARTS
 from assay.report.html.agents.answers import answer_view
 from assay.report.html.conversation import STYLE
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import Content
-from assay.report.text import shorten
 from assay.store.store import StoredRun
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.run import agents_of_run
+from assay.web.pages.trace import sequence_diagram, waterfall
 from assay.web.shell import View, crumbs
 from assay.web.site import Site
-
-_MILLISECONDS = 1000
 
 
 def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, repetition: int) -> View:
@@ -104,7 +101,7 @@ def _turn(row: Mapping[str, Any], reviews: Sequence[Mapping[str, Any]]) -> Marku
         "article",
         answer_view(answer),
         said,
-        waterfall(answer.record) if answer.record is not None else EMPTY,
+        waterfall(answer.record) + sequence_diagram(answer.record) if answer.record is not None else EMPTY,
         details("Raw JSON", element("pre", element("code", raw)), class_="why"),
         class_="turn",
         id=f"turn-{answer.turn + 1}",
@@ -115,51 +112,12 @@ def _review(review: Mapping[str, Any]) -> Markup:
     words = []
     if review["passed"] is not None:
         good = review["passed"]
-        words.append(element("b", "👍 good" if good else "👎 not good", class_="good" if good else "bad"))
+        words.append(element("b", "✓ good" if good else "✗ not good", class_="good" if good else "bad"))
     if review["score"] is not None:
         words.append(join([f"{review['score']} of 5"]))
     if review["comment"]:
         words.append(element("q", isolated(review["comment"])))
     return element("p", isolated(review["reviewer"]), ": ", join(words, ", "), class_="review")
-
-
-def waterfall(record: Record) -> Markup:
-    """Where the time of a turn went: model, tools and the framework's own, and each tool call below."""
-    if record.wall is None or not record.wall:
-        return EMPTY
-    times = {"model": record.model, "tools": record.tools, "framework": record.overhead}
-    bars = []
-    start = 0.0
-    for part in PARTS:
-        seconds = times[part]
-        if seconds is not None:
-            bars.append(_bar(part, start, seconds, record.wall, part))
-            start += seconds
-    bars += [
-        _bar(shorten(call.name, 40), 0.0, call.duration, record.wall, "tools")
-        for call in record.tool_calls
-        if call.duration is not None
-    ]
-    facts = [f"{_ms(record.wall)} in all"]
-    if record.first_text is not None:
-        facts.append(f"first text after {_ms(record.first_text)}")
-    if record.model_calls:
-        facts.append(f"{record.model_calls} model calls")
-    if record.input_tokens is not None or record.output_tokens is not None:
-        facts.append(f"{record.input_tokens or 0:,} tokens in, {record.output_tokens or 0:,} out")
-    return details("Trace: " + ", ".join(facts), element("div", *bars, class_="waterfall"), class_="why")
-
-
-def _bar(name: str, start: float, seconds: float, wall: float, kind: str) -> Markup:
-    left, width = 100 * min(1.0, start / wall), 100 * min(1.0, seconds / wall)
-    bar = element("i", class_=f"part-{kind}", style=f"margin-left:{left:.2f}%;width:{max(0.4, width):.2f}%")
-    return element(
-        "div", element("span", name), element("span", bar, class_="lane"), element("span", _ms(seconds), class_="num")
-    )
-
-
-def _ms(seconds: float) -> str:
-    return f"{_MILLISECONDS * seconds:,.0f}\u00a0ms"
 
 
 def _neighbours(site: Site, entry: StoredRun, scenario: str, agent: str) -> Markup:

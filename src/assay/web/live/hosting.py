@@ -1,0 +1,102 @@
+"""The agents that can be talked to, each in a process of its own, and their services, opened when first needed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from assay.chat.agents.spec import AgentSpec
+    from assay.chat.running.environment import Environment, Services
+    from assay.chat.running.host import ProcessHost
+
+# Ctrl-C ends the server within two seconds; a worker that is stuck ends when it sees that its parent is gone.
+_SECONDS_TO_CLOSE = 0.8
+
+
+class LiveAgents:
+    """Open agents by name. All of it belongs to the server's event loop."""
+
+    def __init__(self, specs: Sequence[AgentSpec], *, seed: int = 42) -> None:
+        self._own = specs
+        self._seed = seed
+        self._stack: AsyncExitStack | None = None
+        self._hosts: dict[str, ProcessHost] = {}
+        self._services: Services | None = None
+        self._lock = asyncio.Lock()
+
+    def names(self) -> list[str]:
+        """Agents that were named at the start, then the bundled ones whose packages are installed."""
+        return list(self._specs())
+
+    def _specs(self) -> dict[str, AgentSpec]:
+        from assay.chat.agents import AGENTS
+        from assay.chat.agents.spec import AgentSpec
+
+        found = {spec.name: spec for spec in self._own}
+        for name in AGENTS.names():
+            if name not in found and _is_installed(AGENTS.get(name).distributions):
+                found[name] = AgentSpec(name=name, agent=name)
+        return found
+
+    @property
+    def environment(self) -> Environment:
+        """Model and weather: the scripted stand-in and the embedded service."""
+        from assay.chat.running.environment import Environment
+
+        return Environment(seed=self._seed)
+
+    async def host(self, name: str) -> ProcessHost:
+        """The agent of this name, opened if it is not open yet."""
+        from assay.chat.running.host import ProcessHost
+
+        specs = self._specs()
+        if name not in specs:
+            raise unknown_name("agent", name, specs)
+        async with self._lock:
+            if self._stack is None:
+                stack = AsyncExitStack()
+                self._services = await stack.enter_async_context(self.environment.opened())
+                self._stack = stack
+            assert self._services is not None
+            if name not in self._hosts:
+                self._hosts[name] = ProcessHost(specs[name], self._services.setup)
+        return self._hosts[name]
+
+    async def truth(self, city: str, days: int, now: datetime) -> Any:
+        """The true weather of a city; None before an agent was asked for."""
+        return None if self._services is None else await self._services.look_up_truth(city, days, now)
+
+    async def close(self) -> None:
+        """Close every agent and the services."""
+        hosts, self._hosts = list(self._hosts.values()), {}
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SECONDS_TO_CLOSE):
+                await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
+        stack, self._stack = self._stack, None
+        if stack is not None:
+            await stack.aclose()
+
+
+def checked_choice(chosen: Sequence[str], known: Sequence[str], most: int) -> list[str]:
+    """The agents of a conversation, each once; raises UsageError if there are none, too many or unknown ones."""
+    names = list(dict.fromkeys(chosen))
+    for name in names:
+        if name not in known:
+            raise unknown_name("agent", name, known)
+    if not 1 <= len(names) <= most:
+        raise UsageError(f"choose 1 to {most} agents, got {len(names)}")
+    return names
+
+
+def _is_installed(distributions: Sequence[str]) -> bool:
+    try:
+        return bool([version(package) for package in distributions])
+    except PackageNotFoundError:
+        return False

@@ -1,0 +1,250 @@
+"""Compare live: one message to several agents, their answers beside each other, with times, scores and evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.metric import Entry
+from assay.chat.world.faults import FAULTS
+from assay.report.html.conversation import STYLE, evidence, failed, response, tool_calls
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
+from assay.report.html.page import Content
+from assay.web.live.talking import MOST_AGENTS, MOST_MESSAGE, LiveConversation, LiveTurn
+from assay.web.pages.runs import choice
+from assay.web.pages.trace import sequence_diagram, waterfall
+from assay.web.shell import View, form
+
+_NOT_WEATHER = frozenset({"city", "country", "date", "weekday", "time", "units"})
+_EXAMPLES = (
+    "What's the weather in Helsinki?",
+    "Should I take an umbrella in Tokyo tomorrow?",
+    "I hate the cold. Is Oslo or Lisbon better for me this weekend?",
+)
+
+
+def live_view(names: list[str], chosen: list[str]) -> View:
+    """The page on which a conversation begins."""
+    picked = chosen or names[:2]
+    boxes = [
+        element(
+            "label",
+            element("input", type="checkbox", name="agent", value=name, checked=name in picked),
+            " ",
+            isolated(name),
+            class_="chip",
+        )
+        for name in names
+    ]
+    none = element(
+        "p",
+        "No agent is installed. Install one of the frameworks, e.g. ",
+        element("code", 'pip install "assay-agents[google-adk]"'),
+        ", or name your own: ",
+        element("code", "assay serve --agents mine=my_bot:answer"),
+        ".",
+        class_="note",
+    )
+    fields = [
+        element("fieldset", element("legend", f"Agents (1 to {MOST_AGENTS})"), *boxes, class_="agents"),
+        element("button", "Start", type="submit", class_="primary"),
+    ]
+    starting = form("/live", *fields, class_="starting") if names else none
+    explained = (
+        "One message goes to every agent at once. Model and weather are assay's own stand-ins on this machine: the "
+        "same for all, so what differs is the framework. Every answer is scored as it ends, and the conversation "
+        "becomes a run."
+    )
+    lead = element("p", explained)
+    return View(content=Content(title="Compare live", lead=lead, body=starting), place="live")
+
+
+def conversation_page(conversation: LiveConversation) -> View:
+    """A conversation that is under way."""
+    faults = [("", "nothing goes wrong"), *((name, f"{name}: {does}") for name, does in FAULTS.items())]
+    area = element(
+        "textarea", name="message", rows=2, required=True, maxlength=MOST_MESSAGE, aria_label="Message",
+        placeholder="Ask all of them …", data_live="message",
+    )  # fmt: skip
+    examples = (element("button", words, type="button", class_="plain example") for words in _EXAMPLES)
+    box = element(
+        "form",
+        element("div", area, element("button", "Send", type="submit", class_="primary"), class_="box"),
+        element(
+            "div",
+            element("label", "In the next turn ", choice("fault", "Fault", faults, "")),
+            element("span", "", class_="muted", data_live="status", role="status"),
+            class_="options",
+        ),
+        element("div", *examples, class_="examples"),
+        data_live="form",
+        class_="talk",
+    )
+    turns = (turn_block(conversation, at) for at in range(len(conversation.turns)))
+    body = join(
+        [
+            STYLE,
+            element("div", *turns, data_live="turns", data_conversation=conversation.id),
+            box,
+        ]
+    )
+    names = join((element("b", isolated(name)) for name in conversation.agents), ", ")
+    lead = element("p", "With ", names, f", at {conversation.started:%Y-%m-%d %H:%M} UTC for model and weather.")
+    return View(
+        content=Content(
+            title="Compare live",
+            lead=lead,
+            body=body,
+            data={"assay-live": {"id": conversation.id, "agents": conversation.agents}},
+        ),
+        place="live",
+        actions=_actions(conversation),
+        wide=True,
+        modules=("live.js",),
+    )
+
+
+def _actions(conversation: LiveConversation) -> Markup:
+    base = f"/live/{conversation.id}"
+    keep = form(
+        f"{base}/scenario",
+        element(
+            "label", "Name ", element("input", name="name", maxlength=60, required=True, placeholder="rain in Tokyo")
+        ),
+        element("button", "Keep", type="submit"),
+    )
+    menu = details("Keep as scenario", element("div", keep, class_="menu-items"), class_="menu")
+    end = form(f"{base}/finish", element("button", "Finish", type="submit", title="Complete the run and open it"))
+    return element("div", menu, end, element("a", "New", class_="button", href="/live"), class_="actions")
+
+
+# --- turns ------------------------------------------------------------------------------------------------------------
+
+
+def turn_block(conversation: LiveConversation, at: int) -> Markup:
+    """A turn: the message, what is true, and a column for each agent."""
+    turn = conversation.turns[at]
+    columns = (
+        element(
+            "div",
+            element("h4", isolated(agent)),
+            element("div", column(conversation, at, agent), data_agent=agent),
+            class_="agent",
+        )
+        for agent in conversation.agents
+    )
+    return element(
+        "section",
+        element("p", turn.message, class_="asked", dir="auto"),
+        element("div", truth_line(turn), class_="truth"),
+        element("div", *columns, class_=f"beside of-{len(conversation.agents)}"),
+        class_="live-turn",
+        id=f"turn-{at + 1}",
+    )
+
+
+def truth_line(turn: LiveTurn) -> Markup:
+    """What is true in a turn, and what was made to go wrong."""
+    parts = []
+    if turn.fault:
+        parts.append(element("span", "fault: ", turn.fault, class_="badge warn"))
+    if turn.city and isinstance(turn.truth, dict):
+        now = turn.truth.get("current") or {}
+        shown = [f"{key.replace('_', ' ')} {now[key]}" for key in now if key not in _NOT_WEATHER]
+        known = element("pre", element("code", json.dumps(turn.truth, indent=1, ensure_ascii=False, default=str)))
+        words = f"True weather in {turn.city}: {', '.join(shown[:6])}"
+        parts.append(details(words, known, class_="why"))
+    return join(parts, " ")
+
+
+def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
+    """An agent's answer with all that was measured; a place for it, if it is not there yet."""
+    turn = conversation.turns[at]
+    answer = turn.answers.get(agent)
+    if answer is None:
+        return element("p", "no answer", class_="muted")
+    record = answer.record
+    return join(
+        [
+            response(answer),
+            failed(answer),
+            _measured(record) if record is not None else EMPTY,
+            _bars(answer.entries),
+            details("Evidence", evidence(answer.entries), class_="why") if answer.entries else EMPTY,
+            tool_calls(record) if record is not None else EMPTY,
+            _trace(record),
+            _memory(turn.known.get(agent, {})),
+            _opinion(conversation, answer),
+            details("Raw JSON", element("pre", element("code", _raw(answer))), class_="why"),
+        ]
+    )
+
+
+def _raw(answer: Answer) -> str:
+    return json.dumps(answer.to_json(), indent=1, ensure_ascii=False, default=str)
+
+
+def _trace(record: Record | None) -> Markup:
+    return EMPTY if record is None else waterfall(record) + sequence_diagram(record)
+
+
+def _measured(record: Record) -> Markup:
+    facts = [
+        ("first text", record.first_text),
+        ("total", record.wall),
+        ("framework", record.overhead),
+    ]
+    items = [
+        element("li", element("b", f"{1000 * seconds:,.0f}"), " ms ", words)
+        for words, seconds in facts
+        if seconds is not None
+    ]
+    if record.input_tokens is not None or record.output_tokens is not None:
+        tokens = (record.input_tokens or 0) + (record.output_tokens or 0)
+        items.append(element("li", element("b", f"{tokens:,}"), " tokens"))
+    if record.tool_calls:
+        items.append(element("li", element("b", str(len(record.tool_calls))), " tool calls"))
+    return element("ul", *items, class_="measures")
+
+
+def _bars(entries: Mapping[str, Entry]) -> Markup:
+    rows = []
+    for name, entry in entries.items():
+        words = name.replace("_", " ")
+        if not entry.measured:
+            continue
+        bar = element("i", style=f"width:{100 * entry.score:.0f}%", class_=f"band-{entry.band}")
+        rows.append(
+            element(
+                "div",
+                element("span", words),
+                element("span", bar, class_="lane"),
+                element("span", f"{entry.score:.2f}", class_="num"),
+                title=f"{entry.band}: {entry.details}",
+            )
+        )
+    left = [name.replace("_", " ") for name, entry in entries.items() if not entry.measured]
+    note = element("small", f"not measured: {', '.join(left)}", class_="muted") if left else EMPTY
+    return element("div", *rows, class_="waterfall bars") + note if rows else EMPTY
+
+
+def _memory(known: Mapping[str, Any]) -> Markup:
+    if not known:
+        return EMPTY
+    chips = (element("span", f"{key.replace('_', ' ')}: {value}", class_="chip") for key, value in known.items())
+    return element("p", "remembers ", join(chips, " "), class_="memory")
+
+
+def _opinion(conversation: LiveConversation, answer: Answer) -> Markup:
+    label = f"{answer.agent}, turn {answer.turn + 1}"
+    thumbs = (
+        element(
+            "button", sign, type="button", class_="thumb", data_passed=value,
+            aria_pressed="false", aria_label=f"{words}: {label}",
+        )
+        for sign, value, words in (("✓", "yes", "Good"), ("✗", "no", "Not good"))
+    )  # fmt: skip
+    comment = element("input", placeholder="comment", maxlength=500, aria_label=f"Comment on {label}")
+    return element("div", *thumbs, comment, class_="opinion", data_turn=answer.turn, data_by=answer.agent)

@@ -1,0 +1,169 @@
+"""Agents side by side: answers stream, are scored and stored, and a conversation becomes a run and a scenario."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.report.browser import Browser
+from tests.web.test_browser import opened
+
+from assay.chat import run
+from assay.chat.agents.spec import AgentSpec
+from assay.chat.suites import load_suite
+from assay.errors import UsageError
+from assay.runs import load, load_answers, open_store
+from assay.web.live.hosting import LiveAgents, checked_choice
+from assay.web.live.keeping import finish_run, keep_scenario, store_turn
+from assay.web.live.talking import LiveTalk, city_in
+
+ROOT = Path(__file__).parents[2]
+BOTS = tuple(AgentSpec(name=name, function="tests.web.bot:answer") for name in ("first", "second"))
+
+
+@pytest.mark.parametrize(
+    ("message", "city"),
+    [
+        ("What's the weather in Helsinki?", "Helsinki"),
+        ("Is it nice in new york", ""),
+        ("Is New York's weather better than Oslo's?", "New York City"),
+        ("Nothing of the kind", ""),
+    ],
+)
+def test_the_city_of_a_message_is_the_first_that_it_names(message: str, city: str) -> None:
+    found = city_in(message)
+    assert found == city or (city and found.startswith("New York") and city.startswith("New York"))
+
+
+def test_only_known_agents_are_talked_to_and_not_too_many() -> None:
+    assert checked_choice(["a", "a", "b"], ["a", "b"], 5) == ["a", "b"]
+    with pytest.raises(UsageError, match="no agent called 'c'"):
+        checked_choice(["c"], ["a"], 5)
+    with pytest.raises(UsageError, match="choose 1 to 2 agents, got 0"):
+        checked_choice([], ["a"], 2)
+
+
+async def collected(said: AsyncIterator[Any]) -> list[Any]:
+    return [event async for event in said]
+
+
+@pytest.mark.slow(seconds=6)
+def test_a_conversation_is_scored_stored_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{os.environ.get('PYTHONPATH', '')}:{ROOT}")
+
+    async def main() -> None:
+        agents = LiveAgents(BOTS)
+        try:
+            talk = LiveTalk(agents)
+            conversation = talk.start(["first", "second"])
+            said = await collected(talk.say(conversation, "What's the weather in Oslo?"))
+            assert said[0] == ("turn", {"turn": 0, "city": "Oslo"})
+            assert sorted(data["agent"] for kind, data in said if kind == "answer") == ["first", "second"]
+            answer = conversation.turns[0].answers["first"]
+            assert answer.response.startswith("<i>You said</i>: What's the weather")
+            assert answer.entries["accuracy"].measured
+            with open_store(tmp_path / "live.db") as store:
+                store_turn(store, conversation)
+                failed = await collected(talk.say(conversation, "Please crash", "server_error"))
+                assert [kind for kind, _ in failed] == ["turn", "answer", "answer"]
+                assert "asked to <b>fail</b>" in str(conversation.turns[1].answers["second"].record)
+                store_turn(store, conversation)
+                # A reader who leaves cancels what is under way, and the next message is answered.
+                slow = talk.say(conversation, "Be slow")
+                await anext(slow)
+                await slow.aclose()
+                await collected(talk.say(conversation, "Hello again"))
+                store_turn(store, conversation)
+                run_id = finish_run(store, conversation)
+                answers = load_answers(run_id, store=store)
+                assert len(answers) == 6
+                assert load(run_id, store=store).subject == "chat"
+            with pytest.raises(UsageError, match="characters"):
+                await anext(talk.say(conversation, " "))
+            with pytest.raises(UsageError, match="no fault called"):
+                await anext(talk.say(conversation, "x", "meteor"))
+            kept = keep_scenario(tmp_path / "suites", conversation, "Oslo, now!")
+            keep_scenario(tmp_path / "suites", conversation, "Oslo, now!")
+            suite = load_suite(kept)
+            assert [scenario.id for scenario in suite.scenarios] == ["oslo-now", "oslo-now-2"]
+            assert suite.scenarios[0].turns[1].fault == "server_error"
+        finally:
+            await agents.close()
+
+    asyncio.run(main())
+    again = run(tmp_path / "suites" / "live.yaml", {"mine": lambda message: "It is 21 °C in Oslo."}, baselines=False)
+    assert len(again.answers) == 8
+
+
+@contextmanager
+def serving(store: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The command itself, in a process."""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    command = [sys.executable, "-m", "assay.cli", "serve", "--store", str(store), "--port", "0", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert " at http://127.0.0.1:" in line, line
+        yield line.split(" at ")[1].split("/ ")[0], process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+@pytest.mark.browser
+@pytest.mark.frameworks
+@pytest.mark.slow(seconds=10)
+def test_a_reader_talks_to_two_agents_and_ctrl_c_leaves_nothing_behind(browser: Browser, tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    words = ("--agents", "echo=tests.web.bot:answer", "--suites", str(tmp_path / "suites"))
+    with serving(store, *words) as (base, process), opened(browser, base) as tab:
+        tab.open("/live?agent=echo&agent=pydantic-ai")
+        tab.follow("document.querySelector('.starting button').click()")
+        for turn, (message, fault) in enumerate([("What's the weather in Oslo?", ""), ("And now?", "server_error")], 1):
+            tab.value(f"document.querySelector('textarea').value = {json.dumps(message)}")
+            tab.value(f"document.querySelector('[name=fault]').value = {json.dumps(fault)}")
+            tab.value("document.querySelector('[data-live=form]').requestSubmit()")
+            tab.wait(f"document.documentElement.dataset.turns === '{turn}'")
+        assert tab.value("document.querySelectorAll('.live-turn .agent .said').length") == 4
+        assert "<i>You said</i>" in tab.value("document.querySelector('.said').textContent")
+        assert tab.value("document.querySelectorAll('.said mark').length") > 0
+        tab.value("document.querySelector('.thumb').click()")
+        tab.wait("document.querySelector('.opinion').dataset.stored === 'true'")
+        assert tab.value("document.documentElement.scrollWidth") == 1280
+        tab.follow("document.querySelector('form[action$=finish] button').click()")
+        assert tab.value("document.querySelectorAll('a.cell').length") == 2
+        assert tab.console == []
+        assert {one for one in tab.requests if not one.startswith((base, "data:"))} == set()
+        children = _children(process.pid)
+        assert children
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=20)
+        deadline = time.monotonic() + 20
+        while any(Path(f"/proc/{child}").exists() for child in children):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(base)
+    with open_store(store) as kept:
+        [entry] = kept.list()
+        assert (entry.complete, entry.run.tags) == (True, ("live",))
+        assert [review["passed"] for review in kept.reviews(entry.run.id)] == [True]
+
+
+def _children(process: int) -> list[int]:
+    found = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+    return [int(child) for child in found]
