@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay.chat import AGENTS, Setup
+from assay.chat import AGENTS, Agent, Setup
 from assay.chat.running.conversation import Job, play
 from assay.chat.running.tracing import Tracing
 from assay.chat.world.embedded import World
@@ -28,6 +28,8 @@ GOAL_SECONDS = 1.5
 MOST_ADDED_MS = 1.0
 REPEATS = 3
 TURNS = 100
+WARM_UP = 5
+_MESSAGE = "What's the weather in Paris?"
 _ENVIRONMENT = Path.home() / ".cache" / "assay-benchmarks" / "runner"
 _FUNCTION = 'def answer(message: str) -> str:\n    return f"The answer to {message} is 42."\n'
 PEERS: Mapping[str, str] = {
@@ -163,21 +165,29 @@ async def _added() -> list[Result]:
         for name in AGENTS.names():
             tracing = Tracing()
             async with AGENTS.get(name).open(setup) as agent:
-                by_assay, direct = [], []
-                for at in range(TURNS):
-                    message = "What's the weather in Paris?"
-                    started = time.perf_counter()
-                    job = Job("a", f"by-{at}", "ada", (message,), (Situation("s", at, 0),), 60.0)
+
+                async def by_assay(at: int, agent: Agent = agent, tracing: Tracing = tracing) -> None:
+                    job = Job("a", f"by-{at}", "ada", (_MESSAGE,), (Situation("s", at, 0),), 60.0)
                     async for _ in play(agent, job, tracing=tracing, preferences=setup.preferences):
                         pass
-                    by_assay.append(time.perf_counter() - started)
-                    started = time.perf_counter()
+
+                async def directly(at: int, agent: Agent = agent) -> None:
                     with Situation("s", at, 0).attached():
-                        async for _ in agent.answer(session=f"direct-{at}", user="ada", message=message):
+                        async for _ in agent.answer(session=f"direct-{at}", user="ada", message=_MESSAGE):
                             pass
-                    direct.append(time.perf_counter() - started)
-            added = 1000 * (statistics.median(by_assay) - statistics.median(direct))
-            what = f"{AGENTS.get(name).title}: what assay adds to a turn of {1000 * statistics.median(direct):.1f} ms"
+
+                seconds: dict[str, list[float]] = {"by assay": [], "directly": []}
+                for at in range(WARM_UP + TURNS):
+                    ways = [("by assay", by_assay), ("directly", directly)]
+                    for way, ask in ways if at % 2 else reversed(ways):
+                        started = time.perf_counter()
+                        await ask(at)
+                        seconds[way].append(time.perf_counter() - started)
+            ours, theirs = (found[WARM_UP:] for found in seconds.values())
+            # The median of differences: whatever else the machine does affects both turns of a pair.
+            added = 1000 * statistics.median(a - b for a, b in zip(ours, theirs, strict=True))
+            direct = 1000 * statistics.median(theirs)
+            what = f"{AGENTS.get(name).title}: what assay adds to a turn of {direct:.1f} ms"
             results.append(at_most(what, f"{added:.2f} ms", f"{MOST_ADDED_MS:g} ms", added / MOST_ADDED_MS, 1.0))
         await setup.aclose()
     return results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -83,3 +84,18 @@ def test_a_gate_that_is_wrong_is_refused_before_anything_is_played(
 ) -> None:
     code, told = run("good", *options)
     assert (code, words in told) == (2, True), told
+
+
+def test_a_figure_is_followed_over_the_runs_of_a_name(folder: Path) -> None:
+    for function in ("good", "bad"):
+        run(function, "--name", "nightly")
+    shown = assay("runs", "trend", "nightly", "--metric", "trials_passed", "--html", "t.html", "--json", "t.json")
+    lines = [line for line in shown.stdout.splitlines() if line.strip()]
+    assert lines[0].startswith("nightly · trials that pass")
+    assert [line.split()[3] for line in lines[2:4]] == ["1.000", "0.000"], shown.stdout
+    assert lines[-1].endswith("█▁")
+    points = json.loads((folder / "t.json").read_text())["points"]
+    assert [point["figures"][0]["value"] for point in points] == [1.0, 0.0]
+    assert 'data-chart="run_history"' in (folder / "t.html").read_text()
+    assert "there is no complete run called 'other'" in assay("runs", "trend", "other").stderr
+    assert "Did you mean 'pass_rate'" in assay("runs", "trend", "nightly", "--metric", "pass_rat").stderr

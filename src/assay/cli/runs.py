@@ -130,6 +130,31 @@ def export(
 
 
 @app.command()
+def trend(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that the runs share.")],
+    metric: Annotated[
+        str | None, typer.Option(help="The figure to follow, such as trials_passed; by default the first of reports.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most this many runs, the newest.")] = 30,
+    json: Annotated[str | None, typer.Option(help="Write the figures as JSON to this file, or '-'.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with a chart.")] = None,
+    store: StoreAddress = None,
+) -> None:
+    """Follow a figure over all complete runs of a name, oldest first."""
+    from assay.report.trends import trend_table, write_trend
+    from assay.runs.trends import trend_of
+
+    with _opened(store) as opened:
+        found = trend_of(opened, name, metric=metric, limit=limit)
+    if json is not None:
+        write_json(found.to_json(), json)
+    if html is not None:
+        write_file(html, lambda: write_trend(found, html))
+    if json != "-":
+        shown_console().print(trend_table(found))
+
+
+@app.command()
 def delete(
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="As for show; one or more.")],
     store: StoreAddress = None,
