@@ -16,6 +16,7 @@ NAMES = (
     "everything",
     "startup",
     "store",
+    "serve",
     "compare",
     "frameworks",
     "runner",

@@ -94,6 +94,8 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
             (f"/difference?run={ids['before']}&run={run}", CHARTS),
             ("/history?name=nightly", CHARTS),
             ("/metrics", "true"),
+            (f"/review?run={run}", "true"),
+            ("/live", "true"),
         ):
             for width, scheme in ((1280, LIGHT), (390, DARK)):
                 tab.open(path, width=width, scheme=scheme, done=done)
@@ -114,5 +116,14 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
         assert tab.value("[...document.querySelectorAll('.beside')].every((one) => one.children.length === 2)")
         tab.open("/history?name=nightly", done=CHARTS)
         tab.wait("/better|worse|same|inconclusive/.test(document.querySelector('a[data-verdict]').textContent)")
+        # Answers are labelled by keyboard alone.
+        tab.open(f"/review?run={run}&reviewer=keys")
+        press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '%s', bubbles: true}))"
+        for key in "pf3pu":
+            tab.follow(press % key)
+        tab.follow(press % "ArrowRight")
+        assert "5 of" in tab.value("document.querySelector('.pager span').textContent")
+        assert len([one for one in store.reviews(run) if one["reviewer"] == "keys"]) == 3
+        assert tab.value("document.querySelector('#agreement table') !== null")
         assert tab.console == []
         assert {address for address in tab.requests if not address.startswith((server.url, "data:"))} == set()

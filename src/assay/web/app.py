@@ -98,6 +98,19 @@ def _case(site: Site, request: Request) -> View:
     return case_view(site, query_texts(request, "run"), case, query_number(request, "repetition", 0))
 
 
+def _review(site: Site, request: Request) -> View:
+    from assay.web.pages.review import Queue, review_view
+
+    asked = Queue(
+        query_text(request, "run"),
+        query_text(request, "order") or "lowest",
+        query_number(request, "seed", 0, high=10**6),
+        query_text(request, "reviewer")[:60].strip() or "me",
+        query_number(request, "at", 0),
+    )
+    return review_view(site, asked)
+
+
 _PAGES: dict[str, _Page] = {
     "/runs": _runs,
     "/runs/delete": lambda site, request: delete_view(site, query_texts(request, "run")),
@@ -108,6 +121,7 @@ _PAGES: dict[str, _Page] = {
     "/difference": _difference,
     "/difference/case": _case,
     "/history": lambda site, request: history_view(site, query_text(request, "name"), query_text(request, "figure")),
+    "/review": _review,
     "/metrics": lambda site, request: reference_view(),
 }
 
@@ -190,6 +204,12 @@ def _rename(site: Site, request: Request, form: _Form) -> str:
     return run_address(run_id)
 
 
+def _label(site: Site, request: Request, form: _Form) -> str:
+    from assay.web.pages.review import stored_label
+
+    return stored_label(site, {name: field_of(form, name) for name in form})
+
+
 def _demo(site: Site, request: Request, form: _Form) -> str:
     from assay.web.demo import store_demo
 
@@ -202,6 +222,7 @@ _CHANGES: dict[str, _Act] = {
     "/runs/tag": _tag_several,
     "/runs/{run}/tags": _tag,
     "/runs/{run}/name": _rename,
+    "/review/label": _label,
     "/demo": _demo,
 }
 

@@ -18,6 +18,7 @@ _FOLDERS = (("assay.web", "static"), ("assay.report", "static"))
 _PLACES = (
     ("runs", "Runs", "/runs"),
     ("live", "Compare live", "/live"),
+    ("review", "Review", "/review"),
     ("reference", "Metrics", "/metrics"),
 )
 

@@ -194,6 +194,7 @@ def _actions(entry: StoredRun) -> Markup:
         items.append(element("a", "Save as one file", href=run_address(run.id, "report.html"), download=True))
         items.append(element("a", "JSON", href=f"/api/runs/{run.id}/export"))
         if run.kind in CONVERSATIONS:
+            items.append(element("a", "Review answers", href=address("/review", run=run.id)))
             items.append(element("a", "Compare its agents", href=address("/difference", run=run.id)))
     items.append(element("a", "Delete …", class_="bad", href=address("/runs/delete", run=run.id)))
     menu = details("Actions", element("div", *items, class_="menu-items"), class_="menu")
