@@ -100,6 +100,8 @@ class Turn(_Model):
     """Texts that it must not contain."""
     state: dict[str, Any] | None = None
     """What must be stored about the user after the turn."""
+    lost_messages: int | None = None
+    """Messages of the user that the model was not sent, after a restart; below 0 if some were sent twice."""
     stored: dict[str, Any] | None = None
     """What is stored about the user after the turn; None if that is unknown."""
 

@@ -85,6 +85,8 @@ class Setup:
     weather_retries: int = 2
     weather_backoff: float = 0.2
     limits: Limits = field(default_factory=Limits)
+    storage: str = ""
+    """A folder for conversations that outlive the process, in the framework's own format; empty to use memory."""
 
     @cached_property
     def weather(self) -> WeatherClient:
@@ -106,7 +108,7 @@ class Setup:
         """What is known of each user."""
         from assay.chat.world.preferences import Preferences
 
-        return Preferences()
+        return Preferences(Path(self.storage) / "preferences.json" if self.storage else None)
 
     def with_clients(self, *, weather: WeatherClient, preferences: Preferences | None = None) -> Setup:
         """The same setup with clients that were made elsewhere, such as one that records what it is asked."""

@@ -10,10 +10,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Agent, Reply
+from assay.chat.agents._shared import interruption
 from assay.chat.running.persona import PersonaUser
 from assay.chat.scoring.answers import Record, SpanLine
 from assay.chat.scoring.robustness import Breakdown
@@ -67,6 +68,25 @@ class Job:
     """Goal, city, seed and key of a simulated user, who decides what is said in place of the messages."""
     live: bool = False
     """Whether someone is watching: text is passed on as it comes, and spans are kept."""
+    restarts: tuple[str | None, ...] = ()
+    """For each message when the process is killed, 'before' or 'during' it; empty if it never is."""
+    first: int = 0
+    """The number of the first turn, if this is the rest of a conversation."""
+    dies: bool = False
+    """Whether the process ends in the middle of the turn."""
+
+    def part(self, start: int, end: int, *, dies: bool = False) -> Job:
+        """Some turns of the conversation, counted from its beginning."""
+        known = self.preferences if start == 0 else None
+        turns = slice(start, end)
+        return replace(
+            self,
+            messages=self.messages[turns],
+            situations=self.situations[turns],
+            preferences=known,
+            first=start,
+            dies=dies,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
@@ -80,13 +100,23 @@ class Job:
             "preferences": None if self.preferences is None else dict(self.preferences),
             "persona": None if self.persona is None else dict(self.persona),
             "live": self.live,
+            "restarts": list(self.restarts),
+            "first": self.first,
+            "dies": self.dies,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Job:
         """The job that `to_json` wrote."""
         situations = tuple(Situation.from_text(parts) for parts in data["situations"])
-        return cls(**{**data, "messages": tuple(data["messages"]), "situations": situations})
+        return cls(
+            **{
+                **data,
+                "messages": tuple(data["messages"]),
+                "situations": situations,
+                "restarts": tuple(data["restarts"]),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +168,9 @@ async def play(
         preferences.write(job.user, dict(job.preferences))
     user = None if job.persona is None else PersonaUser(**job.persona)
     answer: str | None = None
-    for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True)):
+    for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True), start=job.first):
+        if job.restarts:
+            interruption.begin_turn(dies=job.dies)
         if user is not None:
             message = user.next(answer)
         received = _Reception(hear if job.live else None)
@@ -162,6 +194,8 @@ async def play(
             record = _record(trace, received, situation, wall, error)
             if has_quirks or job.live:
                 record = record.model_copy(update=_watched_record(trace, watched.log, situation, breakdown))
+            if job.restarts:
+                record = record.model_copy(update={"user_messages": interruption.user_messages()})
         except Exception as failure:  # an account of the turn that is not usable, such as a text for a number of tokens
             error = error or failure
             record = Record(status="failed", reason=describe_error(error), fault=_text(situation.fault), wall=wall)

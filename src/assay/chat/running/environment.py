@@ -127,6 +127,8 @@ class Environment:
         """Why an agent, with the setup's model and tools or with its own, cannot play a scenario; None if it can."""
         if scenario.preferences and not agent.uses_setup:
             return "known preferences of the user cannot be given to an agent that has its own memory"
+        if scenario.has_restarts and not agent.uses_setup:
+            return "an agent of your own keeps its conversations itself, so its process is not killed"
         if any(turn.state for turn in scenario.turns) and not agent.uses_setup:
             return "what an agent with its own memory has stored at the end is unknown"
         quirks = [quirk for at in range(len(scenario.turns)) if (quirk := scenario.quirk_of(at)) is not None]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agents import AGENTS, AgentKind
+from assay.chat.agents import AGENTS, AgentKind, Setup
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.own import own_agent_note
 from assay.chat.agents.spec import AgentSpec, parse_agents
@@ -212,7 +213,7 @@ class Experiment:
                 if isinstance(agent, FunctionAgent):
                     hosts[agent.name] = LocalHost(agent.kind(), services.setup)
                 else:
-                    hosts[agent.name] = ProcessHost(agent, services.setup)
+                    hosts[agent.name] = ProcessHost(agent, self._setup_of(agent.name, services, stack))
                 stack.push_async_callback(hosts[agent.name].close)
             runner = Runner(
                 self.suite,
@@ -254,6 +255,13 @@ class Experiment:
         scorer = ProcessScorer(settings)
         await scorer.start()
         return scorer
+
+    def _setup_of(self, agent: str, services: Services, stack: AsyncExitStack) -> Callable[[bool], Setup]:
+        """What an agent is built with; with a folder of its own if its process is to be killed."""
+        if not self.suite.has_restarts:
+            return services.setup
+        folder = stack.enter_context(TemporaryDirectory(prefix="assay-restart-"))
+        return lambda is_used: replace(services.setup(is_used), storage=folder)
 
     async def _play_baselines(self, services: Services, scorer: Scorer, sink: Sink, done: Container[AnswerKey]) -> None:
         """Play the baselines, once: they answer alike each time, and take no time from the agents."""

@@ -158,10 +158,42 @@ class ProcessHost:
 
     async def play(self, job: Job, hear: Callable[[str], None] | None = None) -> AsyncGenerator[PlayedTurn]:
         """Play a conversation; `hear` is called with each piece of text if the job is live."""
+        start = 0
+        for at, restart in enumerate(job.restarts):
+            if restart is None:
+                continue
+            if at > start:
+                async for played in self._play(job.part(start, at), hear):
+                    yield played
+                    if played.record.status == "failed":
+                        return
+            start = at
+            if restart == "before":
+                await self._kill()
+                continue
+            try:
+                async for played in self._play(job.part(at, at + 1, dies=True), hear):
+                    yield played  # it had no second request to the model, and came to its end
+                    start = at + 1
+            except CrashedError:
+                pass  # as it should
+        if start < len(job.messages):
+            rest = job.part(start, len(job.messages)) if job.restarts else job
+            async with aclosing(self._play(rest, hear)) as turns:
+                async for played in turns:
+                    yield played
+
+    async def _play(self, job: Job, hear: Callable[[str], None] | None) -> AsyncGenerator[PlayedTurn]:
         worker = await self._running()
         async with aclosing(worker.play(job, hear)) as turns:
             async for played in turns:
                 yield played
+
+    async def _kill(self) -> None:
+        """Kill the process; the next turn starts another."""
+        if self._worker is not None:
+            await self._worker.kill()
+            self._worker = None
 
     async def close(self) -> None:
         if self._worker is not None:
@@ -284,6 +316,11 @@ class _Worker:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def kill(self) -> None:
+        """End the process at once, as the system would, without a chance to write anything."""
+        self._kill("was killed")
+        await self.close()
 
     def _crash(self, reason: str) -> CrashedError:
         shared = len(self._under_way) > 1

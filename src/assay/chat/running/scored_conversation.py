@@ -71,6 +71,7 @@ class ScoredConversation:
             timeout=self._runner.pace.turn_timeout,
             preferences=trial.scenario.preferences,
             persona=self._persona(),
+            restarts=tuple(turn.restart for turn in trial.scenario.turns) if trial.scenario.has_restarts else (),
         )
 
     def _persona(self) -> dict[str, Any] | None:
@@ -216,6 +217,7 @@ class ScoredConversation:
             says=asked.says,
             never_says=asked.never_says,
             state=asked.state,
+            lost_messages=None if record.user_messages is None else played.turn + 1 - record.user_messages,
             stored=dict(played.preferences) if self._runner.hosts[self._trial.agent].uses_setup else None,
         )
 

@@ -71,6 +71,8 @@ class Record(BaseModel):
     attempts: int = 1
     """How often the conversation was begun; more than once where something failed that was not the agent's fault."""
 
+    user_messages: int | None = None
+    """Messages of the user in the last request to the model, in conversations whose process is killed."""
     quirk: str | None = None
     """How the model, its endpoint or a tool misbehaved."""
     outcome: QuirkOutcome | None = None

@@ -30,7 +30,7 @@ def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringCont
     scored = [found for check in turn.checks if (found := _own(check, entries)) is not None]
     if not turn.checks and turn.state is None:
         scored = list(_default(entries, context))
-    return (*scored, *_texts(turn), *_calls(turn, context), *_state(turn))
+    return (*scored, *_texts(turn), *_calls(turn, context), *_state(turn), *_history(turn))
 
 
 # --- the scenario's own checks ---------------------------------------------------------------------------------------
@@ -80,6 +80,15 @@ def _state(turn: Turn) -> Iterator[FailedCheck]:
         elif turn.stored.get(name) != value:
             found = f"it is {_plain(turn.stored[name])}" if name in turn.stored else "nothing is stored"
             yield FailedCheck(f"stores {name}: {_plain(value)}", _short(found))
+
+
+def _history(turn: Turn) -> Iterator[FailedCheck]:
+    """Whether the model was sent every message of the user once, although the process was killed."""
+    lost = turn.lost_messages or 0
+    if lost > 0:
+        yield FailedCheck("no message is lost", f"{lost} of the user's messages did not reach the model")
+    elif lost < 0:
+        yield FailedCheck("no message is doubled", f"{-lost} of the user's messages reached the model twice")
 
 
 def _plain(value: object) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from fnmatch import fnmatchcase
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -81,6 +81,9 @@ class ScenarioTurn(_Model):
     state: dict[str, Any] | None = None
     """What must be stored about the user after this turn: `dislikes_cold: true`. The default rule on the answer does
     not hold in a turn that has it, even if it is empty."""
+    restart: Literal["before", "during"] | None = None
+    """When the agent's process is killed: before this turn, or in the middle of it, after which it is asked again. The
+    conversation goes on in another process."""
     fault: FaultText | None = None
     """The fault in this turn; overrides the scenario's."""
     quirk: QuirkText | None = None
@@ -173,6 +176,11 @@ class Scenario(_Model):
         return None if text is None else Quirk.parse(text)
 
     @property
+    def has_restarts(self) -> bool:
+        """Whether the process of an agent is killed in one of its turns."""
+        return any(turn.restart is not None for turn in self.turns)
+
+    @property
     def has_quirks(self) -> bool:
         """Whether the model, its endpoint or a tool misbehaves in one of its turns."""
         return any(turn.quirk is not None for turn in self.turns)
@@ -239,6 +247,11 @@ class Suite(_Model):
         content = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    @property
+    def has_restarts(self) -> bool:
+        """Whether the process of an agent is killed in one of its scenarios."""
+        return any(scenario.has_restarts for scenario in self.scenarios)
 
     @property
     def has_quirks(self) -> bool:

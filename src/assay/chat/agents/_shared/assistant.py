@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from assay.chat.agents._shared.interruption import on_request
 from assay.chat.world.situation import inject
 from assay.errors import missing_extra
 
@@ -73,8 +74,12 @@ def http_client(setup: Setup) -> httpx.AsyncClient:
     async def add_context(request: httpx.Request) -> None:
         inject(request.headers)
 
+    async def watch(request: httpx.Request) -> None:
+        on_request(request.content)
+
+    hooks = [*([add_context] if setup.embedded_model else []), *([watch] if setup.storage else [])]
     return TimedHttpClient(
-        event_hooks={"request": [add_context]} if setup.embedded_model else {},
+        event_hooks={"request": hooks},
         timeout=setup.limits.model_timeout,
         verify=tls_context(),
         limits=MANY_CONNECTIONS,

@@ -12,6 +12,7 @@ from agent_framework import (
     AgentSession,
     ChatContext,
     ChatMiddleware,
+    FileHistoryProvider,
     FunctionInvocationContext,
     FunctionTool,
     InMemoryHistoryProvider,
@@ -139,7 +140,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             description=DESCRIPTION,
             instructions=INSTRUCTIONS,
             tools=make_tools(setup.weather, setup.preferences),
-            context_providers=[InMemoryHistoryProvider()],
+            context_providers=[FileHistoryProvider(setup.storage) if setup.storage else InMemoryHistoryProvider()],
             default_options={"max_tokens": setup.limits.max_tokens},
         )
         async with agent:

@@ -10,6 +10,7 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
@@ -104,7 +105,8 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             tools=[*make_tools(setup.weather, setup.preferences)],
             on_tool_error_callback=tell_failure,
         )
-        runner = Runner(app_name=NAME, agent=agent, session_service=InMemorySessionService(), auto_create_session=True)
+        sessions = SqliteSessionService(f"{setup.storage}/sessions.db") if setup.storage else InMemorySessionService()
+        runner = Runner(app_name=NAME, agent=agent, session_service=sessions, auto_create_session=True)
         async with runner:
             yield Assistant(runner, setup.limits)
 

@@ -24,6 +24,7 @@ from assay.chat.agents._shared.assistant import INSTRUCTIONS, NAME, City, Days, 
 from assay.chat.agents.langgraph._spans import RefusedCalls, SpanBridge
 from assay.chat.formats.payload import parsed
 from assay.chat.transcript import ToolCall
+from assay.errors import missing_extra
 
 if TYPE_CHECKING:
     from assay.chat.world.preferences import Preferences
@@ -103,7 +104,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
     # LangSmith would send traces to LangChain if the environment enables it. OpenTelemetry's spans stay local.
     langsmith.configure(enabled=False)
-    async with http_client(setup) as client:
+    async with http_client(setup) as client, opened_saver(setup) as saver:
         model = ChatOpenAI(
             model=setup.model,
             base_url=setup.model_url,
@@ -126,10 +127,24 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             name=NAME,
             system_prompt=INSTRUCTIONS,
             context_schema=Context,
-            checkpointer=InMemorySaver(),
+            checkpointer=saver,
             middleware=middleware,
         )
         yield Assistant(graph)
+
+
+@asynccontextmanager
+async def opened_saver(setup: Setup) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    """Where threads are stored: in memory, or in a file if they are to outlive the process."""
+    if not setup.storage:
+        yield InMemorySaver()
+        return
+    try:
+        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+    except ImportError as error:
+        raise missing_extra("langgraph-checkpoint-sqlite", "langgraph", "store threads in a file") from error
+    async with AsyncSqliteSaver.from_conn_string(f"{setup.storage}/threads.db") as saver:
+        yield saver
 
 
 def _reply(messages: Sequence[AnyMessage]) -> Reply:

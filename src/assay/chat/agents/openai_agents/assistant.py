@@ -115,7 +115,8 @@ class Assistant:
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
         context = Context(user, self._setup.weather, self._setup.preferences)
         if session not in self._sessions:
-            self._sessions[session] = SQLiteSession(session)
+            where = f"{self._setup.storage}/sessions.db" if self._setup.storage else ":memory:"
+            self._sessions[session] = SQLiteSession(session, where)
         result = Runner.run_streamed(
             self._agent,
             message,

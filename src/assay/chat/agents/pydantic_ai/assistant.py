@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import (
     Agent,
     AgentRunResultEvent,
     ModelMessage,
+    ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
     ModelSettings,
@@ -105,7 +107,7 @@ class Assistant:
         async with self._agent.run_stream_events(
             message,
             deps=Deps(user, self._setup.weather, self._setup.preferences) if self._has_deps else None,
-            message_history=self._histories.get(session),
+            message_history=self._history(session),
             usage_limits=UsageLimits(request_limit=self._setup.limits.model_calls),
             conversation_id=session,
             **self._options,
@@ -117,10 +119,25 @@ class Assistant:
                     case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
                         yield text
                     case AgentRunResultEvent(result=result):
-                        self._histories[session] = result.all_messages()
+                        self._keep(session, result.all_messages())
                         # Pydantic AI reports 0 if the endpoint gave no count.
                         tokens = (result.usage.input_tokens or None, result.usage.output_tokens or None)
                         yield Reply(str(result.output), _calls(result.new_messages()), *tokens)
+
+    def _history(self, session: str) -> list[ModelMessage] | None:
+        """The messages so far; those that another process has stored too."""
+        file = self._file(session)
+        if session not in self._histories and file is not None and file.exists():
+            self._histories[session] = ModelMessagesTypeAdapter.validate_json(file.read_bytes())
+        return self._histories.get(session)
+
+    def _keep(self, session: str, messages: list[ModelMessage]) -> None:
+        self._histories[session] = messages
+        if (file := self._file(session)) is not None:
+            file.write_bytes(ModelMessagesTypeAdapter.dump_json(messages))
+
+    def _file(self, session: str) -> Path | None:
+        return Path(self._setup.storage) / f"{session}.json" if self._setup.storage else None
 
     async def end_session(self, *, session: str, user: str) -> None:
         """Delete a conversation."""
