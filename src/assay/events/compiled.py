@@ -23,6 +23,15 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorator(no_cfunc_wrapper=True, **options)  # type: ignore[no-any-return]
 
 
+def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """As `njit`, for functions that only compiled ones call: without the code by which Python would call them.
+
+    That is a quarter of the time of compiling, which every new installation spends once. Python must not call them:
+    there is nothing to be called, and the process would crash.
+    """
+    return njit(no_cpython_wrapper=True, **options)
+
+
 _VARIABLE = "NUMBA_CACHE_DIR"
 
 

@@ -16,7 +16,7 @@ import hashlib
 import numpy as np
 
 from assay.events.actions.labels import HEADLINE, LABELS, Actions, by_label
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 
 BASELINES = ("idle", "repeat_last", "majority", "random")
 """Always compared with. `copied`, the input given back unchanged, is one more where predictions are teacher-forced."""
@@ -88,7 +88,7 @@ def _copied(times, edges):  # type: ignore[no-untyped-def]
     return kept, kept_edges
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _repeat_last(label, time, tolerance):  # type: ignore[no-untyped-def]
     again = np.empty(max(len(time) - 1, 0), np.int64)
     for i in range(len(again)):
@@ -96,7 +96,7 @@ def _repeat_last(label, time, tolerance):  # type: ignore[no-untyped-def]
     return by_label(label[1:], again)
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _majority(label, time):  # type: ignore[no-untyped-def]
     n = len(time)
     out_label, out_time = np.empty(n, np.int16), np.empty(n, np.int64)
@@ -123,7 +123,7 @@ def _majority(label, time):  # type: ignore[no-untyped-def]
     return by_label(out_label[:found], out_time[:found])
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _random(label, time, tolerance, state):  # type: ignore[no-untyped-def]
     """A Poisson process whose rate is at every moment that of the actions so far: so many since the first one."""
     n = len(time)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.events.stream import EventStream
 from assay.types import Ints
 
@@ -221,7 +221,7 @@ def _core(times):  # type: ignore[no-untyped-def]
     return max(first, 0), stop
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _repeats(valid, kind, time, vk, press):  # type: ignore[no-untyped-def]
     """Whether a press is auto-repeat, shape (n,): 0, 1, or _DOUBTFUL; see `clock_side`."""
     n = len(valid)
@@ -256,13 +256,13 @@ def _repeats(valid, kind, time, vk, press):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _alike(pause, other):  # type: ignore[no-untyped-def]
     """Whether two pauses may belong to one rhythm: a quarter apart at most."""
     return 4 * abs(pause - other) <= pause
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _unwrap(times, wrap):  # type: ignore[no-untyped-def]
     """Turn times in 0 … wrap−1, in order, into times on a clock that runs on.
 
@@ -287,7 +287,7 @@ def _unwrap(times, wrap):  # type: ignore[no-untyped-def]
             now, on_clock = times[i], shown
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _modulo(number, wrap):  # type: ignore[no-untyped-def]
     """The number % wrap, which takes a slow division only if it is far from 0 … wrap−1."""
     if number < 0:

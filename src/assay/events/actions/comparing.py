@@ -21,7 +21,7 @@ from assay.events.actions.labels import (
     Actions,
 )
 from assay.events.actions.matching import largest_count, match_within, saved_by_shifting
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.types import Ints
 
 _KINDS = len(ACTION_KINDS)
@@ -112,7 +112,7 @@ def _compare(truth, truth_edges, truth_order, predicted, predicted_edges, predic
     return counts, true_outcome, true_partner, outcome, partner, pairs[:substitutions], errors[:matches]
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _left(times, order, outcome, wanted, first, stop):  # type: ignore[no-untyped-def]
     """Those of the actions first … stop−1 that have the outcome, in the given order, and their times."""
     out, when = np.empty(len(order), np.int64), np.empty(len(order), np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.events.actions.labels import BUTTONS, KEYS, Actions
 from assay.events.actions.matching import match_within
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.types import Ints
 
 OFFSET_SHARE = 0.2
@@ -84,7 +84,7 @@ def _holds(time_ns, edges, end_ns):  # type: ignore[no-untyped-def]
     return start[:count], end[:count], hold_edges, unreleased
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _press_and_release(h):  # type: ignore[no-untyped-def]
     """The two labels of what is held: of a key the press has the odd one, of a button the even one."""
     return (2 * h + 1, 2 * h) if 2 * h < KEYS else (2 * h, 2 * h + 1)
@@ -121,7 +121,7 @@ def _compare(true_start, true_end, true_edges, start, end, edges, tolerance, sha
     return errors[:found]
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _shared(start, end, other_start, other_end):  # type: ignore[no-untyped-def]
     """Time covered by both of two lists of intervals, neither of which overlaps itself."""
     i = j = 0

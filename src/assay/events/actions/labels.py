@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.events.stream import EventStream
 from assay.types import Ints
 
@@ -120,7 +120,7 @@ def _extract(at, time_ns, kind, vk, press, flags, data):  # type: ignore[no-unty
     return by_label(label[:count], when[:count])
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def by_label(label, when):  # type: ignore[no-untyped-def]
     """Times by label and then by time, and where each label begins; almost in the order of time already."""
     edges = np.zeros(LABELS + 1, np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.events.actions.labels import HEADLINE, Actions
 from assay.events.actions.matching import largest_count
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.types import Floats, Ints
 
 RANGE_NS = 500_000_000
@@ -131,7 +131,7 @@ def _count(truth, truth_edges, predicted, predicted_edges, tried, tolerances, la
     return out
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _least_gap(times):  # type: ignore[no-untyped-def]
     """The least distance of two neighbours; very large for a single time."""
     least = np.int64(1) << 62

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.types import Ints
 
 # Cells of a table kept for one group of times (one byte each). Beyond this, which takes tens of thousands of presses of
@@ -120,7 +120,7 @@ def _allowed(i, j, tolerance, truth, truth_end, predicted_end, share):
     return abs(predicted_end[j] - truth_end[i]) <= max(np.float64(tolerance), share * (truth_end[i] - truth[i]))
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _match_group(first, last, low, high, truth, predicted, tolerance, truth_end, predicted_end, share, partner):
     cells = np.int64(0)
     for i in range(first, last):
@@ -172,7 +172,7 @@ def _match_group(first, last, low, high, truth, predicted, tolerance, truth_end,
             i -= 1
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _match_in_order(first, last, low, high, truth, tolerance, truth_end, predicted_end, share, partner):
     """The earliest free prediction for each truth in turn: as many matches as there can be."""
     free = low[first]

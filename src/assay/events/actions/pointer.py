@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.events.actions.clock import ClockSide
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.types import Floats, Ints
 
 SCALE = 32
@@ -86,7 +86,7 @@ def _knots(at, time_ns, kind, dx, dy, first, last):  # type: ignore[no-untyped-d
     return times[:found], xs[:found], ys[:found]
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _at(edge, times, position, k):  # type: ignore[no-untyped-def]
     """Position at time `edge`; k is the number of knots at or before it."""
     if k == 0:

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.events.actions import states
 from assay.events.actions.states import StateRows
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.events.stream import Column, EventStream
 from assay.events.tally import Tally
 
@@ -92,7 +92,7 @@ def out_of_step_sentence(tally: Tally) -> str | None:
     return None
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _symbol(problem, kind, vk, press, flags):  # type: ignore[no-untyped-def]
     """What an event is, apart from when and how far: a number for each, −1 if it is invalid."""
     if problem != 0:

@@ -23,7 +23,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 
 # Codes of tokens that are not plain numbers. A number token is its own code, 0 … 999 999 999.
 OTHER = -1
@@ -87,7 +87,8 @@ def grammar_array(
 
 
 _compiled = njit(cache=True, nogil=True, error_model="numpy")
-_inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+_inner = inner(cache=True, nogil=True, error_model="numpy")
+_inlined = inner(cache=True, nogil=True, error_model="numpy", forceinline=True)
 
 
 # --- memory --------------------------------------------------------------------------------------------------------
@@ -140,15 +141,25 @@ def _word(text, at, stop):
     return word
 
 
-@_inlined
-def _get(array, index):
-    """Entry `index` of an int64 array, by its address."""
-    return _load_word(array + 8 * index)
+@intrinsic
+def _get(typingctx, array, index):
+    """Entry `index` of an int64 array, by its address. As a function it would be compiled for each constant index."""
+
+    def build(context, builder, signature, arguments):
+        address = builder.add(arguments[0], builder.mul(arguments[1], ir.Constant(ir.IntType(64), 8)))
+        return builder.load(_pointer(builder, address, 64), align=1)
+
+    return types.int64(types.int64, types.int64), build
 
 
-@_inlined
-def _set(array, index, value):
-    _store_word(array + 8 * index, value)
+@intrinsic
+def _set(typingctx, array, index, value):
+    def build(context, builder, signature, arguments):
+        address = builder.add(arguments[0], builder.mul(arguments[1], ir.Constant(ir.IntType(64), 8)))
+        builder.store(arguments[2], _pointer(builder, address, 64), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), build
 
 
 # --- tokens as integers --------------------------------------------------------------------------------------------
@@ -210,7 +221,7 @@ def _short_number(word):
     return a * 100 + b * 10 + c - 111 * _ZERO, 4
 
 
-@_compiled
+@_inner
 def _long_number(text, at, stop):
     """The decimal number from `at` to a '>': its value, and the position after the '>'; −1 if there is none."""
     value = 0
@@ -225,7 +236,7 @@ def _long_number(text, at, stop):
     return value, p + 1
 
 
-@_compiled
+@_inner
 def _is_image(text, at, stop, image, image_size):
     """Whether the image token is at `at`."""
     if at + image_size > stop:
@@ -242,7 +253,7 @@ def _is_image(text, at, stop, image, image_size):
     return True
 
 
-@_compiled
+@_inner
 def _rare_token(text, at, stop, image, image_size):
     """Code of a token at `at` (a '<') that is not one of the frequent ones, and the position after it."""
     if _is_image(text, at, stop, image, image_size):
@@ -363,7 +374,10 @@ def _kind_of(codes, m, grammar):
 
 @_inlined
 def _digits(codes, at, step, grammar, bases, size, strict):
-    """Value of `size` digit tokens, every `step`-th from `at`; their problem, if any; whether one exceeds its base."""
+    """Value of `size` digit tokens, every `step`-th from `at`; their problem, if any; whether one exceeds its base.
+
+    Constants are passed to it as np.int64, because it would be compiled again for each of them.
+    """
     value = 0
     beyond = False
     for i in range(size):
@@ -423,16 +437,16 @@ def _parse_mouse(codes, body, size, grammar, signed, strict):
     if size != plain and size != plain + n_scroll + mark:
         return 0, 0, 0, 0, _WRONG_LENGTH, False
     if signed:
-        dx, problem, unusual = _digits(codes, body + 1, 1, grammar, _DELTA, n_delta, strict)
-        dy, other, beyond = _digits(codes, body + axis + 1, 1, grammar, _DELTA, n_delta, strict)
+        dx, problem, unusual = _digits(codes, body + 1, np.int64(1), grammar, np.int64(_DELTA), n_delta, strict)
+        dy, other, beyond = _digits(codes, body + axis + 1, np.int64(1), grammar, np.int64(_DELTA), n_delta, strict)
         sign_x, sign_y = _sign(_get(codes, body)), _sign(_get(codes, body + axis))
         if sign_x == 0 or sign_y == 0:
             problem = _WRONG_TOKEN
         unusual |= beyond or (dx == 0 and sign_x < 0) or (dy == 0 and sign_y < 0)
         dx, dy = dx * sign_x, dy * sign_y
     else:
-        dx, problem, unusual = _digits(codes, body, 2, grammar, _DELTA, n_delta, strict)
-        dy, other, beyond = _digits(codes, body + 1, 2, grammar, _DELTA, n_delta, strict)
+        dx, problem, unusual = _digits(codes, body, np.int64(2), grammar, np.int64(_DELTA), n_delta, strict)
+        dy, other, beyond = _digits(codes, body + 1, np.int64(2), grammar, np.int64(_DELTA), n_delta, strict)
         unusual |= beyond
         span = _get(grammar, _DELTA_SPAN)
         dx, dy = _modular(dx, span), _modular(dy, span)
@@ -450,7 +464,7 @@ def _parse_mouse(codes, body, size, grammar, signed, strict):
     data = 0
     if size > plain:
         at += 3
-        data, other, beyond = _digits(codes, at + mark, 1, grammar, _SCROLL, n_scroll, strict)
+        data, other, beyond = _digits(codes, at + mark, np.int64(1), grammar, np.int64(_SCROLL), n_scroll, strict)
         unusual |= beyond or data == 0
         if signed:
             turn = _sign(_get(codes, at))
@@ -481,7 +495,9 @@ def _parse(codes, m, last, grammar):
         return kind, 0, 0, False, 0, 0, 0, 0, _UNKNOWN_TYPE, False
     if size < 1 or (m > _KEPT and kind != _KIND_SCREEN):
         return kind, 0, 0, False, 0, 0, 0, 0, _WRONG_LENGTH, False
-    time, problem, late = _digits(codes, 0 if _get(grammar, _TIME_FIRST) else 1, 1, grammar, _TIME, n_time, strict)
+    time, problem, late = _digits(
+        codes, 0 if _get(grammar, _TIME_FIRST) else 1, np.int64(1), grammar, np.int64(_TIME), n_time, strict
+    )
     if problem == _OK and time > _get(grammar, _MAX_UNITS):
         problem = _OUT_OF_RANGE
     vk, press, dx, dy, flags, data, unusual = 0, False, 0, 0, 0, 0, False
@@ -506,7 +522,7 @@ def _refused(codes, m, grammar, problem):
     return _kind_of(codes, m, grammar), 0, 0, False, 0, 0, 0, 0, problem, False
 
 
-@_compiled
+@_inner
 def _keep_spelling(spellings, found, row, codes, m, grammar, kind):
     """Write the row and the codes of an event that is spelled in an unusual way, without its type, if there is room."""
     if found < spellings.shape[0]:
@@ -639,7 +655,7 @@ def _put_long(buffer, p, first, last, size):
     return p + size
 
 
-@_compiled
+@_inner
 def _put_number(buffer, p, value):
     """The digits of `value` (0 or more) and a '>'."""
     place = 1
@@ -653,7 +669,7 @@ def _put_number(buffer, p, value):
     return p + 1
 
 
-@_compiled
+@_inner
 def _put_digits(buffer, p, value, grammar, bases, size, index):
     """Digit `index` of `value`, or all digits if `index` is negative."""
     for i in range(size):

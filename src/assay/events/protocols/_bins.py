@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.events.align import Bins
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.events.stream import EventStream
 from assay.types import Ints
 
@@ -199,7 +199,7 @@ def _compare(t_at, t_label, t_x, t_y, p_at, p_label, p_x, p_y):  # type: ignore[
     return moved[:, :bins], out
 
 
-@njit(nogil=True, cache=True)
+@inner(nogil=True, cache=True)
 def _count(label, by, excess, known, labels, found):  # type: ignore[no-untyped-def]
     """Count an event with `label`; returns how many labels of the bin are known now."""
     several = label >= _KEYS

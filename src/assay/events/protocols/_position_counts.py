@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 
 _KEYBOARD, _MOUSE, _SCREEN, _MISSING = 0, 1, 2, 10  # stream.Kind, stream.Problem; a test holds them together
 _CATEGORIES, _ANSWERS = 4, 6  # stream.CATEGORIES, owa.PREDICTED
@@ -23,7 +23,7 @@ LIMBS = 10
 """Numbers by which the times of a category are summed: how many, three sums and six sums of products of limbs."""
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inner(nogil=True, cache=True, error_model="numpy")
 def _category(kind, flags):
     if kind == _MOUSE:
         return 1 if flags != 0 else 2

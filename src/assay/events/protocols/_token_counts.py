@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 
 _KEYBOARD, _MOUSE, _MISSING = 0, 1, 10  # stream.Kind, stream.Problem; a test holds them together
 
@@ -28,10 +28,10 @@ MOST_TOKENS = 48
 """No event has more tokens than this: four numbers of up to eight digits and a sign, three for the buttons."""
 
 
-_compiled = njit(nogil=True, cache=True, error_model="numpy")
+_inner = inner(nogil=True, cache=True, error_model="numpy")
 
 
-@_compiled
+@_inner
 def _product(bases):
     span = np.int64(1)
     for base in bases:
@@ -39,7 +39,7 @@ def _product(bases):
     return span
 
 
-@_compiled
+@_inner
 def _agreement(a, b, bases, span, signed):
     """Leading digits that agree, and digits that do not, of two numbers as the encoding writes them.
 
@@ -69,14 +69,14 @@ def _agreement(a, b, bases, span, signed):
     return leading, wrong
 
 
-@_compiled
+@_inner
 def _greatest_common_divisor(a, b):
     while b:
         a, b = b, a % b
     return a
 
 
-@_compiled
+@_inner
 def _add_levels(levels, group, leading, digits):
     """Count an event in the levels that its leading digits reach, and in the last column."""
     beyond = max(0, digits - N_LEVELS)
@@ -86,7 +86,7 @@ def _add_levels(levels, group, leading, digits):
     levels[group, N_LEVELS] += 1
 
 
-@_compiled
+@njit(nogil=True, cache=True, error_model="numpy")
 def count_tokens(
     t_kind, t_time, t_vk, t_press, t_dx, t_dy, t_flags, t_data, t_problem,
     p_kind, p_time, p_vk, p_press, p_dx, p_dy, p_flags, p_data, p_problem,
@@ -135,7 +135,7 @@ def count_tokens(
             min(right, time_span - 1), min(guess, time_span - 1), time_bases, time_span, False
         )  # fmt: skip
         if usual:
-            _add_levels(levels, kind, leading, len(time_bases))
+            _add_levels(levels, np.int64(kind), leading, len(time_bases))
         scrolls = 0
         if kind == _KEYBOARD:
             same_key, same_action = t_vk[i] == p_vk[i], t_press[i] == p_press[i]
@@ -151,7 +151,7 @@ def count_tokens(
                 leading, more = _agreement(a, b, delta_bases, delta_span, signed)
                 mistakes += more
                 if usual:
-                    _add_levels(levels, group, leading, axis)
+                    _add_levels(levels, np.int64(group), leading, axis)
             leading = len(delta_bases)
             if px != dx or py != dy:
                 length = np.int64(np.rint(np.hypot(np.float64(px), np.float64(py))))
@@ -159,7 +159,7 @@ def count_tokens(
                 leading, _ = _agreement(
                     min(length, delta_span - 1), min(right, delta_span - 1), delta_bases, delta_span, False
                 )  # fmt: skip
-            _add_levels(levels, 5, leading, len(delta_bases))
+            _add_levels(levels, np.int64(5), leading, len(delta_bases))
             for shift in (8, 4, 0):
                 mistakes += (t_flags[i] >> shift & 15) != (p_flags[i] >> shift & 15)
             scrolls = 1 if t_data[i] != 0 else 0

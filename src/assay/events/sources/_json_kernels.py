@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 
 # A number with more digits is not plain, so that sums and products of plain numbers stay below 2**63.
 _MAX_DIGITS = 15
@@ -21,9 +21,10 @@ _MAX_DEPTH = 60
 INTEGER, STRING, TRUE, FALSE, OTHER = range(5)
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
+within = inner(cache=True, nogil=True, error_model="numpy")
 
 
-@compiled
+@within
 def blank(data, p, end):
     """The next position that is not blank space."""
     while p < end and (data[p] == 32 or data[p] == 10 or data[p] == 13 or data[p] == 9):
@@ -31,7 +32,7 @@ def blank(data, p, end):
     return p
 
 
-@compiled
+@within
 def string(data, p, end):
     """The string whose quotation mark is at p: position after it, and whether it is plain; −1 if it is not one."""
     p += 1
@@ -54,7 +55,7 @@ def string(data, p, end):
     return -1, False
 
 
-@compiled
+@within
 def _number(data, p, end):
     """The number at p: position after it, whether it is an integer of few digits, its value; −1 if it is not one."""
     negative = data[p] == 45
@@ -91,7 +92,7 @@ def _number(data, p, end):
     return p, whole, -value if negative else value
 
 
-@compiled
+@within
 def _word(data, p, end):
     """The true, false or null at p: position after it, and its type; −1 if there is none."""
     if p + 4 <= end and data[p] == 116 and data[p + 1] == 114 and data[p + 2] == 117 and data[p + 3] == 101:
@@ -110,7 +111,7 @@ def _word(data, p, end):
     return -1, OTHER
 
 
-@compiled
+@within
 def scalar(data, p, end):
     """The string, number or word at p: position after it, its type, and an integer's value; −1 if there is none."""
     c = data[p]
@@ -124,7 +125,7 @@ def scalar(data, p, end):
     return after, kind, 0
 
 
-@compiled
+@within
 def nested(data, p, end):
     """The position after the object or array at p, or −1 if it is not well formed."""
     depth = 0
@@ -177,7 +178,7 @@ def nested(data, p, end):
         value_may_come, closing_may_come = False, True
 
 
-@compiled
+@within
 def key(data, begin, end):
     """Up to sixteen letters as two integers; longer keys are not needed and give zeros."""
     if end - begin > 16:

@@ -24,6 +24,7 @@ from assay.events.sources._json_kernels import (
     nested,
     scalar,
     string,
+    within,
 )
 from assay.events.stream import MAX_FLAGS, Kind, Problem
 
@@ -64,7 +65,7 @@ _WHEEL, _HORIZONTAL_WHEEL, _NOTCH = 0x400, 0x800, 120
 # --- records ---------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@within
 def _number_at(data, at, size):
     value = np.uint64(0)
     for i in range(size):
@@ -114,7 +115,7 @@ def find_messages(data, channels, topic, time, begin, end):
 _AT_BUTTON, _AT_PRESSED, _N_FIELDS = 11, 12, 13
 
 
-@compiled
+@within
 def _place_of(first, second):
     """Position of the field with this key, or −1."""
     if first == _EVENT_TYPE[0] and second == _EVENT_TYPE[1]:
@@ -148,7 +149,7 @@ def _place_of(first, second):
     return -1
 
 
-@compiled
+@within
 def _fields(data, p, end, values, types):
     """The fields of the object from p to end: values and types by position; False if it is not a plain object."""
     for i in range(_N_FIELDS):
@@ -200,7 +201,7 @@ def _fields(data, p, end, values, types):
 # --- messages to columns ---------------------------------------------------------------------------------------------
 
 
-@compiled
+@within
 def _integer(values, types, place, default):
     """A field that may be absent: its value, and whether it is an integer."""
     if types[place] == -1:
@@ -208,12 +209,12 @@ def _integer(values, types, place, default):
     return values[place], types[place] == INTEGER
 
 
-@compiled
+@within
 def _fits(value):
     return _INT32_MIN <= value <= _INT32_MAX
 
 
-@compiled
+@within
 def _read_key(values, types, vk, press, problem, n):
     action = values[_AT_TYPE]
     if types[_AT_TYPE] != STRING or types[_AT_VK] != INTEGER or (action != _PRESS and action != _RELEASE):
@@ -225,7 +226,7 @@ def _read_key(values, types, vk, press, problem, n):
     return READ
 
 
-@compiled
+@within
 def _read_raw(values, types, dx, dy, flags, scroll, problem, n):
     us_flags, fine = _integer(values, types, _AT_US, 0)
     x, x_fine = _integer(values, types, _AT_LAST_X if types[_AT_LAST_X] != -1 else _AT_DX, 0)
@@ -245,7 +246,7 @@ def _read_raw(values, types, dx, dy, flags, scroll, problem, n):
     return READ
 
 
-@compiled
+@within
 def _read_absolute(values, types, x, y, flags, scroll, problem, n):
     """Writes positions to `x` and `y`; movements are computed from them once the order in time is known."""
     if types[_AT_X] != INTEGER or types[_AT_Y] != INTEGER or types[_AT_TYPE] != STRING:
