@@ -357,3 +357,14 @@ def test_long_texts_take_time_in_proportion(piece: str) -> None:
     start = time.process_time()
     redacted(text)
     assert time.process_time() - start < 2
+
+
+def test_a_key_that_is_set_changed_or_deleted_meanwhile_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert redacted("the word is brouhaha1234567") == "the word is brouhaha1234567"
+    monkeypatch.setenv("MY_API_KEY", "brouhaha1234567")
+    assert "brouhaha1234567" not in redacted("the word is brouhaha1234567")
+    monkeypatch.setenv("MY_API_KEY", "kerfuffle7654321")
+    assert "kerfuffle7654321" not in redacted("the word is kerfuffle7654321")
+    assert redacted("the word is brouhaha1234567") == "the word is brouhaha1234567"
+    monkeypatch.delenv("MY_API_KEY")
+    assert redacted("the word is kerfuffle7654321") == "the word is kerfuffle7654321"

@@ -390,8 +390,24 @@ _SHORTEST_OPAQUE = 8  # unless it looks like no word
 
 def _known_secrets(shortest: int) -> list[str]:
     """The values of secret variables of this process, longest first, also as addresses and JSON spell them."""
-    of_environment = [os.environ[name] for name in _secret_names(tuple(os.environ))]
-    return list(_spellings((*of_environment, *_HIDDEN_VALUES), shortest))
+    return list(_spellings((*_secrets_of_environment(), *_HIDDEN_VALUES), shortest))
+
+
+_environment_seen: tuple[dict[object, object], tuple[str, ...]] = ({}, ())
+
+
+def _secrets_of_environment() -> tuple[str, ...]:
+    """The values of secret variables, looked for again only if a variable has changed.
+
+    Decoding the name of every variable for every text would take longer than everything else here.
+    """
+    global _environment_seen
+    raw: dict[object, object] | None = getattr(os.environ, "_data", None)
+    seen, secrets = _environment_seen
+    if not raw or raw != seen:
+        secrets = tuple(os.environ[name] for name in _secret_names(tuple(os.environ)))
+        _environment_seen = (dict(raw or {}), secrets)
+    return secrets
 
 
 @lru_cache(maxsize=16)
