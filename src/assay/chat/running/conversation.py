@@ -25,7 +25,7 @@ from assay.redaction import redacted, redacted_value
 
 if TYPE_CHECKING:
     from assay.chat.formats.otel import TurnTrace
-    from assay.chat.running.tracing import TurnTracing
+    from assay.chat.running.tracing import TurnSpans, TurnTracing
     from assay.chat.world.preferences import Preferences
 
 _LONGEST_REASON = 2000
@@ -193,12 +193,19 @@ async def play(
             trace = watched.read()
             record = _record(trace, received, situation, wall, error)
             if has_quirks or job.live:
-                record = record.model_copy(update=_watched_record(trace, watched.log, situation, breakdown))
+                record = record.model_copy(update=_watched_record(trace, watched, situation, breakdown))
             if job.restarts:
                 record = record.model_copy(update={"user_messages": interruption.user_messages()})
         except Exception as failure:  # an account of the turn that is not usable, such as a text for a number of tokens
             error = error or failure
-            record = Record(status="failed", reason=describe_error(error), fault=_text(situation.fault), wall=wall)
+            record = Record(
+                status="failed",
+                reason=describe_error(error),
+                fault=_text(situation.fault),
+                wall=wall,
+                quirk=_text(situation.quirk),
+                breakdown=breakdown or "exception",
+            )
         known = {} if preferences is None else _flags_of(preferences, job.user)
         infrastructure = error is not None and not has_quirks and is_infrastructure_failure(error, situation)
         answer = received.text
@@ -280,7 +287,7 @@ def _record(
 
 
 def _watched_record(
-    trace: TurnTrace, log: list[str], situation: Situation, breakdown: Breakdown | None
+    trace: TurnTrace, watched: TurnSpans, situation: Situation, breakdown: Breakdown | None
 ) -> dict[str, Any]:
     """Fields of a record in a conversation with a quirk: how the turn broke down, its requests, spans and log."""
     start = min((span.start_ns for span in trace.spans), default=0)
@@ -296,9 +303,9 @@ def _watched_record(
     return {
         "quirk": _text(situation.quirk),
         "breakdown": breakdown,
-        "requests": sum("http.request.method" in span.attributes for span in trace.spans),
+        "requests": watched.requests,
         "spans": spans,
-        "log": [redacted(whole_text(line))[:_LONGEST_REASON] for line in log],
+        "log": [redacted(whole_text(line))[:_LONGEST_REASON] for line in watched.log],
     }
 
 

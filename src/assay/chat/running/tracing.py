@@ -22,8 +22,12 @@ from assay.chat.formats.otel import Span, TurnTrace, failure_of, read_turn
 from assay.errors import MissingExtraError, UsageError, missing_extra
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace import Span as OpenSpan
 
+# On the span of a request, by OpenTelemetry's conventions.
+_HTTP_METHOD = "http.request.method"
 # No turn needs this many spans; a framework that loops must not fill the memory.
 _MOST_SPANS = 10_000
 _MOST_LINES, _LONGEST_LINE = 50, 1000
@@ -36,6 +40,8 @@ class TurnSpans(Protocol):
 
     log: list[str]
     """Warnings and errors that were logged meanwhile, shortened."""
+    requests: int
+    """Requests to the model that were begun; the span of one that nobody closes never ends."""
 
     def read(self) -> TurnTrace: ...
 
@@ -113,6 +119,7 @@ class TracingIfImported:
 class _NoSpans:
     def __init__(self) -> None:
         self.log: list[str] = []
+        self.requests = 0
 
     def read(self) -> TurnTrace:
         return TurnTrace([], 0, None, None, 0.0, 0.0, 0.0)
@@ -164,6 +171,8 @@ class WatchedTurn:
         self._dropped = 0
         self.log: list[str] = []
         """Warnings and errors that were logged meanwhile, shortened."""
+        self.requests = 0
+        """Requests to the model that were begun; the span of one that nobody closes never ends."""
         self._lock = threading.Lock()
 
     def add(self, span: ReadableSpan) -> None:
@@ -205,6 +214,11 @@ def _watch() -> WeakValueDictionary[int, WatchedTurn]:
     watched: WeakValueDictionary[int, WatchedTurn] = WeakValueDictionary()
 
     class Collector(SpanProcessor):
+        def on_start(self, span: OpenSpan, parent_context: Context | None = None) -> None:
+            turn = watched.get(span.context.trace_id) if span.context else None
+            if turn is not None and _HTTP_METHOD in (span.attributes or {}):
+                turn.requests += 1
+
         def on_end(self, span: ReadableSpan) -> None:
             turn = watched.get(span.context.trace_id) if span.context else None
             if turn is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.scores import Scores
@@ -116,7 +117,8 @@ def answer_view(answer: Answer, *, with_evidence: bool = True) -> Markup:
             ),
             failed(answer),
             question(answer),
-            response(answer),
+            # Without evidence below, there is nothing that a highlighted word could refer to.
+            response(answer if with_evidence else replace(answer, entries={})),
             tool_calls(answer.record),
             quirk_trace(answer.record),
             details("Scores and evidence", scores, class_="why") if scores else EMPTY,
