@@ -126,10 +126,14 @@ class Foreign:
 
     subjects: frozenset[str] = frozenset()
     """What the figure is of, before it in its clause: the sea, the oven."""
+    verbs: frozenset[str] = frozenset()
+    """What is done at such a figure: wash, bake."""
     beside: frozenset[str] = frozenset()
     """Words before a subject that only place something there: by the sea."""
     compounds: frozenset[str] = frozenset()
     """Words after a subject that make it something else: sea breeze."""
+    owners: frozenset[str] = frozenset()
+    """Words after a figure that say whose it is: the 21 °C your AC is set to."""
     directed: frozenset[str] = frozenset()
     """What has a direction: the wind."""
     directions: frozenset[str] = frozenset()

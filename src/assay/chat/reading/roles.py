@@ -86,14 +86,14 @@ class _Roles:
         after = tokens[quantity.last + 1] if quantity.last + 1 < len(tokens) else None
         if after is not None and (after.text in foreign.after or after.raw in foreign.after):
             return True
-        if self.is_in(quantity.last, foreign):
+        if self.is_in(quantity.last, foreign) or self.is_owned(quantity.last, foreign):
             return True
         directed = quantity.first > 0 and tokens[quantity.first - 1].text in foreign.directions
         for at in range(quantity.first - 1, max(before, quantity.first - _SUBJECT_REACH), -1):
             token = tokens[at]
             if token.text in _STOPS or token.text in _CLAUSE_ENDS or (token.cities is not None and token.capital):
                 return False
-            if directed and token.text in foreign.directed:
+            if token.text in foreign.verbs or (directed and token.text in foreign.directed):
                 return True
             if token.text in foreign.subjects:
                 article = at - 1 - (tokens[at - 1].text in self.function_words if at else 0)
@@ -111,6 +111,16 @@ class _Roles:
         return after[1].text in foreign.subjects or (
             len(after) > 2 and after[1].text in self.function_words and after[2].text in foreign.subjects
         )
+
+    def is_owned(self, last: int, foreign: Foreign) -> bool:
+        """Whether a possession follows the figure that ends at token `last`: 'the 21 °C (that) your AC is set to'."""
+        tokens = self.tokens
+        for at in range(last + 1, min(last + 3, len(tokens))):
+            if tokens[at].text in foreign.owners:
+                return any(token.text in foreign.subjects for token in tokens[at + 1 : at + 3])
+            if tokens[at].kind != "word" or tokens[at].text not in self.function_words | self.prepositions:
+                return False
+        return False
 
     def pair_highs_with_lows(self) -> None:
         """'18 °C / 9 °C' is a high and a low; '15 °C / 59 °F' is one temperature in two units."""
