@@ -20,7 +20,9 @@ def _lines(name: str) -> list[dict[str, Any]]:
 
 
 GIVEN = [*_lines("cases.jsonl"), *_lines("cases2.jsonl")]
-MORE = [*_lines("more_cases.jsonl"), *_lines("reading_cases.jsonl")]
+# Written by somebody who knew the specification and not the code.
+UNSEEN = _lines("unseen_cases.jsonl")
+MORE = [*_lines("more_cases.jsonl"), *_lines("reading_cases.jsonl"), *UNSEEN]
 GERMAN = _lines("cases_de.jsonl")
 FRENCH = _lines("cases_fr.jsonl")
 

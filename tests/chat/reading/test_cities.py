@@ -27,6 +27,14 @@ def test_cities_of_one_name_are_several_of_note() -> None:
     assert gazetteer()["springfield"].cities["springfield",].several
 
 
+def test_a_town_of_the_same_name_is_a_namesake() -> None:
+    portland, helsinki = gazetteer()["portland"].cities["portland",], gazetteer()["helsinki"].cities["helsinki",]
+    assert portland.namesakes
+    assert not portland.several
+    assert not helsinki.namesakes
+    assert gazetteer()["newcastle"].cities["newcastle",].namesakes  # Newcastle upon Tyne
+
+
 def test_words_that_no_city_starts_with_have_none() -> None:
     assert gazetteer().get("temperature") is None
     assert gazetteer().get("#") is None

@@ -7,6 +7,7 @@ takes a second, which every process that scores an answer would spend.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from assay.chat.reading.places import GazetteerCity, words_of
@@ -20,6 +21,8 @@ _FAR_LARGER = 1 / 0.3
 _OF_NOTE_AT_HOME = 100_000
 _COMPARABLE = 2.0
 _MILLIONS = 1_000_000
+# Towns of this many people are namesakes that an answer may ask about, naming their regions: Portland in Maine.
+_TOWN = 30_000
 _SHORTEST_NAME = 3
 _HEADER = "# Cities of 15,000 people and more, by GeoNames (www.geonames.org), CC BY 4.0. Written by make_cities.py."
 
@@ -35,7 +38,8 @@ def city_lines() -> Iterator[str]:
         fields = []
         for words, city in sorted(names.items()):
             rest, name = "".join(f" {word}" for word in words[1:]), " ".join(words)
-            fields.append(f"{rest}|{city.people}|{city.several:d}|{'' if city.name == name else city.name}")
+            namesakes = 1 if city.several else 2 if city.namesakes else 0
+            fields.append(f"{rest}|{city.people}|{namesakes}|{'' if city.name == name else city.name}")
         assert all(field.count("|") == 3 and "\t" not in field for field in fields)
         yield "\t".join([first, *fields])
 
@@ -53,15 +57,31 @@ def _cities() -> dict[tuple[str, ...], GazetteerCity]:
         if len(city["name"]) >= _SHORTEST_NAME:
             words = words_of(city["name"])
             namesakes.setdefault(words, {}).setdefault((city["countrycode"], city["admin1code"]), city["population"])
+    towns = _towns(namesakes)
     for words, of_name in namesakes.items():
-        known[words] = GazetteerCity(" ".join(words), next(iter(of_name.values())), _are_several(of_name))
+        several = _are_several(of_name)
+        people = next(iter(of_name.values()))
+        known[words] = GazetteerCity(" ".join(words), people, several, several or len(towns.get(words, ())) > 1)
     for city in cities:
         if city["population"] < _WELL_KNOWN:
             break
         main = known[words_of(city["name"])]
         for name in filter(_plain_name, city["alternatenames"]):
-            known.setdefault(words_of(name), main)
+            words = words_of(name)
+            known.setdefault(words, replace(main, namesakes=main.namesakes or len(towns.get(words, ())) > 1))
     return known
+
+
+def _towns(
+    namesakes: Mapping[tuple[str, ...], Mapping[tuple[str, str], int]],
+) -> Mapping[tuple[str, ...], set[tuple[str, str]]]:
+    """For each name, the countries and regions of the towns that have it, or a longer name that starts with it."""
+    towns: dict[tuple[str, ...], set[tuple[str, str]]] = {}
+    for words, of_name in namesakes.items():
+        regions = {region for region, people in of_name.items() if people >= _TOWN}
+        for length in range(1, len(words) + 1):
+            towns.setdefault(words[:length], set()).update(regions)
+    return towns
 
 
 def _are_several(of_name: Mapping[tuple[str, str], int]) -> bool:

@@ -31,6 +31,8 @@ class Place:
     """The folded words of its main name; mentions of the same city have the same."""
     several: bool = False
     """Whether there are several cities of note with this name: Springfield."""
+    namesakes: bool = False
+    """Whether another town has this name, of note or not, and the text does not say which: Portland."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class GazetteerCity:
     people: int
     several: bool = False
     """Whether there are several cities of note with its name."""
+    namesakes: bool = False
+    """Whether another town in another region has its name, or one that starts with it: Newcastle upon Tyne."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +97,17 @@ def gazetteer() -> Gazetteer:
 
 
 def _parse(line: str) -> CityNames:
-    """A line: the first word, then for each name its further words, people, whether several are of note, main name."""
+    """A line: the first word, then for each name its further words, people, namesakes and main name.
+
+    Namesakes are 0 if there are none, 1 if several are of note, else 2.
+    """
     first, *fields = line.split("\t")
     cities = {}
     for field in fields:
-        rest, people, several, main = field.split("|")
+        rest, people, namesakes, main = field.split("|")
         words = (first, *rest.split(" ")[1:])  # a combining mark by itself is folded to nothing
-        cities[words] = GazetteerCity(main or " ".join(words), int(people), several == "1")
+        name = main or " ".join(words)
+        cities[words] = GazetteerCity(name, int(people), namesakes == "1", namesakes != "0")
     return CityNames(tuple(sorted({len(words) for words in cities}, reverse=True)), cities)
 
 
@@ -136,8 +144,10 @@ class PlaceReader:
             found = self._city_at(reading, at, previous)
             if found is not None:
                 city, taken_to = found
-                several = city.several and not _is_specified(tokens, taken_to)
-                places.append(Place(reading.starts[at], reading.ends[taken_to], at, taken_to, city.name, several))
+                is_open = city.namesakes and not _is_specified(tokens, taken_to)
+                several = city.several and is_open
+                span = reading.starts[at], reading.ends[taken_to], at, taken_to
+                places.append(Place(*span, city.name, several, is_open))
         return places
 
     def _city_at(self, reading: Reading, at: int, previous: str) -> tuple[GazetteerCity, int] | None:

@@ -134,13 +134,24 @@ class ScoringContext:
 
     @once
     def open_places(self) -> frozenset[str]:
-        """Places that the query names and of which there are several of note; an earlier turn may have said which."""
-        named = [place.name for place in self.query.places if place.several]
+        """Places that the query names and of which there are several of note; an earlier turn may have said which.
+
+        Of a name with lesser namesakes, it is open which one is meant if the response asks and tells them apart.
+        """
+        named = [place.name for place in self.query.places if place.several or self._is_told_apart(place)]
         if not named:
             return frozenset()
         earlier = [side for turn in self.history for side in (turn.user, turn.assistant) if side is not None]
         told = {place.name for side in earlier for place in side.places if not place.several}
         return frozenset(named) - told
+
+    def _is_told_apart(self, place: Place) -> bool:
+        """Whether the response asks which place of a name is meant, and names two regions: 'in Oregon or in Maine?'."""
+        if not place.namesakes:
+            return False
+        asked = {self.response.sentence(mention.first) for mention in self.clarifications}
+        name = frozenset(token.folded for token in self.query.tokens[place.first : place.last + 1])
+        return any(len(self.subjects.regions_in(self.response, one, name)) > 1 for one in asked)
 
     @once
     def was_topical(self) -> bool:

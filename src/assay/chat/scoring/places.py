@@ -16,6 +16,8 @@ from assay.chat.scoring.once import once
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
 _CLOSE = 5
+# A region may follow these: Portland, Oregon; Newcastle upon Tyne.
+_BEFORE_REGION = frozenset((",", "(", "upon", "on", "an", "am"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,24 @@ class Subjects:
         return [
             place.name for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
         ]
+
+    def regions_in(self, reading: Reading, sentence: tuple[int, int], name: frozenset[str]) -> set[str]:
+        """Regions and countries by which a sentence tells places of one name apart: 'Portland, Oregon or Maine'.
+
+        `name` are the folded words of the name.
+        """
+        tokens = reading.tokens
+        before = self._reader.prepositions | _BEFORE_REGION | frozenset(self._reader.lexicon.language["linking_or"])
+        found = set()
+        for at in range(sentence[0] + 1, sentence[1] + 1):
+            token, previous = tokens[at], tokens[at - 1]
+            is_after_name = previous.folded in name
+            if not token.capital or token.folded in name or (previous.capital and not is_after_name):
+                continue
+            is_after_article = at > 1 and previous.text in self._reader.function_words
+            if is_after_name or previous.text in before or (is_after_article and tokens[at - 2].text in before):
+                found.add(token.folded)
+        return found
 
     def _follows(self, reading: Reading, index: int, place: Place) -> bool:
         """Whether a place directly follows the number at token `index`, with a preposition between them."""
