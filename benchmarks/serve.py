@@ -23,7 +23,7 @@ from assay.store.store import Store
 from benchmarks.measuring import Result, at_most, show
 from benchmarks.store import _addresses
 
-RUNS, SCENARIOS, REPETITIONS = 1000, 17, 2
+RUNS, SCENARIOS, REPETITIONS = 1000, 20, 2
 AGENTS = ("google-adk", "langgraph")
 NAMES = 20
 ASKED = 40

@@ -197,8 +197,11 @@ async def start_run(
     measure_experience: bool = False,
     progress: Callable[[Progress], None] | None = None,
     notify: Callable[[str], None] | None = None,
+    begun: Callable[[str], None] | None = None,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
+
+    `begun` is called with the run's id once the store has it.
 
     Example:
         >>> import asyncio
@@ -213,13 +216,17 @@ async def start_run(
         if opened is None:
             return await _play_in_memory(experiment, measured, progress)
         run = experiment_run(experiment, measured, command=command_line(), name=name, tags=tags)
-        return await _play_stored(experiment, run, measured, opened, progress)
+        return await _play_stored(experiment, run, measured, opened, progress, begun)
 
 
 async def resume_run(
-    reference: str, *, store: StoreChoice = True, progress: Callable[[Progress], None] | None = None
+    reference: str,
+    *,
+    store: StoreChoice = True,
+    progress: Callable[[Progress], None] | None = None,
+    begun: Callable[[str], None] | None = None,
 ) -> ExperimentResult:
-    """Continue a stored run of agents that is not finished.
+    """Continue a stored run of agents that is not finished; `begun` is called with its id.
 
     Example:
         >>> import asyncio
@@ -244,7 +251,7 @@ async def resume_run(
                 f"run {run.id} is not a run of agents", hint="Only runs started by `assay chat run` can be resumed"
             )
         experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=list(run.settings["metrics"]))
-        return await _play_stored(experiment, run, experience_of(run), opened, progress)
+        return await _play_stored(experiment, run, experience_of(run), opened, progress, begun)
 
 
 def until_interrupted(work: Any) -> ExperimentResult:
@@ -318,10 +325,17 @@ async def _play_in_memory(
 
 
 async def _play_stored(
-    experiment: Experiment, run: Run, measured: Experiences, store: Store, progress: Callable[[Progress], None] | None
+    experiment: Experiment,
+    run: Run,
+    measured: Experiences,
+    store: Store,
+    progress: Callable[[Progress], None] | None,
+    begun: Callable[[str], None] | None = None,
 ) -> ExperimentResult:
     with store.locked(run.id):
         recorder = Recorder(store, run)
+        if begun is not None:
+            begun(run.id)
         done = recorder.done(experiment.turns)
         try:
             await experiment.play(recorder, done=done, experience=measured, progress=progress)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -25,6 +25,7 @@ from assay.report.html.page import Content
 from assay.store.searching import Search
 from assay.web.addresses import run_address
 from assay.web.api import OPERATIONS, error_json, json_response, openapi
+from assay.web.live.hosting import LiveAgents
 from assay.web.live.routes import Live
 from assay.web.pages.conversation import conversation_view
 from assay.web.pages.difference import case_view, difference_view
@@ -62,6 +63,7 @@ def make_app(site: Site, access: Access) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
+        site.started.stop_all()
         await live.close()
 
     app = Starlette(
@@ -111,8 +113,15 @@ def _review(site: Site, request: Request) -> View:
     return review_view(site, asked)
 
 
+def _start(site: Site, request: Request) -> View:
+    from assay.web.pages.start import start_view
+
+    return start_view(site, LiveAgents(site.agents).names())
+
+
 _PAGES: dict[str, _Page] = {
     "/runs": _runs,
+    "/runs/new": _start,
     "/runs/delete": lambda site, request: delete_view(site, query_texts(request, "run")),
     "/runs/{run}": lambda site, request: run_view(site, site.store.describe(request.path_params["run"])),
     "/runs/{run}/report": lambda site, request: report_view(site, _complete(site, request)),
@@ -154,7 +163,7 @@ def _thread(site: Site, make: Callable[[Site, Request], Response]) -> Callable[[
 
     async def endpoint(request: Request) -> Response:
         async with asyncio.timeout(SECONDS_FOR_A_PAGE):
-            return await run_in_threadpool(functools.partial(make, site, request))
+            return await to_thread.run_sync(make, site, request, limiter=site.threads)
 
     return endpoint
 
@@ -217,7 +226,27 @@ def _demo(site: Site, request: Request, form: _Form) -> str:
     return "/runs"
 
 
+def _new(site: Site, request: Request, form: _Form) -> str:
+    from assay.web.pages.start import planned
+
+    experiment = planned(site, form, LiveAgents(site.agents).specs())
+    return run_address(site.started.start(experiment, name=field_of(form, "name", most=200)))
+
+
+def _stop(site: Site, request: Request, form: _Form) -> str:
+    run_id = site.store.describe(request.path_params["run"]).run.id
+    site.started.stop(run_id)
+    return run_address(run_id)
+
+
+def _resume(site: Site, request: Request, form: _Form) -> str:
+    return run_address(site.started.resume(site.store.describe(request.path_params["run"]).run.id))
+
+
 _CHANGES: dict[str, _Act] = {
+    "/runs/new": _new,
+    "/runs/{run}/stop": _stop,
+    "/runs/{run}/resume": _resume,
     "/runs/delete": _delete,
     "/runs/tag": _tag_several,
     "/runs/{run}/tags": _tag,

@@ -16,6 +16,7 @@ from assay.errors import UsageError
 from assay.web.safety import Access, is_loopback
 
 _SECONDS_TO_END = 1
+_SECONDS_KEPT_ALIVE = 60
 _SHORTEST_TOKEN = 16
 
 
@@ -71,6 +72,8 @@ def serve_until_stopped(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_SECONDS_TO_END,
+        # Longer than a busy server may take to come back to a connection; browsers close theirs themselves.
+        timeout_keep_alive=_SECONDS_KEPT_ALIVE,
     )
     server = _Server(config, started, stopping)
     # uvicorn raises the signal again after it has ended; for a user Ctrl-C is the normal end.

@@ -6,11 +6,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from anyio import CapacityLimiter
+
 from assay.runs.results import rebuilt
 from assay.store.store import Store
+from assay.web.running import StartedRuns
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 
+# More would only take turns: Python runs one thread at a time.
+_THREADS = 4
 # A loaded run of ten thousand answers takes some hundred megabytes.
 _RESULTS_KEPT = 16
 _PAGES_KEPT = 64
@@ -70,8 +76,15 @@ class Site:
     """Pairs of predicted and true recordings whose timelines can be looked at."""
     pages: Recent[Any] = field(default_factory=lambda: Recent(_PAGES_KEPT))
     """What was rendered lately, by run and page; complete runs do not change."""
+    threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
+    """How many pages are made at a time."""
     _results: Recent[Result] = field(default_factory=lambda: Recent(_RESULTS_KEPT))
     _comparisons: Recent[list[Comparison]] = field(default_factory=lambda: Recent(_COMPARISONS_KEPT))
+
+    @cached_property
+    def started(self) -> StartedRuns:
+        """The runs that were started from the page."""
+        return StartedRuns(self.store)
 
     def result(self, run_id: str) -> Result:
         """The result of a complete run, by its whole id."""

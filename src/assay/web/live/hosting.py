@@ -33,9 +33,10 @@ class LiveAgents:
 
     def names(self) -> list[str]:
         """Agents that were named at the start, then the bundled ones whose packages are installed."""
-        return list(self._specs())
+        return list(self.specs())
 
-    def _specs(self) -> dict[str, AgentSpec]:
+    def specs(self) -> dict[str, AgentSpec]:
+        """The same with their specifications."""
         from assay.chat.agents import AGENTS
         from assay.chat.agents.spec import AgentSpec
 
@@ -56,7 +57,7 @@ class LiveAgents:
         """The agent of this name, opened if it is not open yet."""
         from assay.chat.running.host import ProcessHost
 
-        specs = self._specs()
+        specs = self.specs()
         if name not in specs:
             raise unknown_name("agent", name, specs)
         async with self._lock:

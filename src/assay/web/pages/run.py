@@ -202,8 +202,19 @@ def _actions(entry: StoredRun) -> Markup:
 
 
 def _unfinished(site: Site, entry: StoredRun) -> Markup:
+    run = entry.run
     text = "This run is unfinished. Its figures appear when it is complete."
-    return element("p", text, class_="note") + progress_bar(site, entry.run.id)
+    parts = [element("p", text, class_="note")]
+    failure = site.started.failure(run.id)
+    if failure:
+        parts.append(element("p", "It ended early: ", isolated(failure), class_="note bad"))
+    parts.append(progress_bar(site, run.id))
+    if run.id in site.started.under_way:
+        parts.append(form(run_address(run.id, "stop"), element("button", "Stop", type="submit")))
+    elif run.kind == "experiment":
+        resume = element("button", "Resume", type="submit", class_="primary")
+        parts.append(form(run_address(run.id, "resume"), resume))
+    return join(parts)
 
 
 def _findings(summary: RunSummary) -> Markup:

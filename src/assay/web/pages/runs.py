@@ -46,7 +46,8 @@ def runs_view(site: Site, asked: Listed) -> View:
 
 
 def _start() -> Markup:
-    return element("div", element("a", "Compare live", class_="button primary", href="/live"), class_="actions")
+    live = element("a", "Compare live", class_="button primary", href="/live")
+    return element("div", element("a", "Start a run", class_="button", href="/runs/new"), live, class_="actions")
 
 
 def _filters(search: Search, found: RunPage) -> Markup:
