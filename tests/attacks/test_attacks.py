@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import Attack, names, outputs, terminal
+from tests.attacks import Attack, files, names, outputs, terminal
 
-EVERY = [*names.ATTACKS, *terminal.ATTACKS, *outputs.ATTACKS]
+EVERY = [*names.ATTACKS, *terminal.ATTACKS, *outputs.ATTACKS, *files.ATTACKS]
 
 
 @pytest.mark.attack

@@ -17,6 +17,7 @@ import numpy as np
 from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
 from assay.events.sources._files import File, find_files, open_binary, path_part, quoted, size
+from assay.events.sources._limits import default_max_memory
 from assay.events.sources._memory import arrow_table, read_array, read_arrow, read_list
 from assay.events.sources._rows import EVENT_START, check_mapping, is_header
 from assay.events.sources._rows import Decision as Decision
@@ -50,8 +51,12 @@ class ReadOptions:
     """What a row of token text contains; 'auto' decides by the first rows of a file."""
     max_event_bytes: int = 64 << 20
     """Maximum length of a row with one event; a longer row is one invalid event, counted in the notes."""
-    max_episode_bytes: int = 1 << 30
+    max_episode_bytes: int = 1 << 28
     """Maximum length of a row with a whole episode."""
+    max_memory: int = field(default_factory=default_max_memory)
+    """Bytes that a part of a file which must be held at once may take; a compressed file can claim any size."""
+    max_expansion: int = 1000
+    """How many times its size a Zstandard file may have when it is decompressed, beyond twice `max_memory`."""
     tokenizer: Any = None
     """Used to read token ids: the path of a tokenizer's file, or a tokenizer."""
     decision: Decision | None = None
@@ -60,6 +65,8 @@ class ReadOptions:
     """Name of the file within the folder being read, without its suffix; `read` sets it."""
 
     def __post_init__(self) -> None:
+        if self.max_memory < 1 << 16:
+            raise UsageError(f"max_memory must be at least {1 << 16:,} bytes", hint="Give bytes, e.g. 512 << 20")
         if self.batch_rows < 1:
             raise UsageError(f"batch_rows must be at least 1, got {self.batch_rows}", hint="Give 1 or more")
         if self.rows not in get_args(_Rows):

@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import missing_extra
+from assay.events.sources._limits import too_large
 
 # Opcode and length of a record; then, of a chunk, its times, size, checksum and the length of its compression's name.
 _RECORD = struct.Struct("<BQ")
 _CHUNK_HEAD = struct.Struct("<QQQII")
 _CHUNK, _DATA_END = 6, 15
-_LARGEST = 4 << 30
-"""Maximum size of a chunk in bytes: more than any writer produces, and a limit for damaged sizes."""
 _PIECE = 8 << 20
 """How many bytes of a file without chunks are parsed at a time."""
 
@@ -132,12 +131,19 @@ def spans_without_index(file: BinaryIO, begin: int) -> Iterator[Span]:
         file.seek(at)
 
 
-def in_order(file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8], most: int) -> Iterator[Messages]:
-    """The messages of the spans in order of time, at most `most` at a time."""
+def in_order(
+    file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8], most: int, *, max_memory: int
+) -> Iterator[Messages]:
+    """The messages of the spans in order of time, at most `most` at a time.
+
+    A chunk may have an eighth of `max_memory` bytes, and chunks whose times overlap all of it together.
+    """
     ordered = sorted(spans, key=lambda span: (span.first or 0, span.offset))
     held: list[Messages] = []
-    for at, found in enumerate(_parsed(file, ordered, channels)):
+    for at, found in enumerate(_parsed(file, ordered, channels, max_memory // 8)):
         held.append(found)
+        if sum(len(text) for part in held for text in part.texts.values()) > max_memory:
+            raise too_large("what has to be sorted by time, since chunks overlap or have no index,", max_memory, None)
         ready = sum(map(len, held))
         if at + 1 < len(ordered):
             # Messages before all spans that are still to come are ready; without an index, none are until the end.
@@ -153,20 +159,21 @@ def in_order(file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8], 
             yield whole.part(slice(start, min(start + most, ready)))
 
 
-def _parsed(file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8]) -> Iterator[Messages]:
+def _parsed(file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8], largest: int) -> Iterator[Messages]:
     """The messages of each span, parsed in threads, a few spans ahead."""
-    workers = os.cpu_count() or 1
+    workers = min(os.cpu_count() or 1, 8)
+    end = file.seek(0, os.SEEK_END)
     running: deque[Future[Messages]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         try:
             for span in spans:
                 file.seek(span.offset)
-                if span.length > _LARGEST:
-                    raise DamagedChunkError(f"a part of {span.length:,} bytes")
-                raw = file.read(span.length)
+                if span.length > largest:
+                    raise too_large("a chunk of the recording", largest, None)
+                raw = file.read(span.length) if span.offset + span.length <= end else b""
                 if len(raw) < span.length:
                     raise DamagedChunkError("a chunk reaches beyond the end of the file")
-                running.append(pool.submit(parse, span, raw, channels))
+                running.append(pool.submit(parse, span, raw, channels, largest))
                 if len(running) > workers:
                     yield running.popleft().result()
             while running:
@@ -176,11 +183,11 @@ def _parsed(file: BinaryIO, spans: Sequence[Span], channels: NDArray[np.int8]) -
                 waiting.cancel()
 
 
-def parse(span: Span, raw: bytes, channels: NDArray[np.int8]) -> Messages:
+def parse(span: Span, raw: bytes, channels: NDArray[np.int8], largest: int) -> Messages:
     """The needed messages of one part of the file, in its own order."""
     from assay.events.sources import _mcap_kernels as kernels
 
-    text = _decompressed(raw) if span.is_chunk else raw
+    text = _decompressed(raw, largest) if span.is_chunk else raw
     data = np.frombuffer(text, np.uint8)
     room = len(text) // kernels.SHORTEST_MESSAGE
     indexed: dict[str, NDArray[Any]] = {name: np.empty(room, COLUMNS[name]) for name in _INDEXED}
@@ -204,15 +211,17 @@ def parse(span: Span, raw: bytes, channels: NDArray[np.int8]) -> Messages:
     return Messages(columns, np.full(n, span.offset, np.int64), {span.offset: text})
 
 
-def _decompressed(raw: bytes) -> bytes:
+def _decompressed(raw: bytes, largest: int) -> bytes:
     """The records of a chunk, checked against its stated size and checksum."""
     begin = _RECORD.size + _CHUNK_HEAD.size
     if len(raw) < begin:
         raise DamagedChunkError("a chunk is cut short")
     opcode, length = _RECORD.unpack_from(raw)
     _, _, size, checksum, named = _CHUNK_HEAD.unpack_from(raw, _RECORD.size)
-    if opcode != _CHUNK or length != len(raw) - _RECORD.size or named > len(raw) - begin - 8 or size > _LARGEST:
+    if opcode != _CHUNK or length != len(raw) - _RECORD.size or named > len(raw) - begin - 8:
         raise DamagedChunkError("a chunk does not have the position or length given in the index")
+    if size > largest:
+        raise too_large("a chunk of the recording", largest, None)
     compression = raw[begin : begin + named].decode()
     begin += named
     (held,) = struct.unpack_from("<Q", raw, begin)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import ColumnError, SourceError
+from assay.errors import AssayError, ColumnError, SourceError
 from assay.events.sources import ReadOptions
+from assay.events.sources._limits import too_large
 from assay.events.sources._logprobs import with_episode_logprobs, with_logprobs, with_numbers
 from assay.events.sources._memory import text_of_ids
 from assay.events.sources._rows import (
@@ -110,12 +111,13 @@ def _rows_that_fit(table: Table, names: list[str]) -> int:
 @contextmanager
 def arrow_errors(address: str, row: int | None = None) -> Iterator[None]:
     """Turns errors of Arrow into errors that say where they occurred."""
-    import pyarrow as pa
-
+    where = address if row is None else f"{address}, at row {row}"
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeDecodeError) as error:
-        where = address if row is None else f"{address}, at row {row}"
+    except AssayError as error:
+        error.where = error.where or where
+        raise
+    except Exception as error:  # damaged bytes end in errors of any kind
         first_line = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise SourceError(
             f"the file is damaged, cut short, or has the wrong suffix: {first_line}",
@@ -167,18 +169,18 @@ def _first_starts(table: Table, name: str, plan: _Plan) -> list[int]:
     starts: list[int] = []
     left = min(PREFIX_ROWS, _rows_that_fit(table, [name]))
     for batch in table.batches([name], left):
-        starts += _starts(plan.text(batch.slice(0, left)))
+        starts += _starts(plan.text(batch.slice(0, left)), plan.reading.max_memory)
         left -= min(left, batch.num_rows)
         if not left:
             break
     return starts
 
 
-def _starts(texts: pa.Array) -> list[int]:
+def _starts(texts: pa.Array, max_memory: int) -> list[int]:
     """The number of <EVENT_START>s in each text that is not empty."""
     import pyarrow.compute as pc
 
-    flat = _flat(texts).drop_null()
+    flat = _flat(texts, max_memory).drop_null()
     counts, lengths = integers_of(pc.count_substring(flat, EVENT_START)), integers_of(pc.binary_length(flat))
     found: list[int] = counts[lengths > 0].tolist()
     return found
@@ -280,7 +282,7 @@ class _Plan:
 
     def _texts(self, column: pa.Array) -> EventStream:
         """One event per text; a null is a row without text."""
-        flat = _flat(column)
+        flat = _flat(column, self.reading.max_memory)
         raw, offsets = _buffers(flat)
         absent = booleans_of(flat.is_null())
         long = ~absent & (np.diff(offsets) > limit_of("event", self.reading))
@@ -297,7 +299,7 @@ class _Plan:
 
     def _episodes(self, batch: pa.RecordBatch, row: int) -> EventStream:
         """All events of each text; a row without text is one invalid event."""
-        flat = _flat(self.text(batch))
+        flat = _flat(self.text(batch), self.reading.max_memory)
         raw, offsets = _buffers(flat)
         index, episodes = self._labels(batch)
         parts: list[EventStream] = []
@@ -379,15 +381,31 @@ def integers_of(array: pa.Array) -> NDArray[np.int64]:
     return np.frombuffer(data, kind, len(array), array.offset * kind.itemsize).astype(np.int64)
 
 
-def _flat(column: pa.Array) -> pa.Array:
+def _flat(column: pa.Array, max_memory: int) -> pa.Array:
     """The texts in the layout with offsets: dictionaries are looked up, views copied."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
-        return _flat(column.dictionary_decode())
+        _check_expansion(column, max_memory)
+        return _flat(column.dictionary_decode(), max_memory)
     if pa.types.is_null(column.type) or pa.types.is_binary_view(column.type):
         return column.cast(pa.large_binary())
     return column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+
+
+def _check_expansion(column: pa.DictionaryArray, max_memory: int) -> None:
+    """Raise SourceError if the texts that indices stand for do not fit in memory: one text may be named often."""
+    import pyarrow.compute as pc
+
+    inner = column.dictionary
+    if not len(inner) or not len(column):
+        return
+    lengths = pc.fill_null(pc.binary_length(inner), 0)
+    if int(pc.max(lengths).as_py()) * len(column) <= max_memory:
+        return
+    total = pc.sum(pc.cast(lengths, "int64").take(column.indices)).as_py() or 0
+    if total > max_memory:
+        raise too_large("a batch of rows whose texts are in a dictionary", max_memory, None)
 
 
 def _buffers(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from assay.errors import AssayError, SourceError, missing_extra
 from assay.events.sources._files import open_binary, path_part
+from assay.events.sources._limits import too_large
 from assay.events.stream import EventStream
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ SUFFIX = ".zst"
 MAGIC = b"\x28\xb5\x2f\xfd"
 STANDARD_INPUT = "standard input"
 _PIECE = 1 << 20
+_PACKED_PIECE = 1 << 12  # a block of Zstandard can repeat one byte 30,000 times
+_LARGEST_WINDOW = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,10 @@ class Unpacked:
         """The events of the file."""
         name = path_part(address)
         inner = os.path.basename(name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name)
-        with open_binary(address) as packed, _temporary_file(_expanded(packed, address), address, inner) as path:
+        with (
+            open_binary(address) as packed,
+            _temporary_file(_expanded(packed, address, reading), address, inner) as path,
+        ):
             reading = replace(reading, name=reading.name or inner.split(".")[0])
             with _renamed_errors(path, address):
                 yield from self.source_of(path).batches(path, reading)
@@ -74,19 +80,29 @@ def _renamed_errors(path: str, where: str) -> Iterator[None]:
         raise
 
 
-def _expanded(packed: IO[bytes], address: str) -> Iterator[bytes]:
-    """The decompressed bytes. A file may have several frames; a frame without an end was cut short."""
+def _expanded(packed: IO[bytes], address: str, reading: ReadOptions) -> Iterator[bytes]:
+    """The decompressed bytes. A file may have several frames; a frame without an end was cut short.
+
+    A few kilobytes can become gigabytes: little is given to the decompressor at a time, and the sum is limited.
+    """
     try:
         import zstandard
     except ImportError as error:
         raise missing_extra("zstandard", "events", f"decompress {address}") from error
     frame: Any = None
+    taken = given = 0
     try:
-        while piece := packed.read(_PIECE):
+        while piece := packed.read(_PACKED_PIECE):
+            taken += len(piece)
             while piece:
                 if frame is None:
-                    frame = zstandard.ZstdDecompressor().decompressobj()
-                yield frame.decompress(piece)
+                    frame = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj()
+                text = frame.decompress(piece)
+                given += len(text)
+                limit = 2 * reading.max_memory + taken * reading.max_expansion
+                if given > limit:
+                    raise too_large(f"a file of {taken:,} bytes, decompressed,", limit, address)
+                yield text
                 piece = frame.unused_data
                 if frame.eof:
                     frame = None

@@ -19,6 +19,7 @@ from pydantic_core import from_json, to_json
 from assay.errors import SourceError
 from assay.events.sources import ReadOptions
 from assay.events.sources._files import open_binary, path_part
+from assay.events.sources._limits import too_large
 from assay.events.sources._rows import check_present, column_of, form_of, missing_columns
 from assay.events.sources.jsonl import Blocks, read_rows
 from assay.events.stream import EventStream
@@ -26,7 +27,7 @@ from assay.events.stream import EventStream
 _WHOLE = re.compile(r"\s*(-?\d{1,25})(\.0*)?\s*")
 _PRESSES = {"true": True, "false": False, "1": True, "0": False}
 _ROWS = 2000
-_LONGEST_CELL = (1 << 31) - 1
+_MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,12 @@ SOURCE = SeparatedValues()
 
 def _lines(text: io.TextIOWrapper, address: str, reading: ReadOptions) -> Iterator[bytes]:
     """The rows as JSON Lines, a block at a time."""
-    first = text.readline()
+    # The csv module holds a cell in four bytes for each character.
+    longest = reading.max_memory // 8
+    first = text.readline(longest + 1)
     separator = max("\t,;", key=first.count)
-    csv.field_size_limit(max(csv.field_size_limit(), min(reading.max_episode_bytes, _LONGEST_CELL)))
+    _check_line(first, longest, separator, address)
+    csv.field_size_limit(longest)
     try:
         names = next(csv.reader([first], delimiter=separator), [])
         names = [name.strip() for name in names]
@@ -66,7 +70,7 @@ def _lines(text: io.TextIOWrapper, address: str, reading: ReadOptions) -> Iterat
             if (theirs := column_of(ours, names, reading))
         ]
         block: list[bytes] = []
-        for row in csv.reader(text, delimiter=separator):
+        for row in csv.reader(_bounded(text, longest, separator, address), delimiter=separator):
             if not row:
                 continue
             if len(row) == len(names):
@@ -81,6 +85,22 @@ def _lines(text: io.TextIOWrapper, address: str, reading: ReadOptions) -> Iterat
         raise SourceError(
             f"the table cannot be read: {error}", where=address, hint="Quote cells that contain quotes"
         ) from error
+
+
+def _bounded(text: io.TextIOWrapper, longest: int, separator: str, address: str) -> Iterator[str]:
+    """The lines of a table; raises SourceError for one that does not fit in memory."""
+    while line := text.readline(longest + 1):
+        _check_line(line, longest, separator, address)
+        yield line
+
+
+def _check_line(line: str, longest: int, separator: str, address: str) -> None:
+    if len(line) > longest:
+        raise too_large("a line of the table", longest, address)
+    if len(line) > _MOST_CELLS and line.count(separator) > _MOST_CELLS:
+        raise SourceError(
+            f"a line of the table has more than {_MOST_CELLS:,} cells", where=address, hint="Check the file"
+        )
 
 
 def _number(cell: str) -> int | str | None:

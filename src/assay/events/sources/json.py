@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pydantic_core import from_json, to_json
 from assay.errors import SourceError
 from assay.events.sources import ReadOptions
 from assay.events.sources._files import open_binary, path_part
+from assay.events.sources._limits import has_too_many_values, too_large
 from assay.events.sources.jsonl import SOURCE as JSON_LINES
 from assay.events.sources.jsonl import Blocks, read_rows
 from assay.events.stream import EventStream
@@ -34,14 +36,19 @@ class JsonArray:
             if path_part(address).lower().endswith(".gz"):
                 opened = cast("Any", stack.enter_context(gzip.GzipFile(fileobj=raw)))
             try:
-                content = opened.read().removeprefix(b"\xef\xbb\xbf")
-                value = from_json(content)
-            except (OSError, EOFError) as error:
+                limit = reading.max_memory // 8
+                content = opened.read(limit + 1).removeprefix(b"\xef\xbb\xbf")
+                is_lines = content.lstrip().startswith(b"{")
+                if not is_lines and (len(content) > limit or has_too_many_values(content, reading)):
+                    raise _whole(address, limit)
+                value = from_json(content) if len(content) <= limit else _cut(content)
+            except (OSError, EOFError, zlib.error) as error:
                 raise SourceError(
                     f"reading failed: {error}", where=address, hint="Create or download the file again"
                 ) from error
             except ValueError as error:
-                if content.lstrip().startswith(b"{"):
+                del content
+                if is_lines:
                     yield from JSON_LINES.batches(address, reading)
                     return
                 raise SourceError(f"this is not valid JSON: {error}", where=address, hint="Check the file") from error
@@ -57,6 +64,17 @@ class JsonArray:
 
 
 SOURCE = JsonArray()
+
+
+def _whole(address: str, limit: int) -> SourceError:
+    error = too_large("a JSON array, which is read as a whole,", limit, address)
+    error.hint = f"Write one object a line, as JSON Lines. {error.hint}"
+    return error
+
+
+def _cut(content: bytes) -> Any:
+    """Raises ValueError, as for several lines: an object of this size is read as JSON Lines, if at all."""
+    raise ValueError(f"an object of more than {len(content) - 1:,} bytes")
 
 
 def _lines(rows: list[Any]) -> Iterator[bytes]:

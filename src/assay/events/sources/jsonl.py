@@ -22,6 +22,7 @@ from pydantic_core import from_json
 from assay.errors import AssayError, SourceError
 from assay.events.sources import ReadOptions
 from assay.events.sources._files import open_binary, path_part, size
+from assay.events.sources._limits import has_too_many_values
 from assay.events.sources._mappings import Content, plan_of
 from assay.events.sources._rows import (
     BATCH_BYTES,
@@ -184,11 +185,12 @@ class _Lines:
         return rows
 
 
-def _parsed(lines: list[_Line]) -> list[Content]:
+def _parsed(lines: list[_Line], reading: ReadOptions) -> list[Content]:
     """The content of each line. All are parsed in one call, which is much faster, unless one of them is not a row."""
     there = [line for line in lines if line is not None]
     # There are few long lines, and joining them would double their memory.
-    if len(there) == len(lines) and sum(map(len, there)) <= 2 * BATCH_BYTES:
+    short = sum(map(len, there)) <= 2 * BATCH_BYTES
+    if len(there) == len(lines) and short and not any(has_too_many_values(line, reading) for line in there):
         # A separator that no line can contain is put between them: a split row, or two rows on a line, would move it.
         mark = uuid4().hex
         try:
@@ -200,11 +202,11 @@ def _parsed(lines: list[_Line]) -> list[Content]:
             whole = len(rows) == len(lines) and marks == [mark] * len(marks)
             if whole and all(type(row) is dict for row in rows):
                 return list(rows)
-    return [_parsed_line(line) for line in lines]
+    return [_parsed_line(line, reading) for line in lines]
 
 
-def _parsed_line(line: _Line) -> Content:
-    if line is None:
+def _parsed_line(line: _Line, reading: ReadOptions) -> Content:
+    if line is None or has_too_many_values(line, reading):
         return TOO_LONG
     try:
         content = from_json(line)
@@ -235,7 +237,7 @@ def _batches(lines: _Lines, raw: BinaryIO, address: str, reading: ReadOptions) -
         return
     plan = plan_of(beginning.contents, address, reading)
     lines.limit = limit_of(plan.shape, reading)
-    rest = (_parsed(_limited(batch, lines.limit)) for batch in lines.batches())
+    rest = (_parsed(_limited(batch, lines.limit), reading) for batch in lines.batches())
     row = 1
     for contents in chain(beginning.given_back(lines.limit), rest):
         stream = plan.stream(contents, row)
@@ -264,7 +266,7 @@ class _Beginning:
     def read(self, lines: _Lines) -> None:
         held = 0
         for batch in lines.batches():
-            contents = _parsed(batch)
+            contents = _parsed(batch, self._reading)
             start = 0
             if not self.contents:
                 start = next((at for at, content in enumerate(contents) if self._is_event(content)), len(contents))

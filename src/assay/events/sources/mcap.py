@@ -137,7 +137,8 @@ class _Recording:
         events = Events(self._episode(reading))
         given = False
         with self._mcap_errors():
-            messages = in_order(self._file, self._spans(topics), self._channels(topics), reading.batch_rows)
+            spans, channels = self._spans(topics), self._channels(topics)
+            messages = in_order(self._file, spans, channels, reading.batch_rows, max_memory=reading.max_memory)
         while True:
             with self._mcap_errors():
                 found = next(messages, None)
@@ -190,7 +191,8 @@ class _Recording:
         if not self._topics["screen"]:
             return Episode(name, end_ns=end_ns)
         with self._mcap_errors():
-            frames = next(in_order(self._file, self._spans(["screen"]), self._channels(["screen"]), 1), None)
+            spans, channels = self._spans(["screen"]), self._channels(["screen"])
+            frames = next(in_order(self._file, spans, channels, 1, max_memory=reading.max_memory), None)
             if frames is None:
                 return Episode(name, end_ns=end_ns)
             pts_ns = frame_pts_ns(parsed(frames.raw(0)))
@@ -205,7 +207,8 @@ class _Recording:
         """Turns errors of the mcap package, and errors caused by damaged bytes, into errors that say what to do."""
         try:
             yield
-        except AssayError:
+        except AssayError as error:
+            error.where = error.where or self._address
             raise
         except Exception as error:  # damaged bytes end in errors of struct, zlib, zstandard, lz4, Unicode, …
             reason = str(error) or type(error).__name__

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _END_MARK = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 # Bytes read ahead of each column; without it, a whole column chunk is loaded at once.
 _BUFFER = 1 << 20
+# Lengths that the footer may claim.
+_THRIFT = {"thrift_string_size_limit": 64 << 20, "thrift_container_size_limit": 1 << 20}
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ class _Parquet:
         def opened(labels: list[str]) -> Any:
             path = local_path(address)
             source = path if path is not None else stack.enter_context(open_binary(address))
-            file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=labels)
+            options = {"pre_buffer": False, "buffer_size": _BUFFER, "read_dictionary": labels}
+            file = pq.ParquetFile(source, **options, **_THRIFT)
             return stack.enter_context(file)
 
         self._opened = opened

@@ -1,0 +1,254 @@
+"""Damaged files and files that claim too much, in every format that assay reads."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.chat.formats import read_transcripts
+from assay.chat.scoring.scores import score
+from assay.chat.yamlfile import load_yaml
+from assay.errors import AssayError
+from assay.events.codecs import codec
+from assay.events.sources import ReadOptions, read
+from tests.attacks import Attack, Outcomes
+from tests.attacks.names import TURNS, transcript
+from tests.events.fuzzing import GOLDEN
+
+KEY = "<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>"
+SMALL = 1 << 18
+"""The limit of memory that bombs are tried with; a bomb claims at least a hundred times as much."""
+
+
+# --- seeds ------------------------------------------------------------------------------------------------------------
+
+
+def tables() -> dict[str, bytes]:
+    """A small, valid file of each format of events."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    import zstandard
+
+    texts = [json.loads(line)["text"] for line in (GOLDEN / "codec_hierarchical.jsonl").read_text().splitlines()[:40]]
+    rows = "".join(json.dumps({"text": text, "episode": "e"}) + "\n" for text in texts).encode()
+    table = pa.table({"text": texts, "episode": ["e"] * len(texts)})
+    coded = pa.table({"text": pa.array(texts).dictionary_encode()})
+    found = {
+        "a.jsonl": rows,
+        "a.json": json.dumps([{"text": text} for text in texts]).encode(),
+        "a.csv": b"text,episode\n" + b"".join(f'"{text}",e\n'.encode() for text in texts),
+        "a.txt": "".join(texts).encode(),
+        "a.jsonl.gz": gzip.compress(rows),
+        "a.jsonl.zst": zstandard.ZstdCompressor().compress(rows),
+    }
+    for name, one in (("a.parquet", table), ("b.parquet", coded)):
+        sink = io.BytesIO()
+        pq.write_table(one, sink, row_group_size=15)
+        found[name] = sink.getvalue()
+    for name, opened in (("a.arrow", pa.ipc.new_file), ("b.arrow", pa.ipc.new_stream)):
+        sink = io.BytesIO()
+        with opened(sink, coded.schema) as writer:
+            writer.write_table(coded)
+        found[name] = sink.getvalue()
+    found["a.mcap"] = recording([b'{"event_type":"press","vk":%d}' % (at % 200) for at in range(60)])
+    return found
+
+
+def recording(messages: list[bytes], chunk: int = 1024) -> bytes:
+    """An OWAMcap recording of these messages."""
+    from mcap.writer import CompressionType, Writer
+
+    sink = io.BytesIO()
+    writer = Writer(sink, chunk_size=chunk, compression=CompressionType.ZSTD)
+    writer.start(profile="owa", library="attack")
+    schema = writer.register_schema("desktop/KeyboardEvent", "jsonschema", b"{}")
+    channel = writer.register_channel("keyboard", "json", schema)
+    for at, message in enumerate(messages):
+        writer.add_message(channel, at + 1, message, at + 1)
+    writer.finish()
+    return sink.getvalue()
+
+
+def spoiled(content: bytes, chance: random.Random) -> bytes:
+    """The content with one to four changes."""
+    raw = bytearray(content)
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(raw) + 1)
+        match chance.randrange(6):
+            case 0:
+                raw[at : at + 1] = bytes([chance.randrange(256)])
+            case 1:
+                del raw[at : at + chance.choice((1, 3, 8, 100, len(raw)))]
+            case 2:
+                raw[at:at] = raw[at : at + chance.choice((1, 8, 200))]
+            case 3:
+                raw[at : at + 4] = chance.choice((b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\0\0\0\0", b"\0\0\0\x80"))
+            case 4:
+                raw[at : at + 1] = chance.choice((b'"', b"{", b"[", b"}", b"\\", b"\n", b"null", b"1e999", b"-", b"\0"))
+            case _:
+                raw[at : at + 8] = chance.choice((b"\xff" * 8, b"\xff" * 7 + b"\x7f", b"9" * 400))
+    return bytes(raw)
+
+
+# --- mutations --------------------------------------------------------------------------------------------------------
+
+
+def _mutations(times: int, seeds: dict[str, bytes], folder: Path, use: Callable[[Path], object], seed: int) -> Outcomes:
+    chance = random.Random(seed)
+    names = sorted(seeds)
+    for at in range(times):
+        name = names[at % len(names)]
+        path = folder / name
+        path.write_bytes(spoiled(seeds[name], chance))
+        try:
+            use(path)
+        except AssayError:
+            yield None
+        except Exception as error:
+            (folder / f"fell-{at}-{name}").write_bytes(path.read_bytes())
+            yield f"mutation {at} of {name} ended in {type(error).__name__}: {str(error)[:100]}"
+        else:
+            yield None
+
+
+def _read_events(path: Path) -> None:
+    for _ in read(str(path), ReadOptions(codec("hierarchical"), max_memory=32 << 20)):
+        pass
+
+
+def mutated_event_files(times: int, folder: Path) -> Outcomes:
+    """JSON Lines, JSON, CSV, token text, gzip, Zstandard, Parquet, Arrow and MCAP."""
+    yield from _mutations(times, tables(), folder, _read_events, seed=1)
+
+
+def _transcripts() -> dict[str, bytes]:
+    call = {"name": "get_weather", "arguments": {"city": "Rome"}, "result": {"temp": 20}, "duration": 0.2}
+    turn = {"user": "Weather in Rome?", "assistant": "It is 20 °C in Rome.", "tool_calls": [call], "response_time": 1.5}
+    turn |= {"truth": {"city": "Rome", "temperature": 20}, "checks": [{"metric": "accuracy", "is": ">=", "value": 0.5}]}
+    own = transcript(turns=[*TURNS, turn], preferences={"likes": "outdoor"}, repetition=1)
+    function = {"name": "get_weather", "arguments": '{"city": "Rome"}'}
+    messages = [
+        {"role": "user", "content": "Weather in Rome?"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": function}]},
+        {"role": "tool", "tool_call_id": "1", "content": '{"temp": 20}'},
+        {"role": "assistant", "content": [{"type": "text", "text": "It is 20 °C."}]},
+    ]
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Rome?"}]}]),
+        "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "20 °C"}]}]),
+    }
+    keyed = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+    span = {"traceId": "1" * 32, "spanId": "2" * 16, "name": "chat", "startTimeUnixNano": "1", "endTimeUnixNano": "9"}
+    trace = {"resourceSpans": [{"scopeSpans": [{"spans": [span | {"attributes": keyed}]}]}]}
+    plain = {"name": "chat", "context": {"trace_id": "0x1", "span_id": "0x2"}, "attributes": attributes}
+    plain |= {"start_time": "2026-01-01T00:00:00Z", "end_time": "2026-01-01T00:00:01Z"}
+    return {
+        "own.jsonl": f"{own}\n{own}\n".encode(),
+        "messages.jsonl": (json.dumps({"messages": messages, "model": "m"}) + "\n").encode(),
+        "messages.json": json.dumps(messages).encode(),
+        "trace.json": json.dumps(trace).encode(),
+        "span.jsonl": (json.dumps(plain) + "\n").encode(),
+    }
+
+
+def _score(path: Path) -> None:
+    score(read_transcripts(path), metrics=["accuracy", "error_recovery", "tool_call_count", "response_time"]).to_json()
+
+
+def mutated_transcripts(times: int, folder: Path) -> Outcomes:
+    """assay's own JSONL, OpenAI messages and OpenTelemetry spans, read and scored."""
+    seeds = _transcripts()
+    for name, content in seeds.items():
+        (folder / name).write_bytes(content)
+        read_transcripts(folder / name)  # a seed that is refused would be no test
+    yield from _mutations(times, seeds, folder, _score, seed=2)
+
+
+def mutated_suites(times: int, folder: Path) -> Outcomes:
+    """YAML."""
+    from assay.chat import suites
+
+    shipped = Path(str(suites.__file__)).parent
+    seeds = {"a.yaml": sorted(shipped.glob("*.yaml"))[0].read_bytes()[:3000]}
+    yield from _mutations(times, seeds, folder, load_yaml, seed=3)
+
+
+def mutated_token_text(times: int, folder: Path) -> Outcomes:
+    """Token text in every encoding, as bytes; each event of a text is an input to a codec."""
+    chance = random.Random(4)
+    codecs = [codec(name) for name in ("hierarchical", "hierarchical-time-first", "factorized", "json")]
+    golden = (GOLDEN / "codec_hierarchical.jsonl").read_text().splitlines()
+    texts = [json.loads(line)["text"].encode() for line in golden[:200]]
+    done = 0
+    while done < times:
+        batch = [spoiled(chance.choice(texts), chance) for _ in range(min(500, times - done))]
+        for one in codecs:
+            try:
+                stream = one.decode_each(batch)
+            except Exception as error:
+                yield f"{one} ended in {type(error).__name__} for one of {len(batch)} texts"
+                continue
+            yield from [None if len(stream) == len(batch) else f"{one} lost an event"] * len(batch)
+        done += len(batch)
+
+
+# --- bombs ------------------------------------------------------------------------------------------------------------
+
+
+def _bombs() -> Iterator[tuple[str, bytes]]:
+    """Files that claim or become at least a hundred times SMALL."""
+    import pyarrow as pa
+    import zstandard
+
+    large = 110 * SMALL
+    yield "array.json.gz", gzip.compress(b"[" + b"[]," * (large // 3) + b"[]]", 1)
+    yield "spaces.json.gz", gzip.compress(b" " * large, 1)
+    yield "values.jsonl.gz", gzip.compress(b'{"text":"","x":[' + b"[]," * (large // 3) + b"[]]}\n", 1)
+    yield "header.csv.gz", gzip.compress(b"text," * (large // 5), 1)
+    yield "cell.csv.gz", gzip.compress(b'text\n"' + b"a" * large, 1)
+    yield "cells.csv.gz", gzip.compress(b"text\n" + b"a," * 500_000, 1)
+    yield "zeros.jsonl.zst", zstandard.ZstdCompressor().compress(b"\0" * large)
+    yield "chunk.mcap", recording([b'{"event_type":"press"}' + b" " * large], chunk=2 * large)
+    coded = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array([KEY * 1000]))
+    sink = io.BytesIO()
+    with pa.ipc.new_file(sink, pa.schema([("text", coded.type)])) as writer:
+        writer.write_batch(pa.record_batch([coded], ["text"]))
+    yield "dictionary.arrow", sink.getvalue()
+
+
+def bombs(times: int, folder: Path) -> Outcomes:
+    """Compressed, nested and dictionary-encoded data that do not fit in memory are refused in one sentence."""
+    for name, content in _bombs():
+        path = folder / name
+        path.write_bytes(content)
+        reading: Any = ReadOptions(codec("hierarchical"), max_memory=SMALL, max_expansion=10, max_episode_bytes=SMALL)
+        try:
+            events = sum(len(batch) for batch in read(str(path), reading))
+        except AssayError as error:
+            yield None if error.hint else f"{name} has an error without a hint: {error}"
+        except Exception as error:
+            yield f"{name} ended in {type(error).__name__}"
+        else:
+            yield f"{name} was read: {events} events"
+    for path in (Path("/dev/zero"), Path("/dev/urandom")):
+        try:
+            read_transcripts(path)
+        except AssayError:
+            yield None
+        else:
+            yield f"{path} was read"
+
+
+ATTACKS = [
+    Attack("mutated files of events", mutated_event_files, 110, 22_000),
+    Attack("mutated transcripts", mutated_transcripts, 100, 25_000),
+    Attack("mutated suites", mutated_suites, 60, 5_000),
+    Attack("mutated token text, four encodings", mutated_token_text, 2_000, 2_500_000),
+    Attack("decompression bombs and lying lengths", bombs, 1, 1),
+]
