@@ -70,7 +70,7 @@ def recording(messages: list[bytes], chunk: int = 1024) -> bytes:
     channel = writer.register_channel("keyboard", "json", schema)
     for at, message in enumerate(messages):
         writer.add_message(channel, at + 1, message, at + 1)
-    writer.finish()
+    writer.finish()  # type: ignore[no-untyped-call]
     return sink.getvalue()
 
 

@@ -106,7 +106,7 @@ def test_a_slice_of_an_array_has_the_texts_of_the_slice(
     begin = data.draw(st.integers(0, len(rows)))
     length = data.draw(st.integers(0, len(rows) - begin))
     texts: list[str | None] = [row["text"] for row in rows]
-    array = _tables._flat(as_type(texts, kind).slice(begin, length))
+    array = _tables._flat(as_type(texts, kind).slice(begin, length), 1 << 20)
     raw, offsets = _tables._buffers(array)
     cut = [raw[a:b].tobytes().decode() for a, b in pairwise(offsets.tolist())]
     assert cut == texts[begin : begin + length]
