@@ -155,3 +155,18 @@ def test_deep_and_looping_tool_results_are_read() -> None:
     for result in (deep, loop):
         entries = evaluator().evaluate_response(**GOOD, tool_calls=[{"name": "t", "result": result}])
         assert entries["groundedness"]["measured"]
+
+
+def test_a_long_answer_leaves_garbage_collection_as_it_was() -> None:
+    import gc
+
+    text = "It is 15 °C in Oslo. " * 1_500
+    assert gc.isenabled()
+    ChatbotEvaluator(metrics=["accuracy"]).evaluate_response("Weather in Oslo?", text, "x")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        ChatbotEvaluator(metrics=["accuracy"]).evaluate_response("Weather in Oslo?", text, "x")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -5,9 +5,11 @@ It checks the types of its input: a wrong type is an error that names the field.
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,9 @@ METRIC_NAMES = (
 )
 """The built-in metrics in the order in which they are shown; metrics of other packages follow by name."""
 
+# Longer texts, in characters, are read without garbage collection.
+_LONG = 20_000
+_COLLECTED: AbstractContextManager[None] = nullcontext()
 _USER_ROLES = ("user", "human")
 _ASSISTANT_ROLES = ("assistant", "model", "ai", "bot")
 _USER_SIDES = ("user", "query", "user_query", "user_message", "human", "question", "message")
@@ -115,7 +120,8 @@ class ChatbotEvaluator:
 
     def entries(self, context: ScoringContext) -> dict[str, Entry]:
         """One entry for each metric, of an answer in its context."""
-        return {metric.name: metric.score(context) for metric in self.metrics}
+        with _uncollected(context.response.text):
+            return {metric.name: metric.score(context) for metric in self.metrics}
 
     def context(
         self,
@@ -135,8 +141,9 @@ class ChatbotEvaluator:
         """What metrics see of an answer: its texts read, its data checked."""
         user_query, response = _text(user_query, "user_query"), _text(response, "response")
         usual = self.readers.language(response) or self.readers.language(user_query)
-        asked = self.readers.read(user_query, usual=usual)
-        answered = self.readers.read(response, usual=usual)
+        with _uncollected(response):
+            asked = self.readers.read(user_query, usual=usual)
+            answered = self.readers.read(response, usual=usual)
         return ScoringContext(
             query=asked.reading,
             query_reader=asked.reader,
@@ -193,6 +200,23 @@ class ChatbotEvaluator:
         if not isinstance(data, Mapping):
             raise UsageError(f"user_preferences is {_name(data)}, not a table", hint="Give a dictionary")
         return read_preferences(data, self.domain, self.reader)
+
+
+class _Uncollected:
+    """No garbage collection while a long text is read and scored.
+
+    What is found in it has no cycles, and to search it again and again would take more than linear time.
+    """
+
+    def __enter__(self) -> None:
+        gc.disable()
+
+    def __exit__(self, *raised: object) -> None:
+        gc.enable()
+
+
+def _uncollected(text: str) -> AbstractContextManager[None]:
+    return _Uncollected() if len(text) >= _LONG and gc.isenabled() else _COLLECTED
 
 
 def chosen_metrics(metrics: Iterable[str | Metric] | None) -> tuple[Metric, ...]:

@@ -59,6 +59,7 @@ class FigureReader:
         self.kinds = lexicon.kinds
         self.before = frozenset(language["signs_before"])
         self.after = [tuple(words) for words in language["signs_after"]]
+        self.after_words = frozenset(words[0] for words in self.after)
         self.to = frozenset(language["range_words"])
         self.between = frozenset(language["between_words"])
         self.and_ = frozenset(language["and_words"])
@@ -123,10 +124,12 @@ class _Parser:
         number = self.number(at)
         if number is None:
             return at + 1
-        is_digits = self.tokens[at].kind == "number"
+        tokens = self.tokens
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        is_digits = tokens[at].kind == "number"
         if is_digits and not self.is_list_marker(at) and not self.is_slashed(at):
             self.reading.numbers.append(at)
-        if is_digits and self.grammar.in_decades is not None:
+        if is_digits and after is not None and after.kind == "word" and self.grammar.in_decades is not None:
             decade = self.decade(at)
             if decade:
                 return decade
@@ -226,7 +229,8 @@ class _Parser:
 
     def add(self, first: _Number, second: _Number, low_unit: Unit, high_unit: Unit, last: int) -> int:
         tokens = self.tokens
-        if first is second and self.grammar.kinds[high_unit.kind].checked:
+        is_signed = last + 1 < len(tokens) and tokens[last + 1].text in self.grammar.after_words
+        if is_signed and first is second and self.grammar.kinds[high_unit.kind].checked:
             for words in self.grammar.after:  # five degrees below zero
                 stretch = tuple(token.text for token in tokens[last + 1 : last + 1 + len(words)])
                 if stretch == words:
@@ -377,6 +381,9 @@ class _Parser:
 
     def is_slashed(self, at: int) -> bool:
         """Whether a number is one side of a slash between bare numbers: 24/7, 4/5."""
+        tokens = self.tokens
+        if not (at + 1 < len(tokens) and tokens[at + 1].text == "/") and not (at and tokens[at - 1].text == "/"):
+            return False
         for slash, other in ((at + 1, at + 2), (at - 1, at - 2)):
             if 0 <= other < len(self.tokens) and self.tokens[slash].text == "/" and self.tokens[other].kind == "number":
                 return self.unit_after(max(at, other))[0] is None

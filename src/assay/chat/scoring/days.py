@@ -170,7 +170,7 @@ class ResponseDays:
         if mentions:
             first, last = self._response.sentence(index)
             at = bisect_left(firsts, index)
-            near = [mention for mention in mentions[max(0, at - 1) : at + 1] if first <= mention.first <= last]
+            near = [mention for mention in mentions[at - 1 if at else 0 : at + 1] if first <= mention.first <= last]
             if near:
                 start, stop = self._clause(index)
                 inside = [mention for mention in near if start <= mention.first <= stop]

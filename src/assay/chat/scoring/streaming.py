@@ -7,6 +7,7 @@ on the number of workers. Of the answers themselves only the first are kept; who
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import json
 import os
@@ -159,7 +160,7 @@ def _scored_chunks(settings: _Settings, workers: int) -> Iterator[ScoredChunk]:
         yield from (_scored(settings, chunk) for chunk in chunks)
         return
     waiting: deque[Future[ScoredChunk]] = deque()
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_start_worker)
     try:
         for chunk in chunks:
             waiting.append(pool.submit(_scored, settings, chunk))
@@ -177,9 +178,11 @@ def _scored_chunks(settings: _Settings, workers: int) -> Iterator[ScoredChunk]:
         pool.shutdown(cancel_futures=True)
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    """Ctrl-C reaches every process of a terminal; the parent stops the workers, and says so once."""
+def _start_worker() -> None:
+    # Ctrl-C reaches every process of a terminal; the parent stops the workers, and says so once.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Scoring makes many objects and hardly any cycles: searching for them takes a twelfth of the time.
+    gc.set_threshold(100_000, 20, 20)
 
 
 @functools.lru_cache(maxsize=4)

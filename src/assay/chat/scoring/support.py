@@ -117,6 +117,8 @@ class Sources:
             if _within(numbers.exact.get(figure.kind, ()), low - tolerance, high + tolerance):
                 return True
             for values in (numbers.bare.get(figure.kind, ()), numbers.bare.get(None, ())):
+                if not values:
+                    continue
                 # A bare number may be in the answer's unit or in the kind's unit.
                 if _within(values, low - tolerance, high + tolerance) or _within(
                     values, written[0] - as_written, written[1] + as_written
@@ -131,7 +133,7 @@ class Sources:
         stack: list[tuple[object, _Origin, tuple[int, ...]]] = [(result, origin, ())]
         while stack:
             value, at, above = stack.pop()
-            if type(value) is dict or isinstance(value, Mapping):
+            if type(value) is dict or (not isinstance(value, (str, int, float)) and isinstance(value, Mapping)):
                 if id(value) in above or len(above) > _DEEPEST:
                     continue
                 place = self._place(value) or at.place
