@@ -11,12 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay import __version__
-from assay.chat.scoring.answers import Answer
 from assay.errors import AssayError, UsageError
 from assay.json_safe import json_safe
-from assay.runs.summaries import RunFigure, summaries_of
+from assay.runs.summaries import RunFigure
 from assay.store.searching import ListedRun, Search
-from assay.web.pages.history import verdict_of
 from assay.web.pages.runs import MOST_COMPARED, progress_of
 from assay.web.requests import query_number, query_text, query_texts
 from assay.web.site import Site
@@ -45,7 +43,7 @@ def _runs(site: Site, request: Request) -> dict[str, Any]:
     wanted = Search(*(query_text(request, name) for name in ("q", "kind", "name", "tag", "state")))
     limit = query_number(request, "limit", 25, low=1, high=_MOST_AT_ONCE)
     found = site.store.search(wanted, limit=limit, offset=query_number(request, "offset", 0))
-    summaries = summaries_of(site.store, [run.id for run in found.runs if run.complete])
+    summaries = site.summaries([run.id for run in found.runs if run.complete])
     listed = [
         asdict(run)
         | {"headlines": [asdict(figure) for figure in summaries[run.id].headlines] if run.id in summaries else []}
@@ -61,13 +59,15 @@ def _one_run(site: Site, request: Request) -> dict[str, Any]:
     entry = site.store.describe(request.path_params["run"])
     figures: Sequence[RunFigure] = ()
     if entry.complete:
-        summary = summaries_of(site.store, [entry.run.id]).get(entry.run.id)
+        summary = site.summaries([entry.run.id]).get(entry.run.id)
         figures = summary.figures if summary else ()
     return header(entry) | {"figures": [asdict(figure) for figure in figures]}
 
 
 def _answers(site: Site, request: Request) -> dict[str, Any]:
     """Answers of one scenario, with scores, evidence and records."""
+    from assay.chat.scoring.answers import Answer
+
     run_id = site.store.describe(request.path_params["run"]).run.id
     scenario = query_text(request, "scenario")
     if not scenario:
@@ -98,6 +98,8 @@ def _difference(site: Site, request: Request) -> dict[str, Any]:
 
 def _verdict(site: Site, request: Request) -> dict[str, Any]:
     """Two runs in a sentence for each agent they share."""
+    from assay.web.pages.history import verdict_of
+
     before, after, *others = [*_references(request), ""]
     if not after or any(others):
         raise UsageError("a verdict needs two runs")

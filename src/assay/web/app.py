@@ -27,11 +27,6 @@ from assay.web.addresses import run_address
 from assay.web.api import OPERATIONS, error_json, json_response, openapi
 from assay.web.live.hosting import LiveAgents
 from assay.web.live.routes import Live
-from assay.web.pages.conversation import conversation_view
-from assay.web.pages.difference import case_view, difference_view
-from assay.web.pages.history import history_view
-from assay.web.pages.reference import reference_view
-from assay.web.pages.run import report_view, run_view, settings_view
 from assay.web.pages.runs import Listed, delete_view, runs_view
 from assay.web.requests import field_of, form_of, query_number, query_text, query_texts
 from assay.web.safety import Access, Guard
@@ -82,13 +77,50 @@ def _runs(site: Site, request: Request) -> View:
     return runs_view(site, Listed(wanted, query_number(request, "page", 1, low=1, high=10**6)))
 
 
+# Pages are imported when they are first asked for, so that the first one is up soon after the command.
+
+
+def _run(site: Site, request: Request) -> View:
+    from assay.web.pages.run import run_view
+
+    return run_view(site, site.store.describe(request.path_params["run"]))
+
+
+def _report(site: Site, request: Request) -> View:
+    from assay.web.pages.run import report_view
+
+    return report_view(site, _complete(site, request))
+
+
+def _settings(site: Site, request: Request) -> View:
+    from assay.web.pages.run import settings_view
+
+    return settings_view(site.store.describe(request.path_params["run"]))
+
+
+def _history(site: Site, request: Request) -> View:
+    from assay.web.pages.history import history_view
+
+    return history_view(site, query_text(request, "name"), query_text(request, "figure"))
+
+
+def _reference(site: Site, request: Request) -> View:
+    from assay.web.pages.reference import reference_view
+
+    return reference_view()
+
+
 def _conversation(site: Site, request: Request) -> View:
+    from assay.web.pages.conversation import conversation_view
+
     entry = site.store.describe(request.path_params["run"])
     scenario, agent = query_text(request, "scenario"), query_text(request, "agent")
     return conversation_view(site, entry, scenario, agent, query_number(request, "repetition", 0))
 
 
 def _difference(site: Site, request: Request) -> View:
+    from assay.web.pages.difference import difference_view
+
     chosen = query_texts(request, "run")
     if query_text(request, "sort") == "age":
         chosen.sort()  # ids sort by creation time
@@ -96,6 +128,8 @@ def _difference(site: Site, request: Request) -> View:
 
 
 def _case(site: Site, request: Request) -> View:
+    from assay.web.pages.difference import case_view
+
     case = query_text(request, "case")
     return case_view(site, query_texts(request, "run"), case, query_number(request, "repetition", 0))
 
@@ -123,15 +157,15 @@ _PAGES: dict[str, _Page] = {
     "/runs": _runs,
     "/runs/new": _start,
     "/runs/delete": lambda site, request: delete_view(site, query_texts(request, "run")),
-    "/runs/{run}": lambda site, request: run_view(site, site.store.describe(request.path_params["run"])),
-    "/runs/{run}/report": lambda site, request: report_view(site, _complete(site, request)),
-    "/runs/{run}/settings": lambda site, request: settings_view(site.store.describe(request.path_params["run"])),
+    "/runs/{run}": _run,
+    "/runs/{run}/report": _report,
+    "/runs/{run}/settings": _settings,
     "/runs/{run}/conversation": _conversation,
     "/difference": _difference,
     "/difference/case": _case,
-    "/history": lambda site, request: history_view(site, query_text(request, "name"), query_text(request, "figure")),
+    "/history": _history,
     "/review": _review,
-    "/metrics": lambda site, request: reference_view(),
+    "/metrics": _reference,
 }
 
 

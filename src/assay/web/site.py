@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from anyio import CapacityLimiter
 
 from assay.runs.results import rebuilt
+from assay.runs.summaries import RunSummary, summaries_of
 from assay.store.store import Store
 from assay.web.running import StartedRuns
 
@@ -29,6 +30,7 @@ _THREADS = 4
 _RESULTS_KEPT = 16
 _PAGES_KEPT = 64
 _COMPARISONS_KEPT = 64
+_SUMMARIES_KEPT = 5000
 
 
 class Recent(Generic[_Value]):
@@ -79,6 +81,8 @@ class Site:
     threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
     """How many pages are made at a time."""
     _results: Recent[Result] = field(default_factory=lambda: Recent(_RESULTS_KEPT))
+    _summaries: dict[str, RunSummary] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _comparisons: Recent[list[Comparison]] = field(default_factory=lambda: Recent(_COMPARISONS_KEPT))
 
     @cached_property
@@ -89,6 +93,17 @@ class Site:
     def result(self, run_id: str) -> Result:
         """The result of a complete run, by its whole id."""
         return self._results.get(run_id, lambda: rebuilt(self.store.load(run_id), self.store.answers(run_id)))
+
+    def summaries(self, ids: Sequence[str]) -> dict[str, RunSummary]:
+        """The summaries of complete runs by id; those seen lately are not read again."""
+        with self._lock:
+            missing = [run_id for run_id in ids if run_id not in self._summaries]
+        found = summaries_of(self.store, missing) if missing else {}
+        with self._lock:
+            if len(self._summaries) > _SUMMARIES_KEPT:
+                self._summaries.clear()
+            self._summaries |= found
+            return {run_id: self._summaries[run_id] for run_id in ids if run_id in self._summaries}
 
     def comparisons(self, references: Sequence[str]) -> list[Comparison]:
         """Runs or agents of runs, by their whole ids, against the first one."""

@@ -8,14 +8,13 @@ from typing import Any
 
 from assay.chat.scoring.answers import Answer
 from assay.compare import Comparison, Side
-from assay.errors import UsageError
+from assay.errors import UnknownRunError, UsageError
 from assay.report.html import compare as compare_report
 from assay.report.html.conversation import STYLE, evidence, failed, outcome
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
 from assay.report.html.page import Content, table
 from assay.report.numbers import counted
 from assay.report.verdicts import signed
-from assay.runs.loading import load_side
 from assay.types import Case, Distribution, Run
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.runs import MOST_COMPARED, choice
@@ -50,7 +49,7 @@ def difference_view(site: Site, references: Sequence[str], *, by: str, only: str
         return _chooser(site)
     if len(references) > MOST_COMPARED:
         raise UsageError(f"at most {MOST_COMPARED} runs can be compared at once, got {len(references)}")
-    sides = [load_side(reference, site.store) for reference in references]
+    sides = [_found(site, reference) for reference in references]
     whole = [f"{run.id}:{agent}" if agent else run.id for run, agent in sides]
     comparisons = site.comparisons(whole)
     if not comparisons:
@@ -64,6 +63,17 @@ def difference_view(site: Site, references: Sequence[str], *, by: str, only: str
         place="runs",
         above=crumbs(("Runs", "/runs")),
     )
+
+
+def _found(site: Site, reference: str) -> tuple[Run, str]:
+    """The run of a reference without its tallies, and the agent if the reference names one (`RUN:AGENT`)."""
+    try:
+        return site.store.describe(reference).run, ""
+    except UnknownRunError:
+        head, mark, agent = reference.rpartition(":")
+        if not (head and mark and agent):
+            raise
+        return site.store.describe(head).run, agent
 
 
 def _chooser(site: Site) -> View:

@@ -7,7 +7,7 @@ from assay.report.html.elements import Markup, element, isolated, join
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, table
 from assay.report.verdicts import headline
-from assay.runs.summaries import RunFigure, RunSummary, summaries_of
+from assay.runs.summaries import RunFigure, RunSummary
 from assay.store.searching import ListedRun, Search
 from assay.web.addresses import address, run_address
 from assay.web.pages.figures import figure_value
@@ -25,7 +25,7 @@ def history_view(site: Site, name: str, figure: str) -> View:
     if not found.runs:
         raise UsageError(f"there is no complete run called '{name}'", hint="Choose one in the list of runs")
     runs = list(reversed(found.runs))
-    summaries = summaries_of(site.store, [run.id for run in runs])
+    summaries = site.summaries([run.id for run in runs])
     titles = _titles(summaries)
     chosen = figure if figure in titles else next(iter(titles), "")
     figures = Figures()

@@ -15,7 +15,7 @@ from assay.report.html.elements import EMPTY, Markup, details, element, isolated
 from assay.report.html.page import Content, table
 from assay.report.numbers import spelled_out
 from assay.runs.results import ExperimentResult
-from assay.runs.summaries import PASS_RATE, RunFigure, RunSummary, summaries_of
+from assay.runs.summaries import PASS_RATE, RunFigure, RunSummary
 from assay.store.store import StoredRun
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.figures import figure_bar, figure_value
@@ -36,7 +36,7 @@ def run_view(site: Site, entry: StoredRun) -> View:
     run = entry.run
     if not entry.complete:
         return _frame(entry, "", _unfinished(site, entry))
-    summary = summaries_of(site.store, [run.id]).get(run.id, RunSummary(()))
+    summary = site.summaries([run.id]).get(run.id, RunSummary(()))
     parts = [_findings(summary), _figures(summary, run.id)]
     charts: Mapping[str, Any] = {}
     if run.kind in CONVERSATIONS:

@@ -9,7 +9,6 @@ from assay.errors import UsageError
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import Content, table
 from assay.report.numbers import counted
-from assay.runs.summaries import summaries_of
 from assay.store.searching import ListedRun, RunPage, Search
 from assay.web.addresses import address, run_address
 from assay.web.pages.figures import headline_figures
@@ -85,7 +84,7 @@ def choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: st
 def _list(site: Site, found: RunPage, search: Search) -> Markup:
     if not found.runs:
         return element("p", "No run matches. ", element("a", "Show all runs", href="/runs"), class_="nothing")
-    summaries = summaries_of(site.store, [run.id for run in found.runs if run.complete])
+    summaries = site.summaries([run.id for run in found.runs if run.complete])
     rows: list[list[str]] = []
     for run in found.runs:
         summary = summaries.get(run.id)
