@@ -41,6 +41,9 @@ def load(
     turn_timeout: Annotated[float, typer.Option(min=0.1, help="Timeout of a turn in seconds.")] = 120.0,
     step_timeout: Annotated[float, typer.Option(min=1, help="Timeout of a step in seconds.")] = 600.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the weather, the model and the canaries.")] = 42,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Install nothing for agents with a version of their own.")
+    ] = False,
     require: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,6 +73,8 @@ def load(
     """
     from assay.chat.agents import AGENTS
     from assay.chat.load.plan import LoadPlan
+    from assay.chat.running.experiment import agents_of
+    from assay.runs.experiments import make_environments
     from assay.runs.load_tests import load_test
 
     check_outputs(html_out, json_out)
@@ -84,8 +89,10 @@ def load(
         seed=seed,
     )
     requirements = _requirements(require or [], plan.users)
+    chosen = agents or ",".join(AGENTS.names())
+    make_environments(agents_of(chosen), offline=offline, notify=announce)
     with _progress() as report:
-        result = load_test(agents or ",".join(AGENTS.names()), plan=plan, report=report)
+        result = load_test(chosen, plan=plan, report=report)
     run_id = None if no_store else keep(result, store, name=name, tags=tag or [])
     if json_out is not None:
         write_json(result.to_json() | {"run": run_id}, json_out)

@@ -46,7 +46,7 @@ def run(
     agents: Annotated[
         str | None,
         typer.Option(
-            help="Names, separated by commas; NAME=module:function; NAME=http://…/v1; or a YAML file. All by default.",
+            help="Names, separated by commas; AGENT==VERSION; NAME=module:function; NAME=http://…; or a YAML file.",
             rich_help_panel=_WHAT,
         ),
     ] = None,
@@ -118,6 +118,12 @@ def run(
             rich_help_panel=_WHAT,
         ),
     ] = True,
+    offline: Annotated[
+        bool,
+        typer.Option(
+            "--offline", help="Install nothing for agents with a version of their own.", rich_help_panel=_WHAT
+        ),
+    ] = False,
     resume: Annotated[
         str | None,
         typer.Option(metavar="RUN", help="Resume an unfinished run; @unfinished is the newest.", rich_help_panel=_PACE),
@@ -190,7 +196,9 @@ def run(
         )
         experience = not experiment.suite.has_quirks if experience is None else experience
         kept = None if no_store else store or True
-        result = start_with_progress(experiment, store=kept, name=name, tags=tag or [], measure_experience=experience)
+        result = start_with_progress(
+            experiment, store=kept, name=name, tags=tag or [], measure_experience=experience, offline=offline
+        )
     write_trials(result.scores, junit=junit, markdown=markdown, skill=result.skill(), suite=result.suite)
     failures = gate.failures(result.scores)
     try:
@@ -286,7 +294,13 @@ def list_suites(
 
 
 def start_with_progress(
-    experiment: Experiment, *, store: StoreChoice, name: str = "", tags: Sequence[str] = (), measure_experience: bool
+    experiment: Experiment,
+    *,
+    store: StoreChoice,
+    name: str = "",
+    tags: Sequence[str] = (),
+    measure_experience: bool,
+    offline: bool = False,
 ) -> ExperimentResult:
     """Run an experiment to its end, with progress on standard error."""
     from assay.runs.experiments import start_run
@@ -301,6 +315,7 @@ def start_with_progress(
                 measure_experience=measure_experience,
                 progress=progress,
                 notify=announce,
+                offline=offline,
             )
         )
 

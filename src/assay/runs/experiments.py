@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from assay.chat.agents.spec import AgentSpec
 from assay.chat.running.environment import Environment
 from assay.chat.running.experiment import AgentChoice, Experiences, Experiment, PaceOptions, agents_of, suite_of
 from assay.chat.running.runner import MemorySink, Pace, Progress
@@ -198,6 +199,7 @@ async def start_run(
     progress: Callable[[Progress], None] | None = None,
     notify: Callable[[str], None] | None = None,
     begun: Callable[[str], None] | None = None,
+    offline: bool = False,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
@@ -212,6 +214,7 @@ async def start_run(
     """
     with ExitStack() as stack:
         opened = _opened(store, stack)
+        await asyncio.to_thread(make_environments, experiment.agents, offline=offline, notify=notify)
         measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
         if opened is None:
             return await _play_in_memory(experiment, measured, progress)
@@ -365,6 +368,22 @@ def _result(
     )
 
 
+def make_environments(
+    agents: Iterable[object], *, offline: bool = False, notify: Callable[[str], None] | None = None
+) -> None:
+    """Make the environments of agents whose framework has a version of its own; `offline` only looks for them.
+
+    Example:
+        >>> make_environments([])
+
+    """
+    for spec in agents:
+        if isinstance(spec, AgentSpec) and spec.version is not None:
+            from assay.chat.running.versions import interpreter_of
+
+            interpreter_of(spec, offline=offline, notify=notify)
+
+
 def _measured(experiment: Experiment, notify: Callable[[str], None] | None) -> Experiences:
     from assay.chat.experience import measure_experience
     from assay.chat.world.embedded import World
@@ -372,6 +391,8 @@ def _measured(experiment: Experiment, notify: Callable[[str], None] | None) -> E
     found = {}
     with World(seed=experiment.seed) as world:
         for agent in experiment.agents:
+            if isinstance(agent, AgentSpec) and agent.version is not None:
+                continue  # what is installed here is another version
             if notify is not None:
                 notify(f"measuring developer experience: {agent.name} …")
             found[agent.name] = measure_experience(agent.kind(), name=agent.name, world=world)

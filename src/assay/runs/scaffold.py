@@ -135,7 +135,7 @@ jobs:
       - run: pip install "assay-agents[{extras}]"
       - run: >
           assay chat run --suite {SUITE} --agents {AGENT_FILE} --no-experience --store runs.db --name candidate
-          --junit conversations.xml --markdown summary.md --html conversations.html
+          --fail-on errors --junit conversations.xml --markdown summary.md --html conversations.html
       - if: always()
         run: cat summary.md >> "$GITHUB_STEP_SUMMARY"
       - if: always()

@@ -57,6 +57,12 @@ def _check_pointer(spec: str) -> str:
     return spec
 
 
+def _check_version(version: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9./~_+!-]{1,200}", version):
+        raise refusal(f"'{version:.80}' is neither a version nor a path", hint="Write google-adk==2.12.0")
+    return version
+
+
 class AgentSpec(BaseModel):
     """One agent of a run: a registered agent, a function, an HTTP endpoint, or an agent object of the user's own."""
 
@@ -66,6 +72,8 @@ class AgentSpec(BaseModel):
     """The agent's name in the run."""
     agent: Annotated[str, AfterValidator(_check_registered)] | None = None
     """Its name in the registry."""
+    version: Annotated[str, AfterValidator(_check_version)] | None = None
+    """The version of its framework, or the path of a checkout of it; it then runs in an environment of its own."""
     function: Annotated[str, AfterValidator(_check_pointer)] | None = None
     """Location of a callable, an `AgentKind` or an agent: `module:attribute`."""
     http: EndpointUrl | None = None
@@ -98,17 +106,19 @@ class AgentSpec(BaseModel):
                 else "has none of agent, function, http and object",
                 hint="Give one of agent, function, http and object",
             )
+        if self.version is not None and self.agent is None:
+            raise refusal("'version' can be used only with agent", at=("version",))
         if (self.object is None) != (self.framework is None):
             raise refusal("'object' and 'framework' go together", hint=f"framework is one of {', '.join(FRAMEWORKS)}")
         if self.http is None:
-            for option in sorted(self.model_fields_set - {"name", "framework", *_KINDS}):
+            for option in sorted(self.model_fields_set - {"name", "framework", "version", *_KINDS}):
                 raise refusal(f"'{option}' can be used only with http", at=(option,))
         else:
             self._endpoint()
         return self
 
     def _endpoint(self) -> Endpoint:
-        given = self.model_dump(exclude_defaults=True, exclude={"name", "framework", *_KINDS})
+        given = self.model_dump(exclude_defaults=True, exclude={"name", "framework", "version", *_KINDS})
         try:
             return Endpoint(url=self.http or "", **given)
         except ValidationError as error:
@@ -167,8 +177,8 @@ class _File(BaseModel):
 def parse_agents(text: str) -> list[AgentSpec]:
     """Read the value of `--agents`: the path of a YAML file, or a comma-separated list.
 
-    An item is the name of a registered agent, `NAME=module:attribute`, `NAME=http://…/v1`, `NAME=REGISTERED_NAME`, or
-    `NAME=FRAMEWORK:module:attribute` for an agent object of one's own.
+    An item is the name of a registered agent, `NAME=module:attribute`, `NAME=http://…/v1`, `NAME=REGISTERED_NAME`,
+    `NAME=FRAMEWORK:module:attribute` for an agent object of one's own, or `REGISTERED_NAME==VERSION`.
     """
     if text.strip().endswith(_FILES):
         return load_agents(text.strip())
@@ -188,6 +198,12 @@ def _item(text: str) -> AgentSpec:
     """Read one item of a comma-separated list."""
     if not text:
         raise UsageError("an agent's name is missing", hint=f"Known: {', '.join(AGENTS.names())}")
+    given: dict[str, str] = {}
+    pinned = re.fullmatch(r"(?:([^=]+)=)?([^=]+)==([^=]+)", text)
+    if pinned is not None:
+        name, agent, version = (part.strip() if part else "" for part in pinned.groups())
+        given["version"] = version
+        text = f"{name or _name_of_version(agent, version)}={agent}"
     name, mark, what = (part.strip() for part in text.partition("="))
     if not mark:
         if ":" in name:
@@ -196,7 +212,6 @@ def _item(text: str) -> AgentSpec:
                 "a function or an endpoint needs a name", hint="Write NAME=module:attribute or NAME=http://…"
             )
         what = name
-    given: dict[str, str] = {}
     if "://" in what:
         kind_name = "http"
     elif what.count(":") == 2:
@@ -217,6 +232,11 @@ def _item(text: str) -> AgentSpec:
         # A message about a URL is a predicate without a subject.
         sentence = words if kind_name != "http" or first["loc"] != ("http",) else f"the URL of '{name}' {words}"
         raise UsageError(sentence, hint=context.get("hint") or None) from None
+
+
+def _name_of_version(agent: str, version: str) -> str:
+    """The name of an agent at a version, if it was given none: 'google-adk 2.12.0'."""
+    return re.sub(r"[^A-Za-z0-9 ._@+-]", "-", f"{agent} {version.rstrip('/').rpartition('/')[2]}")[:64]
 
 
 def _first_duplicate(specs: Iterable[AgentSpec]) -> int | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -21,6 +20,7 @@ from assay.chat.load.canaries import Canaries
 from assay.chat.load.plan import LoadPlan
 from assay.chat.load.results import AgentLoad, LoadStep
 from assay.chat.running.environment import Environment
+from assay.chat.running.versions import interpreter_of
 from assay.redaction import redacted
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class _Requests:
 
 async def _agent(spec: AgentSpec, setup: Setup, plan: LoadPlan, requests: _Requests, report: Report) -> AgentLoad:
     found = AgentLoad(spec.name)
-    async with _worker({"agent": spec.to_json(), "setup": setup.to_json(), "plan": plan.to_json()}) as worker:
+    python = await asyncio.to_thread(interpreter_of, spec)
+    async with _worker(python, {"agent": spec.to_json(), "setup": setup.to_json(), "plan": plan.to_json()}) as worker:
         report(LoadProgress(spec.name))
         patience = _SECONDS_TO_OPEN
         cpu = 0.0
@@ -140,10 +141,10 @@ class _Worker:
 
 
 @asynccontextmanager
-async def _worker(first: dict[str, Any]) -> AsyncIterator[_Worker]:
+async def _worker(python: str, first: dict[str, Any]) -> AsyncIterator[_Worker]:
     # -P keeps the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
+        python,
         "-P",
         "-m",
         "assay.chat.load.worker",

@@ -127,6 +127,7 @@ class Experiment:
             for agent in self.agents
             if isinstance(agent, AgentSpec) and agent.framework is not None
         ]
+        own += [note for agent in self.agents if (note := _version_note(agent)) is not None]
         if self.pace.jobs == 1:
             return [*self.environment.notes, *own]
         parallel = (
@@ -285,6 +286,14 @@ class Experiment:
         """Answers of agents and of baselines, in the order of the suite, whatever order they were played in."""
         scenarios = [scenario.id for scenario in self.suite.scenarios]
         return ordered_answers(answers, scenarios=scenarios, agents=self.agent_names, baselines=self.baseline_names)
+
+
+def _version_note(agent: AgentSpec | FunctionAgent) -> str | None:
+    if isinstance(agent, FunctionAgent) or agent.version is None:
+        return None
+    from assay.chat.running.versions import version_note
+
+    return version_note(agent)
 
 
 def agents_of(agents: AgentChoice) -> tuple[AgentSpec | FunctionAgent, ...]:

@@ -212,6 +212,18 @@ class ProcessHost:
             return self._worker
 
 
+async def _interpreter(spec: AgentSpec) -> str:
+    """The Python that an agent runs in; making an environment for its version takes a while."""
+    if spec.version is None:
+        return sys.executable
+    from assay.chat.running.versions import interpreter_of
+
+    try:
+        return await asyncio.to_thread(interpreter_of, spec)
+    except AssayError as error:
+        raise RefusedError(str(error)) from error
+
+
 class _Worker:
     """The runner's end of one worker process."""
 
@@ -236,7 +248,7 @@ class _Worker:
         # A session of its own: Ctrl-C at the terminal is for the runner, which then closes its workers. And -P keeps
         # the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
+            await _interpreter(spec),
             "-P",
             "-m",
             "assay.chat.running.worker",

@@ -1,0 +1,159 @@
+"""Environments for agents whose framework has a version of its own: `google-adk==2.12.0`. Each is made once.
+
+An environment lies in the user's cache folder and holds the framework at that version with everything it needs, and
+what assay needs to run an agent; assay itself is the one that is running. It is made with uv if there is one, else with
+venv and pip.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+
+import assay
+from assay.chat.agents import AGENTS
+from assay.chat.agents.spec import AgentSpec
+from assay.errors import UsageError, missing_extra
+from assay.redaction import redacted
+
+_ASSAY = "assay-agents"
+_READY = "ready.json"
+_SECONDS_TO_INSTALL = 1800
+_LAST_WORDS = 500
+_TIME_IMPORT = "import sys, time; start = time.process_time(); import {}; print(time.process_time() - start)"
+
+
+def requirements_of(spec: AgentSpec) -> list[str]:
+    """What is installed for an agent: the requirements of its extra, with its framework at the version."""
+    try:
+        from packaging.requirements import Requirement
+    except ImportError as error:
+        raise missing_extra("packaging", "agents", "resolve versions") from error
+    kind = AGENTS.get(spec.agent or "")
+    framework = kind.distributions[0]
+    try:
+        stated = [Requirement(text) for text in requires(_ASSAY) or ()]
+    except PackageNotFoundError as error:
+        raise UsageError("assay is not installed as a package, so its requirements are unknown") from error
+    found = []
+    for one in stated:
+        if one.marker is not None and not one.marker.evaluate({"extra": kind.extra}):
+            continue
+        extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""
+        if one.name == framework:
+            found.append(f"{one.name}{extras}{_pinned(spec.version or '')}")
+        else:
+            found.append(f"{one.name}{extras}{one.specifier}")
+    return sorted(found)
+
+
+def _pinned(version: str) -> str:
+    """A version, or the path of a checkout, as the end of a requirement."""
+    return f" @ {Path(version).expanduser().resolve().as_uri()}" if os.sep in version else f"=={version}"
+
+
+def environment_of(spec: AgentSpec) -> Path:
+    """The folder of an agent's environment, whether it exists or not."""
+    from platformdirs import user_cache_path
+
+    text = json.dumps([sys.version_info[:2], requirements_of(spec)])
+    name = re.sub(r"[^A-Za-z0-9.-]", "-", f"{spec.agent}-{spec.version}")[-60:]
+    return user_cache_path("assay") / "environments" / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def interpreter_of(spec: AgentSpec, *, offline: bool = False, notify: Callable[[str], None] | None = None) -> str:
+    """The Python that an agent runs in: this one, or that of its version's environment, which is made if needed."""
+    if spec.version is None:
+        return sys.executable
+    folder = environment_of(spec)
+    if not (folder / _READY).exists():
+        if offline:
+            raise UsageError(
+                f"the environment of {spec.name} has not been made, and --offline forbids to install it",
+                hint="Run it once without --offline",
+            )
+        _make(spec, folder, notify or (lambda words: None))
+    return str(_python(folder))
+
+
+def version_note(spec: AgentSpec) -> str | None:
+    """Size and import time of a version's environment; None if the agent has no version, or before it is made."""
+    if spec.version is None:
+        return None
+    try:
+        ready = json.loads((environment_of(spec) / _READY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    seconds = ready["import_seconds"]
+    imports = "" if seconds is None else f", and {seconds:.1f} s of CPU time to import its assistant"
+    size = f"{ready['packages']} packages, {ready['megabytes']:.0f} MB"
+    return f"{spec.name} ran in an environment of its own: {size}{imports}."
+
+
+def _make(spec: AgentSpec, folder: Path, notify: Callable[[str], None]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    wanted = requirements_of(spec)
+    started = time.monotonic()
+    uv = shutil.which("uv")
+    notify(f"making the environment of {spec.name} with {'uv' if uv else 'venv and pip'}, once …")
+    try:
+        if uv:
+            _run([uv, "venv", "--quiet", "--python", sys.executable, str(folder)], spec)
+            _run([uv, "pip", "install", "--quiet", "--python", str(_python(folder)), *wanted], spec)
+        else:
+            _run([sys.executable, "-m", "venv", str(folder)], spec)
+            _run([str(_python(folder)), "-m", "pip", "install", "--quiet", *wanted], spec)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    [site] = folder.glob("lib/python*/site-packages")
+    # Behind everything that is installed there: assay is the one that is running, whatever else is beside it.
+    (site / "assay_itself.pth").write_text(f"{Path(assay.__file__).parents[1]}\n", encoding="utf-8")
+    ready = {
+        "requirements": wanted,
+        "packages": len(list(site.glob("*.dist-info"))),
+        "megabytes": sum(file.stat().st_size for file in site.rglob("*") if file.is_file()) / 1e6,
+        "import_seconds": _import_seconds(spec, folder),
+    }
+    # Written last: an environment without it is not complete, and is made again.
+    (folder / _READY).write_text(json.dumps(ready, indent=1), encoding="utf-8")
+    notify(f"the environment of {spec.name} took {time.monotonic() - started:.0f} s; it is kept in {folder}")
+
+
+def _import_seconds(spec: AgentSpec, folder: Path) -> float | None:
+    """CPU time to import the bundled assistant with its framework; None if that fails, which the run then reports."""
+    module = f"{AGENTS.get(spec.agent or '').open.__module__}.assistant"
+    try:
+        printed = _run([str(_python(folder)), "-P", "-c", _TIME_IMPORT.format(module)], spec)
+    except UsageError:
+        return None
+    return float(printed.strip().splitlines()[-1])
+
+
+def _run(command: list[str], spec: AgentSpec) -> str:
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_SECONDS_TO_INSTALL, check=False, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"the environment of {spec.name} was not made within {_SECONDS_TO_INSTALL} s") from None
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if line.strip() and "WARNING" not in line]
+        words = redacted(" ".join(errors[-3:]))[-_LAST_WORDS:]
+        raise UsageError(f"the environment of {spec.name} could not be made: {words}", hint="Is there such a version?")
+    return done.stdout
+
+
+def _python(folder: Path) -> Path:
+    return folder / "bin" / "python"

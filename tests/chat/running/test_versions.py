@@ -1,0 +1,103 @@
+"""Versions of a framework: each in an environment of its own, made once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from tests.command import assay_command
+
+from assay.chat.agents.spec import AgentSpec, parse_agents
+from assay.chat.running import versions
+from assay.chat.running.versions import environment_of, interpreter_of, requirements_of, version_note
+from assay.errors import AssayError, UsageError
+
+
+def spec(text: str) -> AgentSpec:
+    [found] = parse_agents(text)
+    return found
+
+
+def test_a_version_is_read_and_named() -> None:
+    old, mine = parse_agents("google-adk==2.12.0,new=google-adk==2.14.0rc1")
+    assert (old.name, old.agent, old.version) == ("google-adk 2.12.0", "google-adk", "2.12.0")
+    assert (mine.name, mine.agent, mine.version) == ("new", "google-adk", "2.14.0rc1")
+    assert AgentSpec.from_json(old.to_json()) == old
+    assert spec("langgraph==./forks/langgraph/").name == "langgraph langgraph"
+
+
+@pytest.mark.parametrize("text", ["google-adk==2.1;rm", "nobody==1.0", "mine=my_bot:answer==1.0"])
+def test_a_wrong_version_is_refused(text: str) -> None:
+    with pytest.raises(AssayError):
+        parse_agents(text)
+
+
+def test_the_framework_is_pinned_and_everything_else_is_as_the_extra_says() -> None:
+    wanted = requirements_of(spec("google-adk==2.12.0"))
+    assert "google-adk[openai]==2.12.0" in wanted
+    assert any(one.startswith("opentelemetry-sdk<1.45") for one in wanted)
+    assert not any(one.startswith(("langgraph", "pandas", "numba")) for one in wanted)
+    [path] = [one for one in requirements_of(spec("google-adk==./adk")) if one.startswith("google-adk")]
+    assert path == f"google-adk[openai] @ {Path('adk').resolve().as_uri()}"
+
+
+def test_offline_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match="has not been made, and --offline forbids"):
+        interpreter_of(spec("google-adk==2.12.0"), offline=True)
+    done = assay_command("chat", "run", "--agents", "google-adk==2.12.0", "--offline", "--no-store", "--no-experience")
+    assert (done.returncode, "--offline forbids" in done.stderr) == (2, True)
+    assert version_note(spec("google-adk==2.12.0")) is None
+
+
+def wheel(folder: Path, version: str) -> Path:
+    """A package that calls itself google-adk and has nothing but its version."""
+    path = folder / f"google_adk-{version}-py3-none-any.whl"
+    info = f"google_adk-{version}.dist-info"
+    files = {
+        "google/adk/__init__.py": f"VERSION = '{version}'\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: google-adk\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+        archive.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD")))
+    return path
+
+
+@pytest.mark.slow(seconds=8)
+def test_an_environment_is_made_once_and_has_its_version_and_assay(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    built = wheel(tmp_path, "9.9")
+    monkeypatch.setattr(versions, "requirements_of", lambda spec: [str(built)])
+    told: list[str] = []
+    chosen = spec("google-adk==9.9")
+    python = interpreter_of(chosen, notify=told.append)
+    assert python == str(environment_of(chosen) / "bin" / "python")
+    asked = "import google.adk, assay; print(google.adk.VERSION, assay.__version__)"
+    said = subprocess.run([python, "-P", "-c", asked], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("9.9 ")
+    assert len(told) == 2
+    note = version_note(chosen)
+    assert note is not None
+    assert "packages" in note
+    # The second time it is there, and --offline is satisfied.
+    assert interpreter_of(chosen, offline=True, notify=told.append) == python
+    assert len(told) == 2
+
+
+def test_a_version_that_cannot_be_installed_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(versions, "requirements_of", lambda spec: [str(tmp_path / "none.whl")])
+    monkeypatch.setattr(sys, "executable", "false")
+    with pytest.raises(UsageError, match="could not be made"):
+        interpreter_of(spec("google-adk==9.8"))
+    assert not environment_of(spec("google-adk==9.8")).exists()
