@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -51,6 +53,7 @@ def test_a_run_is_a_gate_and_so_is_a_comparison(folder: Path) -> None:
     assert run("bad")[0] == 0  # without a gate, results are results
     code, told = run("broken", "--fail-on", "errors")
     assert (code, "gate: bot: 2 of 2 turns failed" in told) == (1, True)
+    assert "ValueError: no answer (gate_bot.py, line 4)" in told
 
     gate = assay("compare", "good", "bad", "--fail-on", "regressions", "--junit", "g.xml", "--markdown", "g.md")
     assert gate.returncode == 1
@@ -99,3 +102,31 @@ def test_a_figure_is_followed_over_the_runs_of_a_name(folder: Path) -> None:
     assert 'data-chart="run_history"' in (folder / "t.html").read_text()
     assert "there is no complete run called 'other'" in assay("runs", "trend", "other").stderr
     assert "Did you mean 'pass_rate'" in assay("runs", "trend", "nightly", "--metric", "pass_rat").stderr
+
+
+@pytest.mark.parametrize("status", [None, 401])
+def test_an_endpoint_that_is_dead_or_refuses_the_key_stops_the_run_at_once(folder: Path, status: int | None) -> None:
+    asked: list[str] = []
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.send_response(status or 500)
+            self.end_headers()
+
+        def log_message(self, *given: object) -> None:
+            """Nothing is printed."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        if status is not None:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+        else:
+            server.server_close()  # nobody listens
+        options = ("--suite", "suite.yaml", "--agents", f"bot={address}", "--no-experience", "--no-store")
+        done = assay("chat", "run", *options)
+        if status is not None:
+            server.shutdown()
+    assert done.returncode == 2
+    assert "the endpoint of 'bot' cannot be used" in done.stderr
+    assert len(asked) == (0 if status is None else 1)

@@ -227,7 +227,9 @@ def test_an_agent_at_its_limit_holds_up_nobody_else() -> None:
     order: list[str] = []
 
     async def slow(message: str) -> str:
-        await asyncio.sleep(0.05)
+        async with asyncio.timeout(20):
+            while order.count("quick") < 3:
+                await asyncio.sleep(0.01)
         order.append("slow")
         return RIGHT
 

@@ -7,10 +7,13 @@ agent's worker.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Agent, Reply
@@ -20,6 +23,7 @@ from assay.chat.scoring.answers import Record, SpanLine
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.transcript import ToolCall
 from assay.chat.world.situation import Situation
+from assay.errors import AssayError
 from assay.json_safe import json_safe, whole_text
 from assay.redaction import redacted, redacted_value
 
@@ -48,6 +52,12 @@ _INFRASTRUCTURE_ERRORS = frozenset(
         "RemoteProtocolError",
     }
 )
+# An endpoint that is not there, and a key that it does not take: no turn of the run would go better.
+_ENDPOINT_ERRORS = frozenset(
+    {"APIConnectionError", "AuthenticationError", "ConnectError", "ConnectionRefusedError", "PermissionDeniedError"}
+)
+_OUR_CODE = Path(__file__).parents[2]
+_REFUSED_KEY = re.compile(r"\bstatus 40[13]\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +142,8 @@ class PlayedTurn:
     """What the user said, if a persona decided it."""
     infrastructure_failure: bool = False
     """Whether the agent is not the cause of its failure, nor a fault of the scenario: then it may be retried."""
+    endpoint_failure: bool = False
+    """Whether an endpoint could not be reached or refused the key: before anything is measured, this stops a run."""
 
     def to_json(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
@@ -142,6 +154,7 @@ class PlayedTurn:
             "preferences": dict(self.preferences),
             "message": self.message,
             "infrastructure_failure": self.infrastructure_failure,
+            "endpoint_failure": self.endpoint_failure,
         }
 
     @classmethod
@@ -157,11 +170,12 @@ async def play(
     tracing: TurnTracing,
     preferences: Preferences | None,
     hear: Callable[[str], None] | None = None,
+    names_place: bool = False,
 ) -> AsyncIterator[PlayedTurn]:
     """Play the conversation turn by turn; it ends with the first turn that fails, unless it has a quirk.
 
     `preferences` is None for an agent that has a memory of its own. If someone is watching, `hear` is called with each
-    piece of text as it comes.
+    piece of text as it comes. With `names_place`, the error of a turn names the line of the user's own code.
     """
     has_quirks = any(situation.quirk is not None for situation in job.situations)
     if job.preferences is not None and preferences is not None:
@@ -206,11 +220,19 @@ async def play(
                 quirk=_text(situation.quirk),
                 breakdown=breakdown or "exception",
             )
+        if error is not None and names_place and (place := _place_in_own_code(error)):
+            record = record.model_copy(update={"reason": f"{record.reason} ({place})"})
         known = {} if preferences is None else _flags_of(preferences, job.user)
         infrastructure = error is not None and not has_quirks and is_infrastructure_failure(error, situation)
         answer = received.text
         yield PlayedTurn(
-            at, redacted(whole_text(answer)), record, known, message if user is not None else "", infrastructure
+            at,
+            redacted(whole_text(answer)),
+            record,
+            known,
+            message if user is not None else "",
+            infrastructure,
+            endpoint_failure=error is not None and _is_endpoint_failure(error),
         )
         if error is not None and not has_quirks:
             return
@@ -332,11 +354,35 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}"[:_LONGEST_REASON] if words else type(error).__name__
 
 
+def _place_in_own_code(error: BaseException) -> str:
+    """File and line of the user's own code that an error comes from; empty if it comes from a package.
+
+    The user's own code is what lies in the current folder and is not installed there.
+    """
+    here = Path.cwd()
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        is_ours = path.is_relative_to(_OUR_CODE) or "site-packages" in path.parts
+        if path.is_relative_to(here) and not is_ours:
+            return f"{path.relative_to(here)}, line {frame.lineno}"
+    return ""
+
+
 def is_infrastructure_failure(error: BaseException, situation: Situation) -> bool:
     """Whether an error comes from the connection to the model, and not from a fault of the scenario."""
     if situation.fault is not None and situation.fault.kind.startswith("model_"):
         return False
     return any(type(link).__name__ in _INFRASTRUCTURE_ERRORS for link in _chain(error))
+
+
+def _is_endpoint_failure(error: BaseException) -> bool:
+    """Whether an endpoint could not be reached, or answered that the key is wrong."""
+    return any(
+        type(link).__name__ in _ENDPOINT_ERRORS
+        or getattr(link, "status_code", None) in (401, 403)
+        or (isinstance(link, AssayError) and _REFUSED_KEY.search(str(link)) is not None)
+        for link in _chain(error)
+    )
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

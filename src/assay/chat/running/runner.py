@@ -24,6 +24,7 @@ from assay.chat.running.trials import Trial, plan
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
 from assay.chat.world.situation import Situation
+from assay.errors import UsageError
 
 LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
 """Gives the true weather of a city, now and for some days, at a time (None for the present)."""
@@ -231,8 +232,12 @@ class Runner:
         self._cold.discard(agent)
         situations = tuple(Situation("warm-up", 0, at, session=f"{agent} warm-up") for at in range(len(_WARM_UP)))
         job = Job(agent, f"{agent}-warm-up", f"{agent} warm-up", _WARM_UP, situations, self.pace.turn_timeout)
-        async for _ in self.hosts[agent].play(job):
-            pass
+        async for played in self.hosts[agent].play(job):
+            if played.endpoint_failure:
+                raise UsageError(
+                    f"the endpoint of '{agent}' cannot be used: {played.record.reason}",
+                    hint="Check its address and its key; nothing was played",
+                )
 
     async def _play(self, trial: Trial, sink: Sink) -> ScoredConversation:
         """One trial, started again after an infrastructure failure. Its last turns may not be scored yet."""

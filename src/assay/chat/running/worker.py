@@ -83,7 +83,9 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
 
         known = opened.used_preferences
         try:
-            async for played in play(opened.agent, job, tracing=opened.tracing, preferences=known, hear=hear):
+            own = spec.function is not None
+            turns = play(opened.agent, job, tracing=opened.tracing, preferences=known, hear=hear, names_place=own)
+            async for played in turns:
                 tell({"job": number, "played": played.to_json()})
         except Exception as error:
             tell({"job": number, "broke": describe_error(error)})
