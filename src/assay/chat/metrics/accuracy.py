@@ -218,7 +218,10 @@ def _later_missing(context: ScoringContext) -> Finding | None:
     if not context.asks_later or context.unknown_language is not None:
         return None
     named = context.calendar.days_in(context.response)
-    days = [mention for name, mention in named.items() if name not in ("now", "today", "yesterday")]
+    asked = set(context.query_days)
+    days = [mention for name, mention in named.items() if name in asked or name not in ("now", "today", "yesterday")]
+    if asked and asked <= PRESENT:  # "until the evening" is a forecast for today
+        days += context.response.all("part_of_day")
     addressed = context.said("later") or context.own([mention for mention in days if mention.asserted])
     return None if addressed else Finding()
 

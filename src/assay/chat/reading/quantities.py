@@ -230,7 +230,9 @@ class _Parser:
     def add(self, first: _Number, second: _Number, low_unit: Unit, high_unit: Unit, last: int) -> int:
         tokens = self.tokens
         is_signed = last + 1 < len(tokens) and tokens[last + 1].text in self.grammar.after_words
-        if is_signed and first is second and self.grammar.kinds[high_unit.kind].checked:
+        if high_unit.tokens in self.grammar.after:  # eight below zero
+            first.value = -abs(first.value)
+        elif is_signed and first is second and self.grammar.kinds[high_unit.kind].checked:
             for words in self.grammar.after:  # five degrees below zero
                 stretch = tuple(token.text for token in tokens[last + 1 : last + 1 + len(words)])
                 if stretch == words:
