@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -105,7 +106,7 @@ def _of_events(value: float | None, n: int, plan: Resampling) -> Estimate:
 
 
 def sum_interval(
-    parts: Sequence[Floats],
+    parts: Sequence[Floats] | NDArray[Any],
     function: Callable[[Floats], Floats],
     plan: Resampling,
     *,
@@ -140,7 +141,7 @@ def sum_interval(
 
 
 def resampled_sum_interval(
-    parts: Sequence[Floats],
+    parts: Sequence[Floats] | NDArray[Any],
     function: Callable[[Floats], Floats],
     plan: Resampling,
     *,
@@ -172,7 +173,7 @@ def resampled_sum_interval(
 
 
 def curve_intervals(
-    parts: Sequence[Floats],
+    parts: Sequence[Floats] | NDArray[Any],
     function: Callable[[Floats], Floats],
     plan: Resampling,
     *,
@@ -192,7 +193,7 @@ def curve_intervals(
         ([0.375, 0.625], True)
 
     """
-    table = np.array(list(parts), np.float64)
+    table = np.asarray(parts, np.float64)
     values = np.asarray(function(table.sum(axis=0)), np.float64)
     unknown = np.full(len(values), np.nan)
     known = np.asarray(table.any(axis=1))
@@ -206,11 +207,11 @@ def curve_intervals(
 
 
 def _of_sums(
-    parts: Sequence[Floats], function: Callable[[Floats], Floats], plan: Resampling, n: int
+    parts: Sequence[Floats] | NDArray[Any], function: Callable[[Floats], Floats], plan: Resampling, n: int
 ) -> tuple[Estimate, Floats]:
     """The value, and the table of all parts; the unit is 'none' if there can be no interval."""
     plan.count(1)
-    table = np.array(list(parts), np.float64)
+    table = np.asarray(parts, np.float64)
     if not len(table):
         return Estimate(None, level=plan.level, n=n), table
     value = float(function(table.sum(axis=0)))

@@ -169,7 +169,7 @@ class ActionFigures:
         """
         size = int(self.headline.sum()) if n is None else n
         weights = table[:, sizes] if isinstance(sizes, int) else sizes
-        return sum_interval(list(table), function, self.plan, n=size, strata=self.strata, scale=scale, sizes=weights)
+        return sum_interval(table, function, self.plan, n=size, strata=self.strata, scale=scale, sizes=weights)
 
     def curves(self, table: Floats | Ints) -> list[tuple[float | None, float | None, float | None]]:
         """F1 with the ends of its interval at each point of a curve.
@@ -179,7 +179,7 @@ class ActionFigures:
         if not len(table):
             return [(None, None, None)] * (table.shape[1] - 1)
         found = curve_intervals(
-            list(table),
+            table,
             lambda sums: formulas.divided(2 * sums[..., :-1], sums[..., -1:]),
             self.plan,
             strata=self.strata,
@@ -213,7 +213,10 @@ class ActionFigures:
             out[f"{prefix}f1"] = self.f1(chosen)
             out[f"{prefix}precision"] = self.share(matched, matched + extra)
             out[f"{prefix}recall"] = self.share(matched, matched + missed)
-        by_label = self.outcomes[:, :HEADLINE].reshape(-1, HEADLINE * 3)
+        # Labels that never occur enter no mean; most keys are never pressed.
+        occur = self.outcomes[:, :HEADLINE].any(axis=(0, 2))
+        occur[0] = True  # if none does, the mean is undefined
+        by_label = self.outcomes[:, :HEADLINE][:, occur].reshape(len(self.outcomes), 3 * int(occur.sum()))
         return out | {"macro_f1": self.sums(by_label, formulas.macro_f1, scale=SHARE, sizes=self.headline.sum(axis=1))}
 
     def curve(self) -> dict[str, Estimate]:
@@ -288,7 +291,7 @@ class ActionFigures:
 
         totals = 2 * self.headline[:, 0] + self.headline[:, 1] + self.headline[:, 2]
         lag_ms = resampled_sum_interval(
-            list(matches[:, 0]),
+            matches[:, 0],
             best,
             self.plan,
             n=int(matches[:, 0].max(axis=-1).sum()) if len(matches) else 0,
