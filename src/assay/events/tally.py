@@ -28,6 +28,8 @@ class Tally:
     """Size of all states of a pile except its first."""
     _ordered: list[Episode] = field(default_factory=list)
     """The episodes in their fixed order, as far as they were known when it was last asked for."""
+    _in_order: list[dict[str, list[State]]] = field(default_factory=list)
+    """Their states, likewise: looking up thousands of episodes for every figure takes time."""
 
     def add(self, episode: Episode, states: Mapping[str, State]) -> None:
         """Add `states` to those of `episode`."""
@@ -89,7 +91,9 @@ class Tally:
 
     def parts(self, name: str, kind: type[AnyState]) -> list[AnyState]:
         """The state called `name` of each episode, in the order of `episodes`; empty if an episode has none."""
-        return [_of_kind(self._piles[episode].get(name, []), kind) for episode in self.episodes]
+        if len(self._in_order) != len(self._piles):
+            self._in_order = [self._piles[episode] for episode in self.episodes]
+        return [_of_kind(piles.get(name, []), kind) for piles in self._in_order]
 
     def total(self, name: str, kind: type[AnyState]) -> AnyState:
         """The state called `name` over all episodes, in the order of arrival; empty if there is none."""
@@ -102,7 +106,7 @@ def _size(state: State) -> int:
 
 
 def _of_kind(pile: list[State], kind: type[AnyState]) -> AnyState:
-    whole = _merged(pile) if pile else kind()
+    whole = pile[0] if len(pile) == 1 else _merged(pile) if pile else kind()
     if not isinstance(whole, kind):
         raise TypeError(f"expected a state of type {kind.__name__}, got {type(whole).__name__}")
     return whole

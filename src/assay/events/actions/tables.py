@@ -227,28 +227,33 @@ def _outline(counts: Ints) -> dict[str, dict[str, list[int]]]:
 
 def worst_moment_rows(figures: ActionFigures) -> list[_Row]:
     """The windows with the most errors of all episodes, with the actions in them, for a small timeline each."""
-    found = []
-    for episode, part in zip(figures.tally.episodes, figures.tally.parts(states.MOMENTS, Joint), strict=True):
-        starts = part.column(0)
-        for start in np.unique(starts).tolist():
-            window = part.where(starts == start)
-            side, outcome = window.column(1), window.column(4)
-            # A substitution has a row on both sides and is one error.
-            wrong = np.where(side == TRUE, outcome != MATCHED, outcome == EXTRA)
-            found.append((int(window.counts[wrong].sum()), episode, start, window))
-    found.sort(key=lambda entry: (-entry[0], entry[1].stratum, entry[1].name, entry[2]))
-    return [
-        {
-            "episode": episode.name,
-            "stratum": episode.stratum,
-            "start_ms": start,
-            "length_ms": WINDOW_NS // 1_000_000,
-            "errors": errors,
-            "true": _actions(window, TRUE),
-            "predicted": _actions(window, PREDICTED),
-        }
-        for errors, episode, start, window in found[:_WORST_MOMENTS]
-    ]
+    rows = states.StateRows.of(figures.tally, states.MOMENTS)
+    if not len(rows.episode):
+        return []
+    starts, side, outcome = (rows.columns[at] for at in (0, 1, 4))
+    first = np.flatnonzero(np.diff(rows.episode, prepend=-1) | np.diff(starts, prepend=starts[0] - 1))
+    # A substitution has a row on both sides and is one error.
+    wrong = np.where(side == TRUE, outcome != MATCHED, outcome == EXTRA)
+    errors = np.add.reduceat(rows.counts * wrong, first)
+    # Episodes are in the order of their strata and names.
+    worst = np.lexsort((starts[first], rows.episode[first], -errors))[:_WORST_MOMENTS]
+    found, parts = [], figures.tally.parts(states.MOMENTS, Joint)
+    for at in worst.tolist():
+        number, start = int(rows.episode[first[at]]), int(starts[first[at]])
+        window = parts[number].where(parts[number].column(0) == start)
+        episode = figures.tally.episodes[number]
+        found.append(
+            {
+                "episode": episode.name,
+                "stratum": episode.stratum,
+                "start_ms": start,
+                "length_ms": WINDOW_NS // 1_000_000,
+                "errors": int(errors[at]),
+                "true": _actions(window, TRUE),
+                "predicted": _actions(window, PREDICTED),
+            }
+        )
+    return found
 
 
 def _actions(window: Joint, side: int) -> list[_Row]:
