@@ -214,7 +214,7 @@ class ActionFigures:
             out[f"{prefix}precision"] = self.share(matched, matched + extra)
             out[f"{prefix}recall"] = self.share(matched, matched + missed)
         # Labels that never occur enter no mean; most keys are never pressed.
-        occur = self.outcomes[:, :HEADLINE].any(axis=(0, 2))
+        occur = np.asarray(self.outcomes[:, :HEADLINE].any(axis=(0, 2)))
         occur[0] = True  # if none does, the mean is undefined
         by_label = self.outcomes[:, :HEADLINE][:, occur].reshape(len(self.outcomes), 3 * int(occur.sum()))
         return out | {"macro_f1": self.sums(by_label, formulas.macro_f1, scale=SHARE, sizes=self.headline.sum(axis=1))}
