@@ -7,8 +7,10 @@ played again from its start, and its new turns replace the stored ones.
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.scoring.table import ScoreTable
@@ -31,17 +33,36 @@ class StreamRecorder:
         self.id = store.begin(run)
 
     def keep(self, answers: Iterable[Answer]) -> None:
-        self._store.add_cases(self.id, {}, answers=[answer.to_row() for answer in answers])
+        with _uninterrupted():
+            self._store.add_cases(self.id, {}, answers=[answer.to_row() for answer in answers])
 
     def finish(self, table: ScoreTable) -> None:
         """Store the tallies of all answers, and complete the run."""
         for tallies in table.tallies():
-            self._store.add_cases(self.id, tallies)
-        self._store.finish(self.id)
+            with _uninterrupted():
+                self._store.add_cases(self.id, tallies)
+        with _uninterrupted():
+            self._store.finish(self.id)
 
     def discard(self) -> None:
         """Delete what was stored: scoring did not reach the end of the file."""
         self._store.delete(self.id)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until a transaction ends: inside one, it could leave the store locked when the run is deleted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 class Recorder:

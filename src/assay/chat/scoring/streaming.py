@@ -13,9 +13,10 @@ import json
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -96,20 +97,21 @@ def score_stream(
     table = ScoreTable([metric.name for metric in used])
     kept: list[Answer] = []
     failed_after = done = 0
-    for chunk in _scored_chunks(settings, _workers(workers, path)):
-        for who, scenario, repetition, passed, codes in chunk.cells:
-            table.add(who, scenario, repetition, passed=passed, codes=codes)
-        for answer in chunk.answers:
-            if len(kept) < KEPT:
-                kept.append(answer)
-            elif not answer.passed and failed_after < _FAILED_KEPT:
-                kept.append(answer)
-                failed_after += 1
-        if each is not None:
-            each(chunk)
-        done += chunk.transcripts
-        if progress is not None:
-            progress(done)
+    with closing(_scored_chunks(settings, _workers(workers, path))) as chunks:  # stops the workers on any error
+        for chunk in chunks:
+            for who, scenario, repetition, passed, codes in chunk.cells:
+                table.add(who, scenario, repetition, passed=passed, codes=codes)
+            for answer in chunk.answers:
+                if len(kept) < KEPT:
+                    kept.append(answer)
+                elif not answer.passed and failed_after < _FAILED_KEPT:
+                    kept.append(answer)
+                    failed_after += 1
+            if each is not None:
+                each(chunk)
+            done += chunk.transcripts
+            if progress is not None:
+                progress(done)
     if not done:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
     return Scores(tuple(kept), used, seed, _inputs(path), table=table)
@@ -153,7 +155,7 @@ def _chunks(path: Path) -> Iterator[_Chunk]:
         yield _Chunk(first, lines)
 
 
-def _scored_chunks(settings: _Settings, workers: int) -> Iterator[ScoredChunk]:
+def _scored_chunks(settings: _Settings, workers: int) -> Generator[ScoredChunk, None, None]:
     """The chunks of a file, scored, in the order of the file; only a few are in memory at a time."""
     chunks = _chunks(Path(settings.path))
     if workers <= 1:
