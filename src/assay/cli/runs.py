@@ -159,6 +159,7 @@ def delete(
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="As for show; one or more.")],
     store: StoreAddress = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
+    compact: Annotated[bool, typer.Option("--compact", help="Give the space back to the disk.")] = False,
 ) -> None:
     """Delete runs with everything that belongs to them."""
     with _opened(store) as opened:
@@ -170,6 +171,8 @@ def delete(
                 continue
             opened.delete(entry.run.id)
             announce(f"Deleted: {label}")
+        if compact:
+            opened.compact()
 
 
 @app.command()
@@ -182,6 +185,38 @@ def tag(
     """Add tags to a run or remove them; prints all its tags."""
     with _opened(store) as opened:
         print(" ".join(opened.tag(run, *(tags or ()), remove=remove or ())))
+
+
+@app.command()
+def verify(store: StoreAddress = None) -> None:
+    """Check every run against its digest and decode it. Exits 1 if one is damaged."""
+    with _opened(store) as opened:
+        found = opened.verify()
+    damaged = {run: problem for run, problem in found.items() if problem}
+    for run, problem in damaged.items():
+        print(f"{run}: {problem}")
+    announce(f"{len(found) - len(damaged):,} of {len(found):,} runs are whole")
+    if damaged:
+        raise typer.Exit(1)
+
+
+@app.command()
+def repair(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File of the new store; it must not exist.")],
+    store: StoreAddress = None,
+) -> None:
+    """Copy every run that is whole into a new store; the damaged one is unchanged. Exits 1 if a run was left out."""
+    if out.exists():
+        raise UsageError("the file exists", where=str(out), hint="Name a new file")
+    from assay.store import open_store
+
+    with _opened(store) as opened, open_store(str(out)) as new:
+        copied, left = opened.repair(new)
+    for run, problem in left.items():
+        print(f"left out: {run}: {problem}")
+    announce(f"{len(copied):,} runs are in {out}")
+    if left:
+        raise typer.Exit(1)
 
 
 # --- for the commands that make runs --------------------------------------------------------------------------------

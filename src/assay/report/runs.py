@@ -37,7 +37,7 @@ def listing(found: Sequence[StoredRun]) -> RenderableType:
     for entry in found:
         run = entry.run
         created = run.created[:16].replace("T", " ")
-        state = Text("" if entry.complete else "unfinished", style="yellow")
+        state = Text("damaged" if entry.damaged else "" if entry.complete else "unfinished", style="yellow")
         table.add_row(run.id, Text(run.name), run.kind, created, f"{entry.cases:,}", Text(", ".join(run.tags)), state)
     return table
 

@@ -70,6 +70,22 @@ class Database:
         """Close every connection."""
         self._engine.dispose()
 
+    def compact(self) -> None:
+        """Give the space of deleted rows back to the disk. Waits for other writers."""
+        with self._translated_errors():
+            if self.path is None:
+                with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                    connection.execute(text("VACUUM"))
+                return
+            raw = self._engine.raw_connection()
+            try:
+                cursor = raw.cursor()
+                cursor.execute("VACUUM")
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                cursor.close()
+            finally:
+                raw.close()
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that reads one state of the database, whatever others write in the meantime."""

@@ -122,7 +122,10 @@ _SIXTH = (
     )""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+# A digest of each complete run (see `checking`); empty for older runs. A version that rewrites rows must empty it.
+_SEVENTH = ("ALTER TABLE runs ADD COLUMN digest TEXT NOT NULL DEFAULT ''",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
 """Statements of each version, in order."""
 SCHEMA_VERSION = len(MIGRATIONS)
 """The version of the schema that this assay reads and writes."""

@@ -7,6 +7,8 @@ which they were written.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Boolean, Column, Float, Integer, LargeBinary, MetaData, Table, Text
@@ -38,7 +40,12 @@ def plain_text(text: str) -> str:
 
 def kept_text(text: str) -> str:
     """The text that was given to `plain_text`."""
-    return str(json.loads(text[1:])) if text.startswith(_ESCAPE) else text
+    if not text.startswith(_ESCAPE):
+        return text
+    try:
+        return str(json.loads(text[1:]))
+    except (ValueError, RecursionError):  # damaged; shown as it is
+        return text
 
 
 def json_text(value: Any) -> str:
@@ -58,6 +65,10 @@ def _is_plain(text: str) -> bool:
     return True
 
 
+DAMAGED: Mapping[str, Any] = MappingProxyType({})
+"""Stands for JSON that cannot be decoded, so that one damaged run does not hide the others."""
+
+
 class Json(TypeDecorator[Any]):
     """A value as JSON text; the order of keys is preserved."""
 
@@ -68,7 +79,12 @@ class Json(TypeDecorator[Any]):
         return json_text(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> Any:
-        return None if value is None else json.loads(value)
+        if value is None:
+            return None
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return DAMAGED
 
 
 def _plain(value: object) -> object:
@@ -100,6 +116,7 @@ runs = Table(
     Column("environment", Json),
     Column("group_names", Json),
     Column("case_count", Integer),
+    Column("digest", Text),
 )
 cases = Table(
     "cases",

@@ -15,8 +15,9 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from assay.errors import StoreError, UnknownRunError, UsageError
+from assay.errors import AssayError, StoreError, UnknownRunError, UsageError
 from assay.store import schema
+from assay.store.checking import check_tallies, check_turns, copy_run, digest_of, named_damage
 from assay.store.contents import (
     AnswerRow,
     EncodedAnswer,
@@ -43,6 +44,8 @@ class StoredRun:
     """Whether it was finished."""
     cases: int
     """How many cases are stored."""
+    damaged: bool = False
+    """Whether what describes it cannot be decoded."""
 
 
 Listing = list[StoredRun]
@@ -81,7 +84,7 @@ class Store:
             if find_run(connection, run.id) is not None:
                 raise StoreError(f"there is already a run {run.id}")
             add(connection, _insert(connection, run, OPEN), run.tallies, answers)
-            connection.execute(update(schema.runs).where(schema.runs.c.id == run.id).values(status=COMPLETE))
+            _complete(connection, run.id)
         return run.id
 
     def begin(self, run: Run) -> str:
@@ -142,11 +145,7 @@ class Store:
     def finish(self, run_id: str) -> None:
         """Mark an open run as complete. Has no effect on a complete run."""
         with self._database.writing() as connection:
-            changed = connection.execute(
-                update(schema.runs).where(schema.runs.c.id == run_id).values(status=COMPLETE)
-            ).rowcount
-            if not changed:
-                raise UnknownRunError(f"there is no run '{run_id}'")
+            _complete(connection, run_id)
 
     def delete(self, ref: str) -> str:
         """Delete a run, complete or not, with everything that belongs to it. Returns its id."""
@@ -156,6 +155,10 @@ class Store:
                 connection.execute(delete(table).where(table.c.run == row.number))
             connection.execute(delete(schema.runs).where(schema.runs.c.number == row.number))
             return str(row.id)
+
+    def compact(self) -> None:
+        """Give the space of deleted runs back to the disk."""
+        self._database.compact()
 
     def tag(self, ref: str, *tags: str, remove: Sequence[str] = ()) -> tuple[str, ...]:
         """Add tags to a run and remove others. Returns all its tags."""
@@ -205,8 +208,10 @@ class Store:
                     f"run {row.id} is unfinished: {row.case_count:,} cases are stored so far",
                     hint="Resume it or delete it",
                 )
-            run = _header(row, tags_of(connection, [row.number]).get(row.number, ()))
-            return replace(run, tallies=load_tallies(connection, row))
+            check_tallies(connection, row)
+            with named_damage(row.id):
+                run = _header(row, tags_of(connection, [row.number]).get(row.number, ()))
+                return replace(run, tallies=load_tallies(connection, row))
 
     def done(self, run_id: str) -> set[tuple[str, Case]]:
         """Groups and cases that a run already has: a resumed run does not repeat them."""
@@ -224,7 +229,10 @@ class Store:
     def answers(self, ref: str) -> _Rows:
         """The scored answers of a run, in the order in which they were added."""
         with self._database.reading() as connection:
-            return load_answer_rows(connection, resolved(connection, ref))
+            row = resolved(connection, ref)
+            check_turns(connection, row)
+            with named_damage(row.id):
+                return load_answer_rows(connection, row)
 
     def conversation(self, ref: str, scenario: str, agent: str | None = None) -> _Rows:
         """The scored answers of one scenario, of one agent or of all, in the order in which they were added."""
@@ -276,16 +284,59 @@ class Store:
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
             tags = tags_of(connection, [row.number for row in rows])
-        return [
-            StoredRun(_header(row, tags.get(row.number, ())), row.status == COMPLETE, row.case_count) for row in rows
-        ]
+        return [_listed(row, tags.get(row.number, ())) for row in rows]
 
     def describe(self, ref: str) -> StoredRun:
         """One run without its tallies, complete or not."""
         with self._database.reading() as connection:
             row = resolved(connection, ref)
-            tags = tags_of(connection, [row.number]).get(row.number, ())
-            return StoredRun(_header(row, tags), row.status == COMPLETE, row.case_count)
+            return _listed(row, tags_of(connection, [row.number]).get(row.number, ()))
+
+    # --- damage -----------------------------------------------------------------------------------------------------
+
+    def verify(self) -> dict[str, str]:
+        """Every complete run by id: what is wrong with it, or nothing. A damaged file may be an error instead."""
+        with self._database.reading() as connection:
+            numbers = connection.execute(select(schema.runs.c.number).order_by(schema.runs.c.number)).scalars().all()
+        return dict(self._verified(number) for number in numbers)
+
+    def repair(self, target: Store) -> tuple[Sequence[str], dict[str, str]]:
+        """Copy every run that is whole, finished or not, into an empty store. Returns their ids, and why others were
+        left out.
+        """
+        copied, left = [], {}
+        with self._database.reading() as connection:
+            numbers = connection.execute(select(schema.runs.c.number).order_by(schema.runs.c.number)).scalars().all()
+        for number in numbers:
+            run_id, problem = self._verified(number)
+            if not problem:
+                try:
+                    with self._database.reading() as connection, target._database.writing() as writing:
+                        copy_run(connection, writing, number)
+                except AssayError as error:
+                    problem = error.what
+            if problem:
+                left[run_id] = problem
+            else:
+                copied.append(run_id)
+        return copied, left
+
+    def _verified(self, number: int) -> tuple[str, str]:
+        """The id of a run, and what is wrong with it."""
+        run_id = f"number {number}"
+        try:
+            with self._database.reading() as connection:
+                row = connection.execute(select(schema.runs).where(schema.runs.c.number == number)).one()
+                run_id = str(row.id)
+                with named_damage(run_id):
+                    check_tallies(connection, row)
+                    check_turns(connection, row)
+                    _header(row, ())
+                    load_tallies(connection, row)
+                    load_answer_rows(connection, row)
+        except AssayError as error:
+            return run_id, error.what.removeprefix(f"run {run_id} is damaged: ")
+        return run_id, ""
 
 
 # --- rows of runs ---------------------------------------------------------------------------------------------------
@@ -338,7 +389,29 @@ def _open_run(connection: Connection, run_id: str) -> AnyRow:
     return row
 
 
+def _complete(connection: Connection, run_id: str) -> None:
+    """Mark a run as complete, with the digest of what it contains."""
+    row = find_run(connection, run_id)
+    if row is None:
+        raise UnknownRunError(f"there is no run '{run_id}'")
+    if row.status != COMPLETE:
+        values = {"status": COMPLETE, "digest": digest_of(connection, row.number)}
+        connection.execute(update(schema.runs).where(schema.runs.c.number == row.number).values(values))
+
+
+def _listed(row: AnyRow, tags: Iterable[str]) -> StoredRun:
+    """A run as lists show it; of one that cannot be decoded, what is left."""
+    try:
+        return StoredRun(_header(row, tags), row.status == COMPLETE, row.case_count)
+    except (ValueError, TypeError):
+        kept = (str(value) for value in (row.id, row.kind, row.name, row.created, row.command))
+        run = Run(*kept, settings={}, seed=0, versions={}, inputs={}, environment={}, tallies={}, tags=tuple(tags))
+        return StoredRun(run, row.status == COMPLETE, 0, damaged=True)
+
+
 def _header(row: AnyRow, tags: Iterable[str]) -> Run:
+    if any(part is schema.DAMAGED for part in (row.settings, row.versions, row.inputs, row.environment)):
+        raise ValueError("its settings or inputs are not JSON")
     return Run(
         id=row.id,
         kind=row.kind,
