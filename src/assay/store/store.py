@@ -404,8 +404,20 @@ def _listed(row: AnyRow, tags: Iterable[str]) -> StoredRun:
     try:
         return StoredRun(_header(row, tags), row.status == COMPLETE, row.case_count)
     except (ValueError, TypeError):
-        kept = (str(value) for value in (row.id, row.kind, row.name, row.created, row.command))
-        run = Run(*kept, settings={}, seed=0, versions={}, inputs={}, environment={}, tallies={}, tags=tuple(tags))
+        run = Run(
+            id=str(row.id),
+            kind=str(row.kind),
+            name=str(row.name),
+            created=str(row.created),
+            command=str(row.command),
+            settings={},
+            seed=0,
+            versions={},
+            inputs={},
+            environment={},
+            tallies={},
+            tags=tuple(tags),
+        )
         return StoredRun(run, row.status == COMPLETE, 0, damaged=True)
 
 
