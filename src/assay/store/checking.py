@@ -59,17 +59,17 @@ _UNDECODABLE = (
 _VERIFY = "See what is whole with: assay runs verify; save it with: assay runs repair"
 
 
-def digest_of(connection: Connection, number: int) -> str:
+def run_digest(connection: Connection, number: int) -> str:
     """The digests of a run: of its tallies, and of its turns."""
     return f"{_tallies_digest(connection, number)}:{_turns_digest(connection, number)}"
 
 
-def check_tallies(connection: Connection, row: AnyRow) -> None:
+def check_stored_tallies(connection: Connection, row: AnyRow) -> None:
     """Raise StoreError if the head, cases or tallies of a run are not those that were written."""
     _check(row, 0, _tallies_digest)(connection, row.number)
 
 
-def check_turns(connection: Connection, row: AnyRow) -> None:
+def check_stored_turns(connection: Connection, row: AnyRow) -> None:
     """Raise StoreError if the turns of a run are not those that were written."""
     _check(row, 1, _turns_digest)(connection, row.number)
 
@@ -113,7 +113,8 @@ def copy_run(source: Connection, target: Connection, number: int) -> None:
             insert_rows(target, table, batch)
     if values["digest"]:  # the two databases may give a value as different types
         target.execute(
-            text("UPDATE runs SET digest = :digest WHERE number = :new"), {"digest": digest_of(target, new), "new": new}
+            text("UPDATE runs SET digest = :digest WHERE number = :new"),
+            {"digest": run_digest(target, new), "new": new},
         )
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from assay.errors import AssayError, StoreError, UnknownRunError, UsageError
 from assay.store import schema
-from assay.store.checking import check_tallies, check_turns, copy_run, digest_of, named_damage
+from assay.store.checking import check_stored_tallies, check_stored_turns, copy_run, named_damage, run_digest
 from assay.store.contents import (
     AnswerRow,
     EncodedAnswer,
@@ -208,7 +208,7 @@ class Store:
                     f"run {row.id} is unfinished: {row.case_count:,} cases are stored so far",
                     hint="Resume it or delete it",
                 )
-            check_tallies(connection, row)
+            check_stored_tallies(connection, row)
             with named_damage(row.id):
                 run = _header(row, tags_of(connection, [row.number]).get(row.number, ()))
                 return replace(run, tallies=load_tallies(connection, row))
@@ -230,7 +230,7 @@ class Store:
         """The scored answers of a run, in the order in which they were added."""
         with self._database.reading() as connection:
             row = resolved(connection, ref)
-            check_turns(connection, row)
+            check_stored_turns(connection, row)
             with named_damage(row.id):
                 return load_answer_rows(connection, row)
 
@@ -329,8 +329,8 @@ class Store:
                 row = connection.execute(select(schema.runs).where(schema.runs.c.number == number)).one()
                 run_id = str(row.id)
                 with named_damage(run_id):
-                    check_tallies(connection, row)
-                    check_turns(connection, row)
+                    check_stored_tallies(connection, row)
+                    check_stored_turns(connection, row)
                     _header(row, ())
                     load_tallies(connection, row)
                     load_answer_rows(connection, row)
@@ -395,7 +395,7 @@ def _complete(connection: Connection, run_id: str) -> None:
     if row is None:
         raise UnknownRunError(f"there is no run '{run_id}'")
     if row.status != COMPLETE:
-        values = {"status": COMPLETE, "digest": digest_of(connection, row.number)}
+        values = {"status": COMPLETE, "digest": run_digest(connection, row.number)}
         connection.execute(update(schema.runs).where(schema.runs.c.number == row.number).values(values))
 
 
