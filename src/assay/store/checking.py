@@ -112,10 +112,8 @@ def copy_run(source: Connection, target: Connection, number: int) -> None:
         while batch := list(islice(rows, _AT_ONCE)):
             insert_rows(target, table, batch)
     if values["digest"]:  # the two databases may give a value as different types
-        target.execute(
-            text("UPDATE runs SET digest = :digest WHERE number = :new"),
-            {"digest": run_digest(target, new), "new": new},
-        )
+        digest = {"digest": run_digest(target, new), "new": new}
+        target.execute(text("UPDATE runs SET digest = :digest WHERE number = :new"), digest)
 
 
 def _tallies_digest(connection: Connection, number: int) -> str:
