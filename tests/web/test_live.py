@@ -26,7 +26,7 @@ from assay.errors import UsageError
 from assay.runs import load, load_answers, open_store
 from assay.web.live.hosting import LiveAgents, checked_choice
 from assay.web.live.keeping import finish_run, keep_scenario, store_turn
-from assay.web.live.talking import LiveTalk, city_in
+from assay.web.live.talking import LiveTalk, city_in, known_from
 
 ROOT = Path(__file__).parents[2]
 BOTS = tuple(AgentSpec(name=name, function="tests.web.bot:answer") for name in ("first", "second"))
@@ -44,6 +44,15 @@ BOTS = tuple(AgentSpec(name=name, function="tests.web.bot:answer") for name in (
 def test_the_city_of_a_message_is_the_first_that_it_names(message: str, city: str) -> None:
     found = city_in(message)
     assert found == city or (city and found.startswith("New York") and city.startswith("New York"))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "known"), [("", None), ("nothing", {}), ("hates the cold", {"dislikes_cold": True})]
+)
+def test_what_agents_remember_of_the_user_can_be_replaced(sentence: str, known: dict[str, bool] | None) -> None:
+    assert known_from(sentence) == known
+    with pytest.raises(UsageError, match="says nothing about the user"):
+        known_from("blue green")
 
 
 def test_only_known_agents_are_talked_to_and_not_too_many() -> None:

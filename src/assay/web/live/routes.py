@@ -95,7 +95,8 @@ class Live:
             given = await _json(request)
             talk = await self._talking()
             conversation = talk.find(request.path_params["id"])
-            said = talk.say(conversation, _text(given, "message"), _text(given, "fault"))
+            known = await run_in_threadpool(_known, _text(given, "known"))
+            said = talk.say(conversation, _text(given, "message"), _text(given, "fault"), known)
             first = await anext(said)
         except AssayError as error:
             return json_response({"error": str(error)}, 400)
@@ -171,6 +172,12 @@ class Live:
         run = await run_in_threadpool(finish_run, self._site.store, conversation)
         talk.forget(conversation)
         return RedirectResponse(run_address(run), 303)
+
+
+def _known(sentence: str) -> dict[str, Any] | None:
+    from assay.web.live.talking import known_from
+
+    return known_from(sentence)
 
 
 def _event(kind: str, data: Mapping[str, Any]) -> bytes:

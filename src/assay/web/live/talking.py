@@ -278,6 +278,24 @@ def _unscored(
     )
 
 
+def known_from(sentence: str) -> dict[str, Any] | None:
+    """What agents are to remember of the user from now on: None for an empty text, nothing for the word 'nothing'."""
+    from assay.chat.world.preferences import parse_preferences
+
+    words = sentence.strip()
+    if not words:
+        return None
+    if words.casefold() in ("nothing", "forget"):
+        return {}
+    found = parse_preferences(words)
+    if not found:
+        raise UsageError(
+            f"'{words:.80}' says nothing about the user that agents can remember",
+            hint="Write e.g. 'hates the cold', 'prefers Fahrenheit', or 'nothing' to make them forget",
+        )
+    return found
+
+
 def city_in(message: str) -> str:
     """The first city of the embedded weather that a message names; the longest name counts. Empty if it names none."""
     words = [word.strip(".,;:!?()'\"’") for word in message.replace("'s", " ").replace("’s", " ").split()]

@@ -68,6 +68,10 @@ def conversation_page(conversation: LiveConversation) -> View:
         "textarea", name="message", rows=2, required=True, maxlength=MOST_MESSAGE, aria_label="Message",
         placeholder="Ask all of them …", data_live="message",
     )  # fmt: skip
+    known = element(
+        "input", name="known", maxlength=200, size=24, placeholder="hates the cold; or: nothing",
+        title="Replaces what every agent remembers of the user",
+    )  # fmt: skip
     examples = (element("button", words, type="button", class_="plain example") for words in _EXAMPLES)
     box = element(
         "form",
@@ -75,6 +79,7 @@ def conversation_page(conversation: LiveConversation) -> View:
         element(
             "div",
             element("label", "In the next turn ", choice("fault", "Fault", faults, "")),
+            element("label", "let them know ", known),
             element("span", "", class_="muted", data_live="status", role="status"),
             class_="options",
         ),

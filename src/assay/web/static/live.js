@@ -31,6 +31,7 @@
     const message = area.value.trim();
     if (!message || send.disabled) return;
     const fault = form.querySelector("[name=fault]");
+    const known = form.querySelector("[name=known]");
     send.disabled = true;
     status.textContent = "asking …";
     const places = prepare(message);
@@ -39,10 +40,10 @@
       const response = await fetch(`/live/${id}/say`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ message, fault: fault.value }),
+        body: JSON.stringify({ message, fault: fault.value, known: known.value }),
       });
       if (!response.ok) throw new Error((await response.json()).error);
-      fault.value = "";
+      fault.value = known.value = "";
       for await (const [kind, data] of events(response.body)) show(kind, data, places);
       status.textContent = "";
     } catch (error) {
