@@ -80,6 +80,7 @@ class ExperimentResult(Result):
 
     def to_json(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
+        from assay.chat.scoring.growth import growth_of
         from assay.chat.scoring.quirk_matrix import quirks_json
         from assay.compare.overall import overall
 
@@ -92,6 +93,9 @@ class ExperimentResult(Result):
             "experience": {agent: one.to_json() for agent, one in self.experience.items()},
             "overall": overall(self.scores).to_json(),
             "robustness": quirks_json(self.scores),
+            "growth": {
+                agent: one.to_json() for agent in self.agents if (one := growth_of(self.answers, agent)) is not None
+            },
             "baselines": None if found is None else found.to_json() | {"answers": of_baselines},
         }
 

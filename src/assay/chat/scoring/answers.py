@@ -71,6 +71,8 @@ class Record(BaseModel):
     attempts: int = 1
     """How often the conversation was begun; more than once where something failed that was not the agent's fault."""
 
+    memory: int | None = None
+    """Resident bytes of the agent's process after the turn, in long conversations."""
     user_messages: int | None = None
     """Messages of the user in the last request to the model, in conversations whose process is killed."""
     quirk: str | None = None

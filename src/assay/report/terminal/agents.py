@@ -33,6 +33,7 @@ from assay.report.facts import (
     time_facts,
     trial_counts,
 )
+from assay.report.growth import HEADER, growth_rows
 from assay.report.numbers import counted
 from assay.report.overall import lead_words
 from assay.report.terminal import plain, plain_table
@@ -82,6 +83,7 @@ class _SideBySide:
             *failure_lines(scores),
             *_metrics(scores, width, {one.metric for one in self.skill.useless} if self.skill else set()),
             *_times(scores, width),
+            *_growth(scores),
             *_faults(scores, width),
             _passes(scores, width),
             *_experience(self.experience, scores.agents, width),
@@ -280,6 +282,18 @@ def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
             *(f"{differ:,} of {n:,}" if n else "–" for differ, n in (own.tool_calls, own.tokens)),
         )
     yield Group(_title("Tokens and calls · means a turn, and turns that the framework counts otherwise"), counted)
+
+
+def _growth(scores: Scores) -> Iterator[RenderableType]:
+    rows = growth_rows(scores)
+    if rows:
+        shown = plain_table("Growth over a long conversation · exponent 0: none, 1: with the turns")
+        for column in HEADER:
+            is_text = column in ("agent", "history")
+            shown.add_column(column, justify="left" if is_text else "right", no_wrap=column == "agent")
+        for row in rows:
+            shown.add_row(*map(_text, row))
+        yield shown
 
 
 def _ms(seconds: float | None) -> str:

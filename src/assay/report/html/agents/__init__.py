@@ -21,6 +21,7 @@ from assay.compare.skill import SkillOverBaselines
 from assay.compare.weights import DEFAULT_WEIGHTS, Weights
 from assay.report.experience import MeasuredExperience
 from assay.report.facts import scenario_matrix, trial_counts
+from assay.report.growth import EXPLAINED, HEADER, growth_rows
 from assay.report.html.agents.answers import answers_section
 from assay.report.html.agents.baselines import MARK, baselines_section
 from assay.report.html.agents.experience import experience_section
@@ -125,6 +126,7 @@ def content(
         "Checks that failed": failures_section(scores),
         "Metrics": _metrics(scores, skill),
         "Where the time goes": timing_section(scores, figures),
+        "Growth over a long conversation": _growth(scores),
         "Faults survived": faults_section(scores),
         "Repetitions": repetitions_section(scores, figures),
         "Developer experience": experience_section(experience, scores.agents),
@@ -187,6 +189,14 @@ def _names(agents: Sequence[str]) -> Markup:
     if len(shown) < 2:
         return shown[0] if shown else join(["No agents"])
     return join(shown[:-1], ", ") + " and " + shown[-1]
+
+
+def _growth(scores: Scores) -> Markup:
+    rows = growth_rows(scores)
+    if not rows:
+        return EMPTY
+    cells = [[isolated(row[0]), *row[1:]] for row in rows]
+    return element("p", EXPLAINED) + table(HEADER, cells, numeric=range(1, 6), label="Growth over a long conversation")
 
 
 def _metrics(scores: Scores, skill: SkillOverBaselines | None) -> Markup:
