@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import Attack, files, names, outputs, stores, terminal
+from tests.attacks import Attack, agents, files, names, outputs, stores, terminal
 
-EVERY = [*names.ATTACKS, *terminal.ATTACKS, *outputs.ATTACKS, *files.ATTACKS, *stores.ATTACKS]
+EVERY = [*names.ATTACKS, *terminal.ATTACKS, *outputs.ATTACKS, *files.ATTACKS, *stores.ATTACKS, *agents.ATTACKS]
 
 
 @pytest.mark.attack

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from assay.chat.running.tracing import TurnSpans, TurnTracing
     from assay.chat.world.preferences import Preferences
 
+LONGEST_ANSWER = 2_000_000
+"""Characters of an answer that are kept and scored; the rest is cut, and the text says so."""
 _LONGEST_REASON = 2000
 _LONGEST_TEXT = 50_000
 _MOST_SPAN_LINES = 60
@@ -202,7 +204,11 @@ async def play(
                 is_ours = time.perf_counter() - started >= job.timeout
                 error = _out_of_time(job.timeout) if is_ours else failure
                 breakdown = "timeout" if is_ours else "exception"
-            except (Exception, SystemExit) as failure:  # an agent that calls sys.exit has failed a turn, not the run
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as failure:  # an agent that calls sys.exit has failed a turn, not the run
+                if isinstance(failure, asyncio.CancelledError) and is_cancelled():
+                    raise
                 error, breakdown = failure, "exception"
             wall = time.perf_counter() - started
         try:
@@ -256,12 +262,16 @@ class _Reception:
     def __init__(self, hear: Callable[[str], None] | None = None) -> None:
         self._hear = hear
         self.pieces: list[str] = []
+        self._kept = 0
         self.reply: Reply | None = None
         self.first_text: float | None = None
 
     @property
     def text(self) -> str:
-        return self.reply.text if self.reply is not None else "".join(self.pieces)
+        whole = self.reply.text if self.reply is not None else "".join(self.pieces)
+        if len(whole) <= LONGEST_ANSWER:
+            return whole
+        return f"{whole[:LONGEST_ANSWER]}… (cut: an answer may have {LONGEST_ANSWER:,} characters)"
 
     async def listen(self, parts: AsyncIterator[str | Reply], started: float) -> None:
         async for part in parts:
@@ -272,7 +282,9 @@ class _Reception:
             elif isinstance(part, str):
                 if part and self.first_text is None:
                     self.first_text = time.perf_counter() - started
-                self.pieces.append(part)
+                if self._kept <= LONGEST_ANSWER:
+                    self.pieces.append(part)
+                    self._kept += len(part)
                 if part and self._hear is not None:
                     self._hear(redacted(whole_text(part)))
             else:
@@ -346,6 +358,12 @@ def _shortened(value: Any) -> Any:
 
 def _text(fault: object) -> str | None:
     return None if fault is None else str(fault)
+
+
+def is_cancelled() -> bool:
+    """Whether this task was cancelled from outside; otherwise a CancelledError is the agent's own."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def describe_error(error: BaseException) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.agents import AgentKind, Setup
@@ -37,6 +38,8 @@ _LAST_LINES = 20
 _LONGEST_LINE = 20_000
 _LONGEST_SHOWN = 500
 _LINE_LIMIT = 64 * 2**20
+# Seconds between two looks at whether a worker has ended.
+_LOOK_EVERY = 0.2
 
 
 class RefusedError(AssayError):
@@ -236,6 +239,8 @@ class _Worker:
         self._next = 0
         self._opening: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._drain_stderr())]
+        self._watcher = asyncio.create_task(self._end_children())
+        self._is_stuck = False
         self._stopped = ""
         """Why it was killed; empty if it was not."""
         self._ended: dict[str, Any] | None = None
@@ -298,6 +303,7 @@ class _Worker:
                 try:
                     message = await asyncio.wait_for(answers.get(), job.timeout + _GRACE)
                 except TimeoutError:
+                    self._is_stuck = True
                     self._kill(f"did not answer for {job.timeout + _GRACE:g} s and was stopped")
                     raise self._crash(self._stopped) from None
                 if "played" in message:
@@ -325,9 +331,11 @@ class _Worker:
         except TimeoutError:
             self._kill("did not close")
             await self._process.wait()
-        for task in self._tasks:
+        self._kill_group()
+        tasks = [*self._tasks, self._watcher]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def kill(self) -> None:
         """End the process at once, as the system would, without a chance to write anything."""
@@ -336,13 +344,26 @@ class _Worker:
 
     def _crash(self, reason: str) -> CrashedError:
         shared = len(self._under_way) > 1
-        return CrashedError(reason, worker=self._number, shared=shared, stuck=bool(self._stopped))
+        return CrashedError(reason, worker=self._number, shared=shared, stuck=self._is_stuck)
 
     def _kill(self, reason: str) -> None:
         self._stopped = reason
         self._under_way = frozenset(self._jobs)
         if self._process.returncode is None:
             self._process.kill()
+
+    def _kill_group(self) -> None:
+        """End what the process has started and left behind: it has a session, and so a group, of its own."""
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _end_children(self) -> None:
+        """Once the process has ended, end its children: one that holds its pipe open would look like a slow agent."""
+        while self._process.returncode is None:
+            await asyncio.sleep(_LOOK_EVERY)
+        await asyncio.sleep(_LOOK_EVERY)  # what it wrote last is still to be read
+        self._kill_group()
 
     async def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -355,8 +376,11 @@ class _Worker:
     async def _listen(self) -> None:
         """Pass each line to its conversation; at the end of the output, tell all of them that the process ended."""
         assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
-            message = json.loads(line)
+        while line := await self._line(self._process.stdout):
+            message = _message(line)
+            if message is None:
+                self._kill(f"wrote a line into the runner's pipe that is not a message: {line[:80]!r}")
+                continue
             waiting = self._jobs.get(message["job"]) if "job" in message else self._opening
             if waiting is not None:
                 waiting.put_nowait(message)
@@ -366,11 +390,24 @@ class _Worker:
         for queue in (self._opening, *self._jobs.values()):
             queue.put_nowait(self._ended)
 
+    async def _line(self, stdout: asyncio.StreamReader) -> bytes:
+        """The next line; one that is too long ends the process, and so the lines."""
+        while True:
+            try:
+                return await stdout.readline()
+            except ValueError:  # so StreamReader reports a line above its limit
+                self._kill(f"sent a message of more than {_LINE_LIMIT >> 20} MB")
+
     async def _drain_stderr(self) -> None:
         """Keep the last lines of standard error: they say why the process ended."""
         assert self._process.stderr is not None
-        while line := await self._process.stderr.readline():
-            self._stderr.append(line.decode("utf-8", "replace").rstrip()[:_LONGEST_LINE])
+        left = b""
+        while piece := await self._process.stderr.read(_LONGEST_LINE):
+            *lines, left = (left + piece).split(b"\n")
+            left = left[:_LONGEST_LINE]
+            self._stderr += [line.decode("utf-8", "replace").rstrip()[:_LONGEST_LINE] for line in lines]
+        if left:
+            self._stderr.append(left.decode("utf-8", "replace").rstrip())
 
     def _how_it_ended(self, code: int) -> str:
         how = f"with exit code {code}"
@@ -381,3 +418,13 @@ class _Worker:
         lines = redacted("\n".join(self._stderr)).splitlines()
         last = next((line for line in reversed(lines) if line.strip()), "")
         return f"its process ended {how}" + (f"; its last line was: {last[:_LONGEST_SHOWN]}" if last else "")
+
+
+def _message(line: bytes) -> dict[str, Any] | None:
+    """The message of a line; None for a line that the worker did not write."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    known = isinstance(message, dict) and isinstance(message.get("job", 0), int)
+    return message if known else None

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 # Seconds between two looks at whether the process that started this one is still there.
 _LOOK_EVERY = 1.0
 _LONGEST_LINE = 64 * 2**20
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 
 
 async def connect() -> tuple[asyncio.StreamReader, Callable[[Mapping[str, Any]], None]]:
@@ -32,7 +36,15 @@ async def connect() -> tuple[asyncio.StreamReader, Callable[[Mapping[str, Any]],
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it is gone, even while an agent blocks the event loop."""
+    """End this process when the one that started it is gone, even while an agent blocks the event loop.
+
+    Where there is a signal for that, the system ends the process even if an agent holds the interpreter's lock.
+    """
+    parent = os.getppid()
+    with suppress(OSError, AttributeError):  # neither Linux nor its C library
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:  # it was gone before the signal was set
+        os._exit(1)
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
 
 

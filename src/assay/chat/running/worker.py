@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AgentKind, Setup
-from assay.chat.running.conversation import Job, describe_error, play
+from assay.chat.running.conversation import Job, describe_error, is_cancelled, play
 from assay.chat.running.pipe import connect, end_with_parent
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import hide, redacted
@@ -87,7 +87,9 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
             turns = play(opened.agent, job, tracing=opened.tracing, preferences=known, hear=hear, names_place=own)
             async for played in turns:
                 tell({"job": number, "played": played.to_json()})
-        except Exception as error:
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
             tell({"job": number, "broke": describe_error(error)})
         else:
             tell({"job": number, "done": True})
