@@ -128,10 +128,21 @@ def test_tool_calls_are_found_by_their_path() -> None:
     )
 
 
-def test_absent_tool_calls_are_empty_and_unread_ones_are_none() -> None:
+def test_tool_calls_nested_as_openai_does_are_found_without_further_paths() -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"at": "sky"}'}}]
+    with serving(giving({"answer": "Sun", "calls": calls})) as server:
+        ((reply,),) = talk(at(server, tool_calls={"path": "calls"}), "Hello")
+    assert reply == Reply("Sun", (ToolCall(name="look", arguments={"at": "sky"}),))
+
+
+def test_null_tool_calls_are_none_were_made_and_absent_ones_are_unknown() -> None:
+    with serving(giving({"answer": "Sun", "calls": None})) as server:
+        assert talk(at(server, tool_calls={"path": "calls"}), "Hello") == [[Reply("Sun", ())]]
     with serving(giving({"answer": "Sun"})) as server:
         assert talk(at(server), "Hello") == [[Reply("Sun", None)]]
-        assert talk(at(server, tool_calls={"path": "calls"}), "Hello") == [[Reply("Sun", ())]]
+        assert talk(at(server, tool_calls={"path": "calls"}), "Hello") == [[Reply("Sun", None)]]
+        error = refusal_of(at(server, tool_calls={"path": "steps.calls"}))
+    assert "has nothing at 'steps.calls' where tool calls should be" in error
 
 
 # --- chat completions ------------------------------------------------------------------------------------------------

@@ -339,12 +339,21 @@ class HttpAgent:
             return None
         found = _value_at(data, where.path)
         if found is None:
-            return ()
+            above, _, last = where.path.rpartition(".")
+            holder = _value_at(data, above) if above else data
+            if not isinstance(holder, dict):
+                raise self._error(
+                    f"has nothing at '{where.path}' where tool calls should be: {self._excerpt(json.dumps(data))}"
+                )
+            # A null says that there were none; without the field it is unknown.
+            return () if last in holder else None
         if not isinstance(found, list):
             raise self._error(f"has a {type(found).__name__} at '{where.path}' where a list of tool calls should be")
         return tuple(self._call(call, where) for call in found)
 
     def _call(self, call: Any, where: ToolCallsPath) -> ToolCall:
+        if isinstance(call, dict) and where.name not in call and isinstance(call.get("function"), dict):
+            call = {**call, **call["function"]}  # as OpenAI nests it
         name = _value_at(call, where.name)
         if not isinstance(name, str):
             raise self._error(f"has a tool call without a name at '{where.path}': {self._excerpt(json.dumps(call))}")
