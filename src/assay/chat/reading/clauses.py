@@ -58,10 +58,12 @@ class Clauses:
         self._copulas_and_adverbs = frozenset(language["copulas"]) | self._adverbs
         self._question_words = frozenset(language.get("question_words", ()))
         self._keyword_lists = frozenset(language["keyword_lists"])
+        self._barely = frozenset(negation.get("barely", ()))
         self._with = frozenset(negation.get("with", ()))
         self._none = frozenset(negation.get("none", ()))
         self._of = frozenset(negation.get("of", ()))
         self._before_absent = frozenset(negation.get("before_absent", ())) | self._function_words
+        self._was = frozenset(language["hypothesis"].get("was", ()))
         self._likings = LikingReader(language, self._clause_ends)
 
     def clause_ends(self, reading: Reading) -> list[int]:
@@ -84,8 +86,8 @@ class Clauses:
         slight = self._slight_chances(reading)
         has_questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
         stuffed = self._stuffed_tokens(reading)
-        liked = self._likings.tokens(reading)
-        doubts = (negations, conditions, attributed, ended, slight, has_questions, stuffed, liked, self._closing)
+        liked, past = self._likings.tokens(reading), self._past_tokens(reading)
+        doubts = (negations, conditions, attributed, ended, slight, has_questions, stuffed, liked, past, self._closing)
         if not any(doubts) and not any(word in reading.text for word in self._free_endings):
             return  # everything is stated
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
@@ -95,7 +97,7 @@ class Clauses:
             result = known.get(where)
             if result is None:
                 denied = self._is_denied(reading, said.first, said.last, negations, zeros, ended)
-                if denied and isinstance(said, Quantity) and self._is_beside_absent(reading, said.first, negations):
+                if denied and isinstance(said, Quantity) and self._spares_figure(reading, said.first, negations):
                     denied = False
                 claimed = not (
                     (bool(conditions) and self._in_reach(reading, said.first, conditions, frozenset()))
@@ -108,6 +110,8 @@ class Clauses:
             if attributed and claimed and (isinstance(said, Quantity) or said.keys[-1] == "states"):
                 claimed = not self._in_reach(reading, said.first, attributed, self._negation_stops)
             if said.first in liked and (isinstance(said, Quantity) or said.keys[-1] in _TELLING):
+                claimed = False
+            if said.first in past and not isinstance(said, Quantity) and said.keys[-1] == "states":
                 claimed = False
             said.asserted = claimed and not said.denied
             said.refuted = claimed and said.denied
@@ -128,10 +132,12 @@ class Clauses:
                 for key in keys:
                     insort(reading.lists[key], opposite, key=lambda mention: mention.first)
 
-    def _is_beside_absent(self, reading: Reading, figure: int, negations: Sequence[int]) -> bool:
-        """Whether a negation before a figure denies only a state, not the figure: 'no rain in Nice at 21 °C'."""
+    def _spares_figure(self, reading: Reading, figure: int, negations: Sequence[int]) -> bool:
+        """Whether a negation does not deny the figure after it: 'no rain in Nice at 21 °C', 'barely 2 °C'."""
         tokens = reading.tokens
         at = bisect_left(negations, figure) - 1
+        if at >= 0 and negations[at] == figure - 1 and tokens[figure - 1].text in self._barely:
+            return True
         if at < 0 or self._with.isdisjoint([token.text for token in tokens[max(0, figure - 2) : figure]]):
             return False
         opener = negations[at]
@@ -141,6 +147,22 @@ class Clauses:
 
     def _means_none(self, negation: Token) -> bool:
         return negation.denies or negation.text in self._none
+
+    def _past_tokens(self, reading: Reading) -> set[int]:
+        """Tokens after a verb in the past, in clauses that name an earlier time: 'it was sunny this morning'."""
+        found: set[int] = set()
+        tokens = reading.tokens
+        for earlier in reading.all("earlier"):
+            sentence = reading.sentence(earlier.first)
+            first, last = earlier.first, earlier.last
+            while first > sentence[0] and tokens[first - 1].text not in self._clause_ends:
+                first -= 1
+            while last < sentence[1] and tokens[last + 1].text not in self._clause_ends:
+                last += 1
+            verb = next((at for at in range(first, last + 1) if tokens[at].text in self._was), None)
+            if verb is not None:
+                found.update(range(verb, last + 1))
+        return found
 
     def _slight_chances(self, reading: Reading) -> list[int]:
         """Where a text gives a small chance of something: 'a 10 % chance of rain', 'chance of rain: 10 %'."""

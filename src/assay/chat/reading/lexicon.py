@@ -138,6 +138,8 @@ class Foreign:
     """What has a direction: the wind."""
     directions: frozenset[str] = frozenset()
     """Words directly before a direction: from."""
+    origins: frozenset[str] = frozenset()
+    """Those of them that only a direction follows: from 240°."""
     after: frozenset[str] = frozenset()
     """Words directly after such a figure: north."""
 
@@ -312,6 +314,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     lexicon.add("ended", general["negation"].get("ended", ()))
     lexicon.add("nowhere", general["negation"].get("nowhere", ()))
     lexicon.add("hypothesis", general["hypothesis"]["words"])
+    lexicon.add("earlier", general["hypothesis"].get("earlier", ()))
     lexicon.add("attributed", general["hypothesis"].get("attributed", ()))
     lexicon.add("decade", [f"={word}" for word in general.get("decades", {})])
     for name, entries in general.get("relative_days", {}).items():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.chat.reading.tokens import Token
 
 # A lower-case word after "in" or "for" names a city only if at least this many people live there.
-_LARGE_CITY = 100_000
+LARGE_CITY = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class PlaceReader:
             city = token.cities.cities.get(words)
             if city is None:
                 continue
-            large = city.people >= _LARGE_CITY
+            large = city.people >= LARGE_CITY
             if len(words) > 1:
                 if token.capital or large:
                     return city, at + len(words) - 1

@@ -88,14 +88,17 @@ class _Roles:
             return True
         if self.is_in(quantity.last, foreign) or self.is_owned(quantity.last, foreign):
             return True
-        directed = quantity.first > 0 and tokens[quantity.first - 1].text in foreign.directions
-        for at in range(quantity.first - 1, max(before, quantity.first - _SUBJECT_REACH), -1):
+        previous = tokens[quantity.first - 1].text if quantity.first else ""
+        directed = previous in foreign.directions
+        # "Wind at 12 km/h from 240°": the speed is between the wind and its direction.
+        nearest = -1 if previous in foreign.origins else before
+        for at in range(quantity.first - 1, max(nearest, quantity.first - _SUBJECT_REACH), -1):
             token = tokens[at]
             if token.text in _STOPS or token.text in _CLAUSE_ENDS or (token.cities is not None and token.capital):
                 return False
             if token.text in foreign.verbs or (directed and token.text in foreign.directed):
                 return True
-            if token.text in foreign.subjects:
+            if at > before and token.text in foreign.subjects:
                 article = at - 1 - (tokens[at - 1].text in self.function_words if at else 0)
                 around = {tokens[n].text for n in (at - 1, article) if n >= 0}
                 return not around & foreign.beside and not (

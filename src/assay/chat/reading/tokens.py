@@ -11,7 +11,7 @@ from itertools import accumulate, compress
 from operator import attrgetter, sub
 
 from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Lexicon, Phrase, Unit, normal
-from assay.chat.reading.places import CityNames, fold, gazetteer
+from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer
 
 STOPS = frozenset(".!?…\n")
 """Marks that can end a sentence."""
@@ -81,7 +81,9 @@ class Tokeniser:
         self._known = _Known(lexicon, use_places=use_places)
 
     def cut(self, text: str) -> Tokens:
-        """The tokens of `text`, without formatting marks and soft line breaks."""
+        """The tokens of `text`, without formatting marks and soft line breaks; a hyphen between spaces is a dash."""
+        if " - " in text:
+            text = text.replace(" - ", " – ")
         pieces = PIECE.findall(text)
         pieces.pop()  # the end of the text
         if pieces and pieces[-1].isspace() and pieces[-1][-1] != "\n":
@@ -130,6 +132,7 @@ class _Known(dict[str, Token]):
         self._lexicon = lexicon
         self._use_places = use_places
         self._negative_endings = tuple(lexicon.language["negation"]["endings"])
+        self._possessive_endings = tuple(lexicon.language.get("possessive_endings", ()))
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
         self._function_words = frozenset(lexicon.language["function_words"])
 
@@ -147,6 +150,16 @@ class _Known(dict[str, Token]):
             self[piece] = self[raw] = token
         return token
 
+    def _folded(self, raw: str, text: str) -> str:
+        """A word as names are compared; that of "Oslo's" is "oslo", unless a name is written so: King's Lynn."""
+        folded = fold(raw)
+        owner = next((text[: -len(end)] for end in self._possessive_endings if text.endswith(end)), None)
+        if owner is None or not self._use_places or not raw[0].isupper() or gazetteer().get(folded) is not None:
+            return folded
+        names = gazetteer().get(fold(owner))
+        city = None if names is None else names.cities.get((fold(owner),))
+        return fold(owner) if city is not None and city.people >= LARGE_CITY else folded
+
     def _token(self, raw: str, kind: str) -> Token:
         text = "°" if kind == "degree" else normal(raw)
         is_word = kind == "word"
@@ -160,6 +173,7 @@ class _Known(dict[str, Token]):
             if len(entry.parts) > 1 and (entry.parts[0][0] == ANY_NUMBER or is_form(entry.parts[0], raw, text)):
                 longer.setdefault(entry.parts[1][0].lower(), []).append(entry)
         denies = is_word and text.endswith(self._negative_endings)
+        folded = self._folded(raw, text) if is_word else fold(raw)
         stem = self._lexicon.stem(text) if is_word else text
         seconds = dict.fromkeys([stem, text, ANY_NUMBER] if is_number else [stem, text])
         return Token(
@@ -168,13 +182,13 @@ class _Known(dict[str, Token]):
             kind=kind,
             text=text,
             stem=stem,
-            folded=fold(raw),
+            folded=folded,
             phrases=phrases,
             longer=longer,
             units=self._lexicon.units.get(text, ()),
             denies=denies,
             value=self._number_words.get(text),
-            cities=gazetteer().get(fold(raw)) if is_word and self._use_places else None,
+            cities=gazetteer().get(folded) if is_word and self._use_places else None,
             capital=is_word and raw[0].isupper(),
             notable=bool(entries or denies),
             hides=any(phrase.hides for phrase in phrases),
