@@ -147,10 +147,11 @@ def _pair(ours: _Side, theirs: _Side, name: str, other: str, n: int, m: int) -> 
     predicted, truth = ours.take(name, n), theirs.take(other, m)
     size = max(n, m)
     # A side without remaining events has no encoding of its own.
-    predicted, truth = (
-        replace(side, quantised=side.quantised or beside.quantised)
-        for side, beside in ((predicted, truth), (truth, predicted))
-    )
+    if predicted.quantised != truth.quantised:
+        predicted, truth = (
+            replace(side, quantised=side.quantised or beside.quantised)
+            for side, beside in ((predicted, truth), (truth, predicted))
+        )
     return Pair(episode, predicted.padded(size), truth.padded(size), start)
 
 
