@@ -4,9 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import Attack, agents, files, names, outputs, stores, terminal
+from tests.attacks import Attack, agents, files, names, outputs, servers, stores, terminal
 
-EVERY = [*names.ATTACKS, *terminal.ATTACKS, *outputs.ATTACKS, *files.ATTACKS, *stores.ATTACKS, *agents.ATTACKS]
+EVERY = [
+    *names.ATTACKS,
+    *terminal.ATTACKS,
+    *outputs.ATTACKS,
+    *files.ATTACKS,
+    *stores.ATTACKS,
+    *agents.ATTACKS,
+    *servers.ATTACKS,
+]
 
 
 @pytest.mark.attack

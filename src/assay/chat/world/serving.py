@@ -16,6 +16,7 @@ import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
 
 from assay.errors import AssayError, UsageError, missing_extra
 
@@ -65,7 +66,7 @@ class LoopbackServer:
         # asyncio sets TCP_NODELAY only on sockets created with IPPROTO_TCP; without it each response takes 40 ms.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.bind((self._host, 0))
-        self._stoppable_app = _StoppableApp(self._app)
+        self._stoppable_app = _StoppableApp(_OwnHostApp(self._app))
         config = uvicorn.Config(
             self._stoppable_app,
             loop="asyncio",
@@ -143,6 +144,36 @@ def _abort(receive: Receive, reset: bool) -> None:
         connection = transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
+
+
+class _OwnHostApp:
+    """Answers only requests that name a loopback host and come from no page of another one.
+
+    A page in a browser can send requests to loopback, directly or under a name of its own that leads here.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+            named = [f"//{headers.get(b'host', '')}", *([headers[b"origin"]] if b"origin" in headers else [])]
+            if not all(map(_names_loopback, named)):
+                await send(
+                    {"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]}
+                )
+                await send({"type": "http.response.body", "body": b"this server answers to loopback only"})
+                return
+        await self._app(scope, receive, send)
+
+
+def _names_loopback(address: str) -> bool:
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        return False
+    return host == "localhost" or _is_loopback(host)
 
 
 class _StoppableApp:
