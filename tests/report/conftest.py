@@ -88,6 +88,9 @@ def settings(*models: str) -> Arguments:
         "waiting_times": {"rows": waiting_times(models)},
         "framework_overhead": {"rows": framework_overhead(models)},
         "passes_by_k": {"rows": passes_by_k(models)},
+        "load_throughput": {"rows": load_steps(models)},
+        "load_waiting": {"rows": [{**row, "name": name} for name in ("median", "p95") for row in sizes(models)]},
+        "memory_by_sessions": {"rows": sizes(models)},
     }
 
 
@@ -330,6 +333,18 @@ def framework_overhead(models: tuple[str, ...]) -> Rows:
         {"model": model, "value": 20 - 9 * at, "low": 18 - 9 * at, "high": 24 - 9 * at, "turns": 200}
         for at, model in _spread(models)
     ]
+
+
+def sizes(models: tuple[str, ...]) -> Rows:
+    return [
+        {"model": model, "users": users, "value": 20.0 - at + users / 10}
+        for at, model in _spread(models)
+        for users in (1, 10, 50, 200)
+    ]
+
+
+def load_steps(models: tuple[str, ...]) -> Rows:
+    return [{**row, "knee": row["users"] == 10} for row in sizes(models)]
 
 
 def passes_by_k(models: tuple[str, ...]) -> Rows:

@@ -18,7 +18,7 @@ from assay.report.charts import CATEGORY_ORDER, CHARTS
 
 PARTS = (
     *(charts.actions, charts.agreement, charts.timing, charts.movement, charts.kinds),
-    *(charts.comparison, charts.agents),
+    *(charts.comparison, charts.agents, charts.history, charts.load),
 )
 Arguments = Callable[..., dict[str, dict[str, Any]]]
 
