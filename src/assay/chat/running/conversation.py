@@ -20,8 +20,7 @@ from assay.chat.agents import Agent, Reply
 from assay.chat.agents._shared import interruption
 from assay.chat.load.meters import resident_bytes
 from assay.chat.running.persona import PersonaUser
-from assay.chat.scoring.answers import Record, SpanLine
-from assay.chat.scoring.growth import FEWEST_TURNS
+from assay.chat.scoring.answers import LONG_CONVERSATION, Record, SpanLine
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.transcript import ToolCall
 from assay.chat.world.situation import Situation
@@ -216,7 +215,7 @@ async def play(
             record = _record(trace, received, situation, wall, error)
             if has_quirks or job.live:
                 record = record.model_copy(update=_watched_record(trace, watched, situation, breakdown))
-            if len(job.messages) >= FEWEST_TURNS:
+            if len(job.messages) >= LONG_CONVERSATION:
                 record = record.model_copy(update={"memory": resident_bytes()})
             if job.restarts:
                 record = record.model_copy(update={"user_messages": interruption.user_messages()})

@@ -17,6 +17,8 @@ from assay.chat.scoring.robustness import Breakdown, QuirkOutcome
 from assay.chat.transcript import ToolCall
 
 Status = Literal["scored", "skipped", "failed"]
+LONG_CONVERSATION = 20
+"""Turns from which on a conversation says something about growth; kept here because agents' processes need it too."""
 AnswerKey = tuple[str, str, int]
 """Which conversation an answer belongs to: agent, scenario, repetition."""
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.answers import LONG_CONVERSATION, Answer, Record
 from assay.stats import slope
 from assay.types import Estimate
 
-FEWEST_TURNS = 20
+FEWEST_TURNS = LONG_CONVERSATION
 """Shorter conversations say nothing about growth."""
 # The first turns differ in what they do rather than in what they carry.
 _LEFT_OUT = 5
