@@ -24,3 +24,5 @@ class Attack:
     """Tries in `make test`."""
     many: int
     """Tries in `make attack`."""
+    seconds: float = 0
+    """Time that a few tries take, if it is above two seconds."""

@@ -246,9 +246,9 @@ def bombs(times: int, folder: Path) -> Outcomes:
 
 
 ATTACKS = [
-    Attack("mutated files of events", mutated_event_files, 110, 22_000),
-    Attack("mutated transcripts", mutated_transcripts, 100, 25_000),
+    Attack("mutated files of events", mutated_event_files, 110, 22_000, seconds=3),
+    Attack("mutated transcripts", mutated_transcripts, 100, 25_000, seconds=3),
     Attack("mutated suites", mutated_suites, 60, 5_000),
     Attack("mutated token text, four encodings", mutated_token_text, 2_000, 2_500_000),
-    Attack("decompression bombs and lying lengths", bombs, 1, 1),
+    Attack("decompression bombs and lying lengths", bombs, 1, 1, seconds=3),
 ]

@@ -95,6 +95,6 @@ def interrupted_writers(times: int, folder: Path) -> Outcomes:
 
 ATTACKS = [
     Attack("full disks", full_disks, 20, 1000),
-    Attack("outputs over inputs, stores, other files", overwritten_files, 1, 1),
+    Attack("outputs over inputs, stores, other files", overwritten_files, 1, 1, seconds=3),
     Attack("writers that stop midway", interrupted_writers, 5, 500),
 ]

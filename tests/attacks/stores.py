@@ -77,14 +77,14 @@ def changed_bytes(times: int, folder: Path) -> Outcomes:
 
 _STATEMENTS = (
     "UPDATE runs SET settings = '{' WHERE id = :id",
+    "UPDATE turns SET response = 'other' WHERE run = :run AND number = 1",
+    "DELETE FROM tallies WHERE run = :run AND case_number = 2",
     "UPDATE runs SET seed = 'x' WHERE id = :id",
     "UPDATE runs SET group_names = '[]' WHERE id = :id",
     "UPDATE runs SET inputs = x'ff' WHERE id = :id",
     "UPDATE tallies SET states = x'00' WHERE run = :run",
     "UPDATE tallies SET case_number = case_number + 100 WHERE run = :run",
-    "DELETE FROM tallies WHERE run = :run AND case_number = 2",
     "DELETE FROM cases WHERE run = :run AND number = 1",
-    "UPDATE turns SET response = 'other' WHERE run = :run AND number = 1",
     "UPDATE turns SET entries = '{}' WHERE run = :run AND number = 1",
     "UPDATE turns SET entries = 'x' WHERE run = :run AND number = 1",
     "DELETE FROM turns WHERE run = :run AND number = 3",
@@ -95,7 +95,7 @@ def changed_rows(times: int, folder: Path) -> Outcomes:
     """A row changed behind our back: its run is named, the others are listed, shown and saved by a repair."""
     whole = folder / "whole.db"
     ids = _a_store(whole)
-    for number, statement in enumerate(_STATEMENTS):
+    for number, statement in enumerate(_STATEMENTS[:times]):
         copy, saved = folder / f"{number}.db", folder / f"saved-{number}.db"
         shutil.copy(whole, copy)
         connection = sqlite3.connect(copy)
@@ -139,6 +139,6 @@ def deleted_space(times: int, folder: Path) -> Outcomes:
 
 ATTACKS = [
     Attack("a byte of a store changed", changed_bytes, 40, 1_500),
-    Attack("rows of a store changed", changed_rows, 1, 1),
+    Attack("rows of a store changed", changed_rows, 3, len(_STATEMENTS), seconds=3),
     Attack("deleted runs leave nothing behind", deleted_space, 1, 1),
 ]

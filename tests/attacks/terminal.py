@@ -88,6 +88,6 @@ def ascii_terminals(times: int, folder: Path) -> Outcomes:
 
 
 ATTACKS = [
-    Attack("escapes in everything that is shown", escapes_reach_the_terminal, 1, len(PAYLOADS)),
-    Attack("ASCII terminals", ascii_terminals, 1, 2),
+    Attack("escapes in everything that is shown", escapes_reach_the_terminal, 1, len(PAYLOADS), seconds=4),
+    Attack("ASCII terminals", ascii_terminals, 1, 2, seconds=3),
 ]

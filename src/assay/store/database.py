@@ -134,6 +134,12 @@ class Database:
         except DBAPIError as error:
             what, hint = _meaning(error.orig)
             raise StoreError(what, where=self.label, hint=hint) from error
+        except UnicodeDecodeError as error:
+            raise StoreError(
+                "the file is damaged: it has text that is not UTF-8",
+                where=self.label,
+                hint="Save what is whole with: assay runs repair",
+            ) from error
         except SQLAlchemyError as error:
             raise StoreError(f"the store failed: {type(error).__name__}", where=self.label) from error
         except Exception as error:

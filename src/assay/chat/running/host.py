@@ -377,6 +377,8 @@ class _Worker:
         """Pass each line to its conversation; at the end of the output, tell all of them that the process ended."""
         assert self._process.stdout is not None
         while line := await self._line(self._process.stdout):
+            if self._stopped:  # what comes after a broken line is not to be relied on
+                continue
             message = _message(line)
             if message is None:
                 self._kill(f"wrote a line into the runner's pipe that is not a message: {line[:80]!r}")
