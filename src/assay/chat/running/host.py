@@ -336,6 +336,11 @@ class _Worker:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        # Pipes that are still open would be closed by the garbage collector, after the event loop.
+        transport: asyncio.SubprocessTransport | None = getattr(self._process, "_transport", None)
+        if transport is not None:
+            transport.close()
+            await asyncio.sleep(0)
 
     async def kill(self) -> None:
         """End the process at once, as the system would, without a chance to write anything."""
