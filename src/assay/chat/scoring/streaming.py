@@ -183,7 +183,7 @@ def _scored_chunks(settings: _Settings, workers: int) -> Generator[ScoredChunk, 
 def _start_worker() -> None:
     # Ctrl-C reaches every process of a terminal; the parent stops the workers, and says so once.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Scoring makes many objects and hardly any cycles: searching for them takes a twelfth of the time.
+    # Scoring makes many objects and hardly any cycles: searching for them only takes time.
     gc.set_threshold(100_000, 20, 20)
 
 
