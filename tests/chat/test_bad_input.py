@@ -73,7 +73,7 @@ def test_an_unknown_name_hints_at_the_nearest() -> None:
         ChatbotEvaluator(domain="wether")
     with pytest.raises(UsageError, match="accuracy"):
         ChatbotEvaluator(metrics=["acuracy"])
-    with pytest.raises(UsageError, match="language 'xx'"):
+    with pytest.raises(UsageError, match="no language called 'xx'"):
         ChatbotEvaluator(language="xx")
 
 

@@ -9,7 +9,10 @@ import pickle
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -260,8 +263,29 @@ def test_only_the_embedded_service_receives_the_situation(world: Served) -> None
     assert world.header("baggage", 1) is None
 
 
+@contextmanager
+def _proxy() -> Iterator[Served]:
+    """A server that answers every request with 404, whatever its host; the embedded servers answer to loopback only."""
+    found: list[Any] = []
+
+    class NotFound(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), NotFound) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield Served(f"http://127.0.0.1:{server.server_port}", found)
+        server.shutdown()
+        thread.join()
+
+
 def test_proxy_is_used_for_remote_hosts_only(world: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    with served(Starlette()) as proxy:  # answers every request with 404
+    with _proxy() as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         for name in ("no_proxy", "NO_PROXY"):

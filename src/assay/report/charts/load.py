@@ -8,6 +8,7 @@ from assay.report.charts.parts import (
     Spec,
     model_color,
     model_dash,
+    model_legend,
     model_shape,
     models_of,
     specification,
@@ -83,7 +84,7 @@ def _lines(
     layers: list[Spec] = [
         {
             "mark": {"type": "line", "strokeWidth": 1.8, "aria": False},
-            "encoding": place | {"strokeDash": {**model_dash(models), "legend": None}},
+            "encoding": place | {"strokeDash": model_dash(models) | {"legend": model_legend(models)}},
         },
         {
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},

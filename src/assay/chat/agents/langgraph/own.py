@@ -30,8 +30,9 @@ TYPES = (Pregel,)
 async def open_own(setup: Setup, found: Pregel[Any, Any, Any, Any]) -> AsyncIterator[Assistant]:
     """The user's graph, ready to answer. One without a checkpointer gets one, or it would remember nothing."""
     langsmith.configure(enabled=False)
-    # Only whole instances: pydantic's template of a class is an object too.
-    models = [one for one in gc.get_objects() if isinstance(one, BaseChatModel) and "cache" in one.__dict__]
+    # By type: `isinstance` asks objects of other packages for their class, and some warn of that. Only whole instances:
+    # pydantic's template of a class is an object too.
+    models = [one for one in gc.get_objects() if issubclass(type(one), BaseChatModel) and "cache" in one.__dict__]
     others = [one for one in models if not isinstance(one, BaseChatOpenAI)]
     if others:
         raise cannot_redirect(f"the graph, a {type(others[0]).__name__},")
