@@ -145,6 +145,23 @@ def test_spans_and_frameworks_agree_on_every_turn(whole: Path) -> None:
             assert record["own_tokens"] == record["input_tokens"] + record["output_tokens"], key
 
 
+@pytest.mark.frameworks
+@pytest.mark.slow
+def test_a_model_that_never_errs_is_always_accurate(whole: Path) -> None:
+    # How often one that errs is accurate: tests/chat/running/test_error_rate.py
+    kinds = {scenario.id: scenario.kind for scenario in load_suite("weather").scenarios}
+    found = {
+        key: scores["accuracy"].score
+        for key, (_, _, _, scores, record) in contents(whole).items()
+        if record["status"] == "scored"
+        and kinds[key[1]] in ("current", "forecast", "context", "units")
+        and scores["accuracy"].measured
+    }
+    assert Counter(agent for agent, *_ in found).keys() == set(FIVE)
+    assert len(found) >= 5 * 40
+    assert set(found.values()) == {1.0}
+
+
 def part_of(whole: Path, agents: tuple[str, ...], limit: int) -> dict[tuple[str, str, int, int], Any]:
     """What the whole run says of these agents in the scenarios that a run with this limit has."""
     chosen = {scenario.id for scenario in load_suite("weather").select(limit=limit).scenarios}

@@ -30,10 +30,6 @@ def accurate(skill: str, *, repeat: int) -> Estimate:
     )
 
 
-def test_a_model_that_never_errs_is_always_accurate() -> None:
-    assert accurate("1", repeat=1).value == 1.0
-
-
 @pytest.mark.parametrize(("skill", "rate"), [("0.8", 0.2), ("needless_question=0.1,forgotten_tool=0.2", 0.3)])
 def test_the_rate_that_was_set_is_the_rate_that_is_found(skill: str, rate: float) -> None:
     found = accurate(skill, repeat=3)
