@@ -13,6 +13,7 @@ import typer
 from assay.cli._output import announce, announce_run, check_outputs, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
+from assay.plural import counted
 from assay.shown import clear_line
 
 if TYPE_CHECKING:
@@ -91,8 +92,12 @@ def load(
     requirements = _requirements(require or [], plan.users)
     chosen = agents or ",".join(AGENTS.names())
     make_environments(agents_of(chosen), offline=offline, notify=announce)
-    with _progress() as report:
-        result = load_test(chosen, plan=plan, report=report)
+    try:
+        with _progress() as report:
+            result = load_test(chosen, plan=plan, report=report)
+    except KeyboardInterrupt:
+        announce("Stopped. A load test is stored only if it comes to its end.")
+        raise typer.Exit(130) from None
     run_id = None if no_store else keep(result, store, name=name, tags=tag or [])
     if json_out is not None:
         write_json(result.to_json() | {"run": run_id}, json_out)
@@ -151,9 +156,8 @@ def _progress() -> Iterator[Callable[[LoadProgress], None]]:
     def update(progress: LoadProgress) -> None:
         nonlocal last
         now = (progress.agent, progress.users)
-        words = (
-            f"{progress.agent}: {progress.users:,} users at once" if progress.users else f"{progress.agent}: starting"
-        )
+        step = f"{counted(progress.users, 'user')} at once" if progress.users else "starting"
+        words = f"{progress.agent}: {step}"
         if moves:
             amount = f", {progress.done:,} of {progress.total:,} conversations" if progress.total else ""
             clear_line()
@@ -162,6 +166,8 @@ def _progress() -> Iterator[Callable[[LoadProgress], None]]:
             announce(f"{words} …")
         last = now
 
-    yield update
-    if moves:
-        clear_line()
+    try:
+        yield update
+    finally:
+        if moves:
+            clear_line()

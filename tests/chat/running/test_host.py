@@ -126,7 +126,7 @@ def test_a_worker_does_not_outlive_its_runner() -> None:
         host = ProcessHost(spec("sleeps"), NOWHERE)
         await host.open()
         assert host._worker is not None
-        pid = host._worker._process.pid
+        pid = host._worker._child.pid
         await host.close()
         return pid
 
@@ -186,7 +186,7 @@ def test_a_worker_that_is_busy_ends_when_its_runner_is_killed(tmp_path: Path) ->
         "async def main():\n"
         "    host = ProcessHost(AgentSpec(name='a', function='misbehaving:spins'), NOWHERE)\n"
         "    await host.open()\n"
-        "    print(host._worker._process.pid, flush=True)\n"
+        "    print(host._worker._child.pid, flush=True)\n"
         "    async for _ in host.play(job('now', timeout=600)): pass\n"
         "asyncio.run(main())\n"
     )

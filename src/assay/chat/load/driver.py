@@ -7,21 +7,19 @@ is measured too, because a step in which they are busy all the time says nothing
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Limits, Setup
 from assay.chat.load.canaries import Canaries
 from assay.chat.load.plan import LoadPlan
 from assay.chat.load.results import AgentLoad, LoadStep
+from assay.chat.running.child import ChildProcess
 from assay.chat.running.environment import Environment
 from assay.chat.running.versions import interpreter_of
-from assay.redaction import redacted
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 _SECONDS_TO_OPEN = 120.0
 # Beyond the timeout of a step: time to collect garbage, close sessions and write the report.
 _GRACE = 60.0
-_SECONDS_TO_CLOSE = 5.0
-_LINE_LIMIT = 64 * 2**20
 _MOST_BREACHES = 100
 
 
@@ -82,24 +78,38 @@ class _Requests:
 async def _agent(spec: AgentSpec, setup: Setup, plan: LoadPlan, requests: _Requests, report: Report) -> AgentLoad:
     found = AgentLoad(spec.name)
     python = await asyncio.to_thread(interpreter_of, spec)
-    async with _worker(python, {"agent": spec.to_json(), "setup": setup.to_json(), "plan": plan.to_json()}) as worker:
-        report(LoadProgress(spec.name))
-        patience = _SECONDS_TO_OPEN
-        cpu = 0.0
+    child = await ChildProcess.started("assay.chat.load.worker", python)
+    try:
+        await child.send({"agent": spec.to_json(), "setup": setup.to_json(), "plan": plan.to_json()})
+        await _listen(child, found, plan, requests, report)
+    finally:
+        await child.close()
+    return found
+
+
+async def _listen(child: ChildProcess, found: AgentLoad, plan: LoadPlan, requests: _Requests, report: Report) -> None:
+    """Add what the worker reports to `found`, until it is done or has ended."""
+    report(LoadProgress(found.agent))
+    patience = _SECONDS_TO_OPEN
+    cpu = 0.0
+    async with aclosing(child.messages()) as messages:
         while True:
             try:
-                message = await asyncio.wait_for(worker.next(), patience)
+                message = await asyncio.wait_for(anext(messages, None), patience)
             except TimeoutError:
-                found.failure = f"its process did not report for {patience:g} s and was stopped"
-                return found
+                child.kill(f"its process did not report for {patience:g} s and was stopped")
+                message = None
+            if message is None:
+                found.failure = await child.ending()
+                return
             patience = plan.step_timeout + _GRACE
             if "progress" in message:
-                report(LoadProgress(spec.name, message["users"], message["progress"], message["of"]))
+                report(LoadProgress(found.agent, message["users"], message["progress"], message["of"]))
             elif "ready" in message:
                 found.closes, found.idle_bytes = message["closes"], message["rss"]
                 requests.taken()
             elif "begins" in message:
-                report(LoadProgress(spec.name, message["begins"]["users"]))
+                report(LoadProgress(found.agent, message["begins"]["users"]))
                 cpu = time.process_time()
             elif "step" in message:
                 breaches, count = requests.taken()
@@ -111,63 +121,7 @@ async def _agent(spec: AgentSpec, setup: Setup, plan: LoadPlan, requests: _Reque
             elif "leaks" in message:
                 found.rounds = [(one["closed"], one["rss"], one["blocks"]) for one in message["leaks"]["rounds"]]
             elif "done" in message:
-                return found
+                return
             else:
-                found.failure = message.get("refused") or message["ended"]
-                return found
-
-
-@dataclass(slots=True)
-class _Worker:
-    process: asyncio.subprocess.Process
-    last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=20))
-
-    async def next(self) -> dict[str, Any]:
-        """The worker's next message; one that says how it ended if there is none."""
-        assert self.process.stdout is not None
-        line = await self.process.stdout.readline()
-        if line:
-            message: dict[str, Any] = json.loads(line)
-            return message
-        code = await self.process.wait()
-        last = next((one for one in reversed(self.last_lines) if one.strip()), "")
-        return {"ended": redacted(f"its process ended with code {code}" + (f": {last[:500]}" if last else ""))}
-
-    async def drain(self) -> None:
-        """Keep the last lines of standard error: they say why the process ended."""
-        assert self.process.stderr is not None
-        while line := await self.process.stderr.readline():
-            self.last_lines.append(line.decode("utf-8", "replace").rstrip())
-
-
-@asynccontextmanager
-async def _worker(python: str, first: dict[str, Any]) -> AsyncIterator[_Worker]:
-    # -P keeps the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
-    process = await asyncio.create_subprocess_exec(
-        python,
-        "-P",
-        "-m",
-        "assay.chat.load.worker",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        limit=_LINE_LIMIT,
-        start_new_session=True,
-    )
-    worker = _Worker(process)
-    draining = asyncio.create_task(worker.drain())
-    try:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(first).encode() + b"\n")
-        await process.stdin.drain()
-        yield worker
-        process.stdin.close()
-        await asyncio.wait_for(process.wait(), _SECONDS_TO_CLOSE)
-    except (TimeoutError, BrokenPipeError, ConnectionResetError):
-        pass
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        draining.cancel()
-        await asyncio.gather(draining, return_exceptions=True)
+                found.failure = message["refused"]
+                return

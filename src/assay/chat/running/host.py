@@ -7,16 +7,13 @@ crashes. Neither affects any other agent.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import signal
 import sys
-from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.agents import AgentKind, Setup
+from assay.chat.running.child import ChildProcess
 from assay.chat.running.conversation import Job, PlayedTurn, describe_error, play
 from assay.chat.running.worker import OpenAgent, uses_model
 from assay.errors import AssayError, MissingExtraError
@@ -33,13 +30,6 @@ SetupChoice = Setup | Callable[[bool], Setup]
 _SECONDS_TO_OPEN = 120.0
 # Time that a worker has beyond a turn's timeout to report it, before the worker is considered stuck.
 _GRACE = 5.0
-_SECONDS_TO_CLOSE = 5.0
-_LAST_LINES = 20
-_LONGEST_LINE = 20_000
-_LONGEST_SHOWN = 500
-_LINE_LIMIT = 64 * 2**20
-# Seconds between two looks at whether a worker has ended.
-_LOOK_EVERY = 0.2
 
 
 class RefusedError(AssayError):
@@ -230,19 +220,15 @@ async def _interpreter(spec: AgentSpec) -> str:
 class _Worker:
     """The runner's end of one worker process."""
 
-    def __init__(self, process: asyncio.subprocess.Process, number: int) -> None:
+    def __init__(self, child: ChildProcess, number: int) -> None:
         self.uses_setup = self.uses_model = True
-        self._process = process
+        self._child = child
         self._number = number
-        self._stderr: deque[str] = deque(maxlen=_LAST_LINES)
         self._jobs: dict[int, asyncio.Queue[dict[str, Any]]] = {}
         self._next = 0
         self._opening: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._drain_stderr())]
-        self._watcher = asyncio.create_task(self._end_children())
+        self._listening = asyncio.create_task(self._listen())
         self._is_stuck = False
-        self._stopped = ""
-        """Why it was killed; empty if it was not."""
         self._ended: dict[str, Any] | None = None
         """The message for every waiting conversation, once the process has ended."""
         self._under_way: frozenset[int] = frozenset()
@@ -250,26 +236,13 @@ class _Worker:
 
     @classmethod
     async def started(cls, spec: AgentSpec, setup: SetupChoice, number: int) -> _Worker:
-        # A session of its own: Ctrl-C at the terminal is for the runner, which then closes its workers. And -P keeps
-        # the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
-        process = await asyncio.create_subprocess_exec(
-            await _interpreter(spec),
-            "-P",
-            "-m",
-            "assay.chat.running.worker",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            limit=_LINE_LIMIT,
-            start_new_session=True,
-        )
-        worker = cls(process, number)
+        worker = cls(await ChildProcess.started("assay.chat.running.worker", await _interpreter(spec)), number)
         try:
-            await worker._send({"agent": spec.to_json()})
+            await worker._child.send({"agent": spec.to_json()})
             answer = await worker._opened("uses_setup")
             worker.uses_setup, worker.uses_model = bool(answer["uses_setup"]), bool(answer["uses_model"])
             is_used = worker.uses_setup or worker.uses_model
-            await worker._send({"setup": _setup_for(setup, is_used).to_json()})
+            await worker._child.send({"setup": _setup_for(setup, is_used).to_json()})
             await worker._opened("ready")
         except BaseException:
             await worker.close()
@@ -288,7 +261,7 @@ class _Worker:
 
     @property
     def is_alive(self) -> bool:
-        return self._process.returncode is None and not self._stopped and self._ended is None
+        return self._child.is_running and self._ended is None
 
     async def play(self, job: Job, hear: Callable[[str], None] | None = None) -> AsyncGenerator[PlayedTurn]:
         number, self._next = self._next, self._next + 1
@@ -298,14 +271,14 @@ class _Worker:
         if self._ended is not None:
             answers.put_nowait(self._ended)
         try:
-            await self._send({"job": number, "of": job.to_json()})
+            await self._child.send({"job": number, "of": job.to_json()})
             while True:
                 try:
                     message = await asyncio.wait_for(answers.get(), job.timeout + _GRACE)
                 except TimeoutError:
                     self._is_stuck = True
                     self._kill(f"did not answer for {job.timeout + _GRACE:g} s and was stopped")
-                    raise self._crash(self._stopped) from None
+                    raise self._crash(self._child.stopped) from None
                 if "played" in message:
                     yield PlayedTurn.from_json(message["played"])
                 elif "piece" in message:
@@ -321,26 +294,12 @@ class _Worker:
         finally:
             del self._jobs[number]
             if job.live and not is_over and self.is_alive:
-                await self._send({"cancel": number})
+                await self._child.send({"cancel": number})
 
     async def close(self) -> None:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            await asyncio.wait_for(self._process.wait(), _SECONDS_TO_CLOSE)
-        except TimeoutError:
-            self._kill("did not close")
-            await self._process.wait()
-        self._kill_group()
-        tasks = [*self._tasks, self._watcher]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        # Pipes that are still open would be closed by the garbage collector, after the event loop.
-        transport: asyncio.SubprocessTransport | None = getattr(self._process, "_transport", None)
-        if transport is not None:
-            transport.close()
-            await asyncio.sleep(0)
+        await self._child.close()
+        self._listening.cancel()
+        await asyncio.gather(self._listening, return_exceptions=True)
 
     async def kill(self) -> None:
         """End the process at once, as the system would, without a chance to write anything."""
@@ -352,86 +311,17 @@ class _Worker:
         return CrashedError(reason, worker=self._number, shared=shared, stuck=self._is_stuck)
 
     def _kill(self, reason: str) -> None:
-        self._stopped = reason
         self._under_way = frozenset(self._jobs)
-        if self._process.returncode is None:
-            self._process.kill()
-
-    def _kill_group(self) -> None:
-        """End what the process has started and left behind: it has a session, and so a group, of its own."""
-        if hasattr(os, "killpg"):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-
-    async def _end_children(self) -> None:
-        """Once the process has ended, end its children: one that holds its pipe open would look like a slow agent."""
-        while self._process.returncode is None:
-            await asyncio.sleep(_LOOK_EVERY)
-        await asyncio.sleep(_LOOK_EVERY)  # what it wrote last is still to be read
-        self._kill_group()
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            await self._process.stdin.drain()
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # the process has ended; `_listen` reports that to whoever waits
+        self._child.kill(reason)
 
     async def _listen(self) -> None:
-        """Pass each line to its conversation; at the end of the output, tell all of them that the process ended."""
-        assert self._process.stdout is not None
-        while line := await self._line(self._process.stdout):
-            if self._stopped:  # what comes after a broken line is not to be relied on
-                continue
-            message = _message(line)
-            if message is None:
-                self._kill(f"wrote a line into the runner's pipe that is not a message: {line[:80]!r}")
-                continue
+        """Pass each message to its conversation; at the end of the output, tell all of them that the process ended."""
+        async for message in self._child.messages():
             waiting = self._jobs.get(message["job"]) if "job" in message else self._opening
             if waiting is not None:
                 waiting.put_nowait(message)
-        code = await self._process.wait()
+        reason = await self._child.ending()
         self._under_way = frozenset(self._jobs)
-        self._ended = {"ended": self._stopped or self._how_it_ended(code)}
+        self._ended = {"ended": reason}
         for queue in (self._opening, *self._jobs.values()):
             queue.put_nowait(self._ended)
-
-    async def _line(self, stdout: asyncio.StreamReader) -> bytes:
-        """The next line; one that is too long ends the process, and so the lines."""
-        while True:
-            try:
-                return await stdout.readline()
-            except ValueError:  # so StreamReader reports a line above its limit
-                self._kill(f"sent a message of more than {_LINE_LIMIT >> 20} MB")
-
-    async def _drain_stderr(self) -> None:
-        """Keep the last lines of standard error: they say why the process ended."""
-        assert self._process.stderr is not None
-        left = b""
-        while piece := await self._process.stderr.read(_LONGEST_LINE):
-            *lines, left = (left + piece).split(b"\n")
-            left = left[:_LONGEST_LINE]
-            self._stderr += [line.decode("utf-8", "replace").rstrip()[:_LONGEST_LINE] for line in lines]
-        if left:
-            self._stderr.append(left.decode("utf-8", "replace").rstrip())
-
-    def _how_it_ended(self, code: int) -> str:
-        how = f"with exit code {code}"
-        if code < 0:
-            names = {number.value: number.name for number in signal.Signals}
-            how = f"by {names.get(-code, f'signal {-code}')}"
-        # All lines together: a key may be broken over several.
-        lines = redacted("\n".join(self._stderr)).splitlines()
-        last = next((line for line in reversed(lines) if line.strip()), "")
-        return f"its process ended {how}" + (f"; its last line was: {last[:_LONGEST_SHOWN]}" if last else "")
-
-
-def _message(line: bytes) -> dict[str, Any] | None:
-    """The message of a line; None for a line that the worker did not write."""
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    known = isinstance(message, dict) and isinstance(message.get("job", 0), int)
-    return message if known else None

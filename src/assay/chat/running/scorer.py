@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.running.child import start_module
 from assay.chat.running.conversation import describe_error
 from assay.chat.scoring.scores import answer_of
 from assay.errors import AssayError
@@ -91,16 +92,7 @@ class ProcessScorer:
 
     async def start(self) -> None:
         """Start the process, which gets ready while agents are being opened."""
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "assay.chat.running.scorer",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C at the terminal is for the runner
-        )
+        self._process = await start_module("assay.chat.running.scorer", stderr=asyncio.subprocess.DEVNULL)
         await self._send(self._settings)
 
     async def score(

@@ -1,0 +1,14 @@
+"""Numbers with their nouns, in the right number."""
+
+from __future__ import annotations
+
+
+def counted(count: int, noun: str) -> str:
+    """How many of something.
+
+    Example:
+        >>> counted(1, "agent"), counted(1050, "trial")
+        ('1 agent', '1,050 trials')
+
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
