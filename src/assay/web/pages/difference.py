@@ -9,18 +9,18 @@ from typing import Any
 from assay.chat.scoring.answers import Answer
 from assay.compare import Comparison, Side
 from assay.errors import UnknownRunError, UsageError
+from assay.plural import counted
 from assay.report.html import compare as compare_report
 from assay.report.html.conversation import STYLE, evidence, failed, outcome
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
 from assay.report.html.page import Content, table
-from assay.report.numbers import counted
 from assay.report.verdicts import signed
 from assay.types import Case, Distribution, Run
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.runs import MOST_COMPARED, choice
 from assay.web.shell import View, crumbs, form, hidden
 from assay.web.site import Site
-from assay.web.words import word_difference
+from assay.web.text_difference import word_difference
 
 CASES_ON_A_PAGE = 50
 _PASSED = "trials_passed"

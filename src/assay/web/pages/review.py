@@ -13,10 +13,10 @@ from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.calibration import Agreement, Label, calibrate
 from assay.chat.scoring.scores import Scores
 from assay.errors import UsageError
+from assay.plural import counted
 from assay.report.html.conversation import STYLE, evidence, outcome, question, tool_calls
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join, section
 from assay.report.html.page import Content, table
-from assay.report.numbers import counted
 from assay.runs.results import scores_of
 from assay.stats.agreement import kappa
 from assay.store.reviews import HIGHEST_SCORE, LOWEST_SCORE, Review

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import UsageError
+from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import Content, table
-from assay.report.numbers import counted
 from assay.store.searching import ListedRun, RunPage, Search
 from assay.web.addresses import address, run_address
 from assay.web.pages.figures import headline_figures
