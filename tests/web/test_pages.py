@@ -15,7 +15,7 @@ from assay.store.store import Store
 from assay.web.app import make_app
 from assay.web.safety import Access
 from assay.web.site import Site
-from assay.web.words import word_difference
+from assay.web.text_difference import word_difference
 
 MOST_BYTES = 300_000
 

@@ -22,6 +22,7 @@ from assay.compare.comparison import (
     side_of,
 )
 from assay.errors import UsageError
+from assay.plural import counted
 from assay.stats import Difference, Resampling, difference, holm, performance_profile, probability_of_improvement
 from assay.stats.paired import Changes, cases_needed
 from assay.types import Call, Case, Estimate, Floats, Run, Verdict
@@ -194,7 +195,7 @@ def _difference(entry: Measured, sample: Sample, level: float) -> Difference | t
     if entry.n_cases < 2:
         return (
             "inconclusive",
-            f"{entry.n_cases} common case{'' if entry.n_cases == 1 else 's'}: too few to compare",
+            f"{counted(entry.n_cases, 'common case')}: too few to compare",
         )
     sides = [_signed(side, entry.measure.better == "zero") for side in (a, b)]
     value = float(sides[1].value or 0.0) - float(sides[0].value or 0.0)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from assay.errors import SourceError, TruthError
 from assay.events.input import Input
+from assay.plural import counted
 
 # Fewer spoiled events of a kind than this may be chance, even if no other of their kind is there.
 _A_WHOLE_KIND = 5
@@ -26,7 +27,7 @@ def check(predicted: Input, truth: Input, *, allow_duplicates: bool = False) -> 
     for side in (predicted, truth):
         if side.doubled and not allow_duplicates:
             raise SourceError(
-                f"{_counted(side.doubled, 'episode')} in more than one row, or with rows that come twice: "
+                f"{counted(len(side.doubled), 'episode')} in more than one row, or with rows that come twice: "
                 f"{_some(side.doubled)}",
                 where=side.source,
                 hint="Name each episode once, or join their rows with --allow-duplicates",
@@ -78,7 +79,7 @@ def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> 
     for name, side in (("predictions", predicted), ("truths", truth)):
         found += [f"In the {name}: {n:,} {note}." for note, n in side.notes.most_common()]
         if side.doubled:
-            found.append(f"In the {name}: {_counted(side.doubled, 'episode')} more than once, joined.")
+            found.append(f"In the {name}: {counted(len(side.doubled), 'episode')} more than once, joined.")
     if unit != "episode" and episodes >= 2:
         found.append(f"Intervals vary single events although {episodes} episodes are known: they are too narrow.")
     if episodes == 1 and unit != "episode":
@@ -113,19 +114,15 @@ def _episodes_of_one_side(predicted: Input, truth: Input) -> list[str]:
     found = []
     if missing := theirs - ours:
         found.append(
-            f"{len(missing):,} of {_counted(theirs, 'true episode')} without a prediction; everything in them counts "
-            f"as missed: {_some(missing)}."
+            f"{len(missing):,} of {counted(len(theirs), 'true episode')} without a prediction; everything in them "
+            f"counts as missed: {_some(missing)}."
         )
     if unknown := ours - theirs:
         found.append(
-            f"{len(unknown):,} of {_counted(ours, 'predicted episode')} unknown to the truth; nothing in them can be "
-            f"right: {_some(unknown)}."
+            f"{len(unknown):,} of {counted(len(ours), 'predicted episode')} unknown to the truth; nothing in them can "
+            f"be right: {_some(unknown)}."
         )
     return found
-
-
-def _counted(names: Collection[str], what: str) -> str:
-    return f"{len(names):,} {what}{'' if len(names) == 1 else 's'}"
 
 
 def _some(names: Collection[str]) -> str:

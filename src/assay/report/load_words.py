@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assay.chat.load.results import AgentLoad
-from assay.report.numbers import counted, number
+from assay.plural import counted
+from assay.report.numbers import number
 
 
 def knee_words(load: AgentLoad) -> str:

@@ -35,8 +35,3 @@ def spelled_out(settings: Mapping[str, Any], within: str = "") -> dict[str, str]
         else:
             shown[within + name] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return shown
-
-
-def counted(count: int, noun: str) -> str:
-    """How many of something, in the right number: '1 agent', '1,050 trials'."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

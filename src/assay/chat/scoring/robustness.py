@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from assay.plural import counted
+
 if TYPE_CHECKING:
     from assay.chat.scoring.answers import Answer, Record
     from assay.chat.transcript import ToolCall
@@ -77,10 +79,10 @@ def reactions(
     found = []
     refused = [call for call in record.tool_calls if call.error is not None]
     if refused and record.model_calls > 1:
-        found.append(f"told the model that {_counted(len(refused), 'call')} failed")
+        found.append(f"told the model that {counted(len(refused), 'call')} failed")
     again = 0 if record.requests is None else record.requests - record.model_calls
     if again > 0:
-        found.append(f"repeated {_counted(again, 'request')}")
+        found.append(f"repeated {counted(again, 'request')}")
     if limit is not None and record.model_calls >= limit:
         found.append(f"called the model {record.model_calls} times")
     others = _with_other_arguments(record.tool_calls, expected or ())
@@ -92,7 +94,7 @@ def reactions(
     elif record.breakdown == "crash":
         found.append("ended its process")
     if record.breakdown is not None and response:
-        found.append(f"had sent {_counted(len(response), 'character')} of text")
+        found.append(f"had sent {counted(len(response), 'character')} of text")
     if record.breakdown is None and not response.strip():
         found.append("gave an empty answer")
     return found
@@ -108,10 +110,6 @@ def _with_other_arguments(calls: Sequence[ToolCall], expected: Sequence[ToolCall
         and call.name in wanted
         and any(name in call.arguments and call.arguments[name] != value for name, value in wanted[call.name].items())
     ][:2]
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _short(arguments: Mapping[str, object]) -> str:

@@ -8,8 +8,8 @@ from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, quirk_matrix, quirk_s
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
 from assay.compare.skill import SkillOverBaselines
+from assay.plural import counted
 from assay.report.failures import failure_words, failures_of
-from assay.report.numbers import counted
 from assay.report.text import shorten
 from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
 

@@ -21,6 +21,7 @@ from assay.compare.overall import Overall, overall
 from assay.compare.skill import SkillOverBaselines
 from assay.compare.standing import WeightRange
 from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED
+from assay.plural import counted
 from assay.report.experience import MeasuredExperience, value_words
 from assay.report.facts import (
     PARTS,
@@ -34,7 +35,6 @@ from assay.report.facts import (
     trial_counts,
 )
 from assay.report.growth import HEADER, growth_rows
-from assay.report.numbers import counted
 from assay.report.overall import lead_words
 from assay.report.terminal import plain, plain_table
 from assay.report.terminal.outcomes import MARK, failure_lines, skill_tables

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from assay.chat.scoring.calibration import Agreement, Calibration, Position
 from assay.chat.scoring.passing import PASS_MARK
-from assay.report.numbers import counted
+from assay.plural import counted
 from assay.report.terminal import plain, plain_table
 from assay.types import Estimate
 

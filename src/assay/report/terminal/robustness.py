@@ -11,7 +11,7 @@ from rich.text import Text
 from assay.chat.scoring.quirk_matrix import QuirkCell, quirk_matrix, quirk_summaries
 from assay.chat.scoring.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
-from assay.report.numbers import counted
+from assay.plural import counted
 from assay.report.terminal import plain, plain_table
 
 _BESIDE = 5

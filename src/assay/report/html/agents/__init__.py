@@ -19,6 +19,7 @@ from assay.compare import Comparison, ComparisonLine
 from assay.compare.overall import overall
 from assay.compare.skill import SkillOverBaselines
 from assay.compare.weights import DEFAULT_WEIGHTS, Weights
+from assay.plural import counted
 from assay.report.experience import MeasuredExperience
 from assay.report.facts import scenario_matrix, trial_counts
 from assay.report.growth import EXPLAINED, HEADER, growth_rows
@@ -35,7 +36,7 @@ from assay.report.html.conversation import STYLE, metric_table
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, save, table
-from assay.report.numbers import counted, interval
+from assay.report.numbers import interval
 from assay.report.verdicts import signed
 from assay.runs.results import ExperimentResult
 

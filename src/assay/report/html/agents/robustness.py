@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, QuirkCell, QuirkRow, quirk_matrix, quirk_summaries
 from assay.chat.scoring.robustness import OUTCOMES, QuirkOutcome
 from assay.chat.scoring.scores import Scores
+from assay.plural import counted
 from assay.report.html.agents.matrix import CellAddress
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import table
-from assay.report.numbers import counted
 from assay.report.text import shorten
 
 # A mark and a class for each outcome: colour is never the only sign.

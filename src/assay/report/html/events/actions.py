@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.events.evaluation import ProtocolResult
+from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.events.paths import path_legend, pointer_path
 from assay.report.html.events.timeline import episode_outline, hidden_keys, moment_timeline, outcome_legend
 from assay.report.html.figures import Figures
 from assay.report.html.page import scrolling, table
-from assay.report.numbers import counted, number
+from assay.report.numbers import number
 
 _MOMENTS, _EPISODES = 6, 6
 _Details = Mapping[str, Any]
