@@ -6,13 +6,13 @@ import io
 from typing import Any
 
 from rich.console import Console
+from tests.report import agent_pages
 
 from assay.chat.scoring.answers import Answer, Record, SpanLine
 from assay.chat.scoring.robustness import QuirkOutcome, is_acceptable
 from assay.chat.scoring.scores import Scores
 from assay.report.export.junit import trials_junit
 from assay.report.export.markdown import trials_markdown
-from assay.report.html import agents as page
 from assay.report.terminal.robustness import quirk_tables
 
 NASTY = "<script>alert(1)</script>"
@@ -63,7 +63,7 @@ def test_five_agents_fit_into_80_columns() -> None:
 
 
 def test_page_escapes_what_agents_said_and_leads_to_spans_and_log() -> None:
-    text = page.render(SCORES)
+    text = agent_pages.render(SCORES)
     assert NASTY not in text
     assert 'href="#s0-a3"' in text
     assert 'id="s0-a3"' in text
@@ -82,5 +82,5 @@ def test_markdown_and_junit_name_the_outcome() -> None:
 def test_runs_without_quirks_have_no_matrix() -> None:
     plain = Scores(tuple(answer for answer in SCORES.answers if answer.turn == 1), ())
     assert printed(plain) == ""
-    assert 'id="robustness"' not in page.render(plain)
+    assert 'id="robustness"' not in agent_pages.render(plain)
     assert "Robustness" not in trials_markdown(plain)

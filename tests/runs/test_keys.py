@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from tests.chat.running.test_runner import RIGHT, play, suite
+from tests.report import agent_pages
 from tests.test_redaction import BASIC, SHAPES, K
 
 from assay.chat import score
 from assay.chat.scoring.metric import METRICS
 from assay.chat.scoring.scores import Scores
 from assay.chat.transcript import ToolCall, Transcript, Turn
-from assay.report.html import agents as agents_page
 from assay.report.html import chat as chat_page
 from assay.runs.from_results import recorded_run
 from assay.store import open_store
@@ -61,7 +61,7 @@ def test_a_played_turn_is_stored_and_shown_without_keys(scores: Scores, tmp_path
     assert_clean(json.dumps([answer.to_json() for answer in scores.answers]))
     assert_clean(chat_page.render(scores))
     few = list(dict.fromkeys(answer.agent for answer in scores.answers))[::20]
-    assert_clean(agents_page.render(replace(scores, answers=tuple(one for one in scores.answers if one.agent in few))))
+    assert_clean(agent_pages.render(replace(scores, answers=tuple(one for one in scores.answers if one.agent in few))))
 
 
 def test_a_transcript_is_scored_stored_and_shown_without_keys(tmp_path: Path) -> None:

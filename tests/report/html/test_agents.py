@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.compare.conftest import chat_run
+from tests.report.agent_pages import render, write
 from tests.report.agent_scores import answer, experience, scored, scores, without_times
 from tests.report.terminal.printing import printed
 
@@ -19,7 +20,6 @@ from assay.compare.skill import skill_over
 from assay.compare.standing import Standing, WeightRange
 from assay.compare.weights import Weights
 from assay.errors import UsageError
-from assay.report.html.agents import render, write
 from assay.report.html.agents.standing import range_words, sentence
 from assay.report.html.conversation import MOST_ANSWERS
 from assay.report.overall import fixed

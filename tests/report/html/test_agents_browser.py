@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.agent_pages import write
 from tests.report.agent_scores import AGENTS, HOSTILE, experience, scores
 from tests.report.browser import CHARTS, DARK, LIGHT, Browser
 
@@ -17,7 +18,6 @@ from assay.chat.scoring.scores import Scores
 from assay.compare.overall import Overall, overall
 from assay.compare.standing import CriterionMeans, group_ranges, ranges, standing
 from assay.compare.weights import DEFAULT_WEIGHTS, PRESETS, Weights
-from assay.report.html.agents import write
 from assay.report.html.agents.standing import range_words, sentence
 from assay.report.overall import fixed, lead_words
 

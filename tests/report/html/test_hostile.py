@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from tests.compare.conftest import chat_run
+from tests.report import agent_pages
 from tests.report.agent_scores import AGENTS, experience, scores
 
 from assay import events
@@ -21,7 +22,6 @@ from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, compare, side_of
 from assay.events import synthetic
 from assay.events.protocols import every_protocol
-from assay.report.html import agents as agents_page
 from assay.report.html import chat as chat_page
 from assay.report.html import compare as compare_page
 from assay.report.html import events as events_page
@@ -175,7 +175,7 @@ def test_conversations() -> None:
 def test_agents() -> None:
     given = chat_scores()
     known = experience(given.agents)
-    clean = agents_page.render(given, experience=known, notes=["a note"], suite="suite", comparisons=compared())
+    clean = agent_pages.render(given, experience=known, notes=["a note"], suite="suite", comparisons=compared())
     hostile_scores = attacked_scores(given)
     hostile_experience = {
         agent: dataclasses.replace(
@@ -189,7 +189,7 @@ def test_agents() -> None:
         )
         for agent, one in zip(hostile_scores.agents, known.values(), strict=True)
     }
-    hostile = agents_page.render(
+    hostile = agent_pages.render(
         hostile_scores,
         experience=hostile_experience,
         notes=[attacked("a note", "note")],

@@ -1,7 +1,7 @@
 """The HTML page about agents side by side: which comes first and how surely, where they differ, and every answer.
 
-render(scores, …)          the page as text
-write(scores, path, …)     the page as a file
+page(result)          the page of an experiment, as text
+content(scores, …)    what it shows, also for a page of `assay serve`
 
 Each section has a file of this package; what the sections show is counted in `assay.report.facts`.
 """
@@ -9,7 +9,6 @@ Each section has a file of this package; what the sections show is counted in `a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -35,65 +34,15 @@ from assay.report.html.agents.timing import timing_section
 from assay.report.html.conversation import STYLE, metric_table
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
-from assay.report.html.page import Content, save, table
+from assay.report.html.page import Content, table
 from assay.report.numbers import interval
 from assay.report.verdicts import signed
 from assay.runs.results import ExperimentResult
 
-__all__ = ["render", "write"]
+__all__ = ["content", "page"]
 
 _NONE: Final[Mapping[str, MeasuredExperience]] = MappingProxyType({})
 _CLASSES = {"better": "good", "worse": "bad", "inconclusive": "warn", "same": ""}
-
-
-def write(
-    scores: Scores,
-    path: str | Path,
-    *,
-    experience: Mapping[str, MeasuredExperience] = _NONE,
-    notes: Sequence[str] = (),
-    suite: str = "",
-    comparisons: Sequence[Comparison] = (),
-    weights: Weights = DEFAULT_WEIGHTS,
-    skill: SkillOverBaselines | None = None,
-) -> Path:
-    """Write the page to a file."""
-    page = render(
-        scores,
-        experience=experience,
-        notes=notes,
-        suite=suite,
-        comparisons=comparisons,
-        weights=weights,
-        skill=skill,
-    )
-    return save(page, path)
-
-
-def render(
-    scores: Scores,
-    *,
-    experience: Mapping[str, MeasuredExperience] = _NONE,
-    notes: Sequence[str] = (),
-    suite: str = "",
-    comparisons: Sequence[Comparison] = (),
-    weights: Weights = DEFAULT_WEIGHTS,
-    skill: SkillOverBaselines | None = None,
-) -> str:
-    """The page as text; it opens with these weights, and its reader may move them.
-
-    `skill` is that of the agents over the baselines, if those were played.
-    """
-    made = content(
-        scores,
-        experience=experience,
-        notes=notes,
-        suite=suite,
-        comparisons=comparisons,
-        weights=weights,
-        skill=skill,
-    )
-    return made.as_document()
 
 
 def content(
@@ -107,7 +56,11 @@ def content(
     skill: SkillOverBaselines | None = None,
     address: CellAddress | None = None,
 ) -> Content:
-    """What the page shows. If answers have pages of their own, `address` says where, and they are left out here."""
+    """What the page shows; it opens with these weights, and its reader may move them.
+
+    `skill` is that of the agents over the baselines, if those were played. If answers have pages of their own,
+    `address` says where, and they are left out here.
+    """
     figures = Figures()
     found = overall(scores, weights)
     rows = scenario_matrix(scores)
@@ -250,7 +203,7 @@ def _verdict(line: ComparisonLine | None) -> Markup:
 
 def page(result: ExperimentResult) -> str:
     """The page about an experiment."""
-    return render(
+    shown = content(
         result.scores,
         experience=result.experience,
         notes=result.notes,
@@ -258,3 +211,4 @@ def page(result: ExperimentResult) -> str:
         comparisons=result.comparisons(),
         skill=result.skill(),
     )
+    return shown.as_document()
