@@ -173,7 +173,8 @@ def plan_experiment(
     environment = Environment.chosen(seed=seed, skill=skill, model=model, model_url=model_url, weather=weather)
     if chosen.turn_timeout is not None:
         # A call that never ends must end within the turn, and so must its repetition.
-        limits = replace(environment.limits, model_timeout=pace.turn_timeout / 3)
+        third = pace.turn_timeout / 3
+        limits = replace(environment.limits, model_timeout=third, tool_timeout=third)
         environment = replace(environment, limits=limits)
     return Experiment(
         suite=chosen,

@@ -44,7 +44,7 @@ def test_a_plain_turn_follows_each_quirk() -> None:
 def test_it_is_played_fast_and_by_all_agents_at_the_same_time() -> None:
     experiment = plan_experiment("robustness", FIVE)
     assert experiment.pace == Pace(jobs=5, turn_timeout=15)
-    assert experiment.environment.limits == Limits(model_timeout=5)  # a call and its repetition end within the turn
+    assert experiment.environment.limits == Limits(model_timeout=5, tool_timeout=5)  # and its repetition ends too
     assert experiment.baselines is False
     assert plan_experiment("robustness", FIVE, pace=PaceOptions(jobs=2, turn_timeout=6)).pace == Pace(2, 1, 6)
     assert plan_experiment("weather", FIVE).pace == Pace()

@@ -60,6 +60,8 @@ class Limits:
     """How often the model's client retries a failed call."""
     model_timeout: float = 30.0
     """Timeout of one model call, in seconds."""
+    tool_timeout: float = 30.0
+    """Timeout of one tool call, in seconds; the model is told of it as of any other failure of a tool."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ async def play_load(agents: Sequence[AgentSpec], plan: LoadPlan, report: Report 
     """Play the plan on each agent. An agent that cannot be built, or whose process ends, has that as its failure."""
     requests = _Requests(plan.seed)
     # A busy agent is slow to read; that must not become a timeout of the model before it is one of the turn.
-    limits = Limits(model_timeout=plan.turn_timeout)
+    limits = Limits(model_timeout=plan.turn_timeout, tool_timeout=plan.turn_timeout)
     async with Environment(seed=plan.seed, limits=limits).opened(requests.watch) as services:
         setup = services.setup()
         return [await _agent(spec, setup, plan, requests, report or (lambda progress: None)) for spec in agents]

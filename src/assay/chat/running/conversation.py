@@ -10,7 +10,7 @@ import asyncio
 import re
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -305,6 +305,8 @@ def _record(
     has_spans = bool(trace.model_calls or trace.tool_calls)
     if not has_spans and reply is not None and reply.tool_calls is not None:
         tool_calls = list(reply.tool_calls)  # without spans, the agent's own account is all there is
+    elif reply is not None:
+        tool_calls = _with_own_errors(tool_calls, reply.tool_calls or ())
     return Record(
         status="scored" if error is None else "failed",
         reason="" if error is None else describe_error(error),
@@ -321,6 +323,17 @@ def _record(
         own_tokens=own_tokens,
         dropped_spans=trace.dropped,
     )
+
+
+def _with_own_errors(calls: Sequence[ToolCall], own: Sequence[ToolCall]) -> list[ToolCall]:
+    """Calls by the spans, with errors that only the framework reports: the span of a cancelled tool may have none."""
+    errors = {(one.name, str(one.arguments)): one.error for one in own if one.error is not None}
+    return [
+        call.model_copy(update={"error": error})
+        if call.error is None and call.result is None and (error := errors.get((call.name, str(call.arguments))))
+        else call
+        for call in calls
+    ]
 
 
 def _watched_record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from agent_framework import (
     ChatMiddleware,
     FileHistoryProvider,
     FunctionInvocationContext,
+    FunctionMiddleware,
     FunctionTool,
     InMemoryHistoryProvider,
     tool,
@@ -80,6 +82,20 @@ class ModelCallLimit(ChatMiddleware):
         await call_next()
 
 
+class ToolTimeout(FunctionMiddleware):
+    """Ends a tool that takes too long; the framework itself has no such setting."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(self._seconds):
+                await call_next()
+        except TimeoutError as error:  # without a text of its own the model would not be told the reason
+            raise TimeoutError(str(error) or f"the tool timed out after {self._seconds:g} s") from error
+
+
 class Assistant:
     """The assistant, with one session of the framework for each conversation."""
 
@@ -140,6 +156,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             description=DESCRIPTION,
             instructions=INSTRUCTIONS,
             tools=make_tools(setup.weather, setup.preferences),
+            middleware=[ToolTimeout(setup.limits.tool_timeout)],
             context_providers=[FileHistoryProvider(setup.storage) if setup.storage else InMemoryHistoryProvider()],
             default_options={"max_tokens": setup.limits.max_tokens},
         )

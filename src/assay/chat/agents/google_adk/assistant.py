@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.telemetry import ContentCapturingMode, TelemetryConfig
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
@@ -29,6 +31,18 @@ if TYPE_CHECKING:
     from assay.chat.world.weather import WeatherClient
 
 Tool = Callable[..., Awaitable[dict[str, Any]]]
+
+
+class TimedTool(FunctionTool):
+    """A tool that may take a limited time; ADK itself has no such setting."""
+
+    def __init__(self, function: Tool, seconds: float) -> None:
+        super().__init__(function)
+        self._seconds = seconds
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        async with asyncio.timeout(self._seconds):
+            return await super().run_async(args=args, tool_context=tool_context)
 
 
 def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Tool]:
@@ -102,7 +116,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             description=DESCRIPTION,
             model=CountedOnce(model=setup.model, max_tokens=setup.limits.max_tokens, client=client),
             instruction=INSTRUCTIONS,
-            tools=[*make_tools(setup.weather, setup.preferences)],
+            tools=[TimedTool(tool, setup.limits.tool_timeout) for tool in make_tools(setup.weather, setup.preferences)],
             on_tool_error_callback=tell_failure,
         )
         sessions = SqliteSessionService(f"{setup.storage}/sessions.db") if setup.storage else InMemorySessionService()

@@ -23,10 +23,15 @@ class SpanBridge(AsyncCallbackHandler):
 
     def __init__(self) -> None:
         self._spans = GenAISpans("openai")
+        self._running: list[UUID] = []
 
     async def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
+        # A tool that was cancelled, for example because it took too long, is not reported; by now all are over.
+        for cancelled in self._running:
+            self._spans.end_tool(cancelled, error="CancelledError", message="the tool was cancelled")
+        self._running.clear()
         self._spans.start_model(run_id, str((kwargs.get("metadata") or {}).get("ls_model_name", "")))
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -42,12 +47,15 @@ class SpanBridge(AsyncCallbackHandler):
         self._spans.end_model(run_id, error=type(error).__name__)
 
     async def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+        self._running.append(run_id)
         self._spans.start_tool(run_id, str(serialized.get("name", "")), arguments=kwargs.get("inputs"))
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._running.remove(run_id)
         self._spans.end_tool(run_id, result=output.text if isinstance(output, ToolMessage) else output)
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._running.remove(run_id)
         self._spans.end_tool(run_id, error=type(error).__name__, message=str(error))
 
 

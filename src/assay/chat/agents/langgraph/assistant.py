@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
+from langgraph.types import Command
 from pydantic import SecretStr
 
 from assay.chat.agents import Reply, Setup
@@ -69,6 +71,19 @@ def tell_failure(error: Exception, request: ToolCallRequest) -> str:
     return f"Error: {error}" if str(error) else f"Error: {type(error).__name__}"
 
 
+class ToolTimeout(AgentMiddleware[Any, Context, Any]):
+    """Ends a tool that takes too long; `create_agent` itself has no such setting."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        async with asyncio.timeout(self._seconds):
+            return await handler(request)
+
+
 class Assistant:
     """The assistant, whose graph stores one thread for each conversation."""
 
@@ -119,6 +134,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
         middleware: list[AgentMiddleware[Any, Context, Any]] = [
             ModelCallLimitMiddleware(run_limit=setup.limits.model_calls, exit_behavior="error"),
             ToolErrorMiddleware(tell_failure),
+            ToolTimeout(setup.limits.tool_timeout),
             RefusedCalls(),
         ]
         graph = create_agent(

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
-from agents.tracing import FunctionSpanData, GenerationSpanData, Span, SpanError, Trace, TracingProcessor
+from agents.tracing import (
+    FunctionSpanData,
+    GenerationSpanData,
+    Span,
+    SpanError,
+    Trace,
+    TracingProcessor,
+    get_current_span,
+)
 from openai.types.responses import ResponseFunctionToolCall
 
 from assay.chat.agents._shared.spans import GenAISpans
@@ -55,6 +63,13 @@ class SpanBridge(TracingProcessor):
 
     def force_flush(self) -> None:
         pass
+
+
+def note_failure(error: Exception) -> None:
+    """Mark the span of the tool at work as failed; the SDK does not do so if a tool takes too long."""
+    span = get_current_span()
+    if span is not None and span.error is None:
+        span.set_error({"message": type(error).__name__, "data": {"error": str(error)}})
 
 
 class RefusedCalls(RunHooks[Any]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agents import (
@@ -29,7 +29,7 @@ from openai.types.responses import ResponseTextDeltaEvent
 
 from assay.chat.agents import Reply, Setup
 from assay.chat.agents._shared.assistant import INSTRUCTIONS, NAME, City, Days, Insight, openai_client
-from assay.chat.agents.openai_agents._spans import RefusedCalls, SpanBridge
+from assay.chat.agents.openai_agents._spans import RefusedCalls, SpanBridge, note_failure
 from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.transcript import ToolCall
 
@@ -54,6 +54,12 @@ def tell_failure(context: RunContextWrapper[Any], error: Exception) -> str:
     if isinstance(context, ToolContext):
         context.context.failures[context.tool_call_id] = str(error)
     return default_tool_error_function(context, error)
+
+
+def tell_timeout(context: RunContextWrapper[Any], error: Exception) -> str:
+    """The message to the model if a tool takes too long."""
+    note_failure(error)
+    return tell_failure(context, error)
 
 
 def note_refusal(refusal: ToolErrorFormatterArgs[Context]) -> None:
@@ -164,7 +170,10 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             instructions=INSTRUCTIONS,
             model=OpenAIChatCompletionsModel(setup.model, openai_client=client),
             model_settings=model_settings_of(setup),
-            tools=[*TOOLS],
+            tools=[
+                replace(tool, timeout_seconds=setup.limits.tool_timeout, timeout_error_function=tell_timeout)
+                for tool in TOOLS
+            ],
         )
         assistant = Assistant(setup, agent)
         try:

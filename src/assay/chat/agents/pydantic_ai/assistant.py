@@ -165,6 +165,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             tools=TOOLS,
             # More malformed tool calls than this end the turn; the limit of model calls is reached first.
             retries={"tools": setup.limits.model_calls},
+            tool_timeout=setup.limits.tool_timeout,
             model_settings=ModelSettings(max_tokens=setup.limits.max_tokens),
             capabilities=[Instrumentation(), RefusedCalls(), FailuresTold()],
         )
