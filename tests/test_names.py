@@ -27,7 +27,7 @@ CONTRACTS = {
         "write",
         "summary",
     ),  # each page is made, rendered and written alike
-    "report/html/agents/__init__.py": ("content", "page", "render", "write"),
+    "report/html/agents/__init__.py": ("content", "page"),
     "report/html/events/__init__.py": ("content", "page", "render", "write"),
     "report/terminal/*.py": ("tables",),  # each result is printed as its tables
     "runs/loading.py": ("compare",),  # as compare.compare, of stored runs by reference
