@@ -1,7 +1,8 @@
 """Kills writers at random points and checks after each that nothing is lost, doubled or half true.
 
 Every child is forked from this process, which has imported everything and opened nothing, so that fifty of them take
-seconds. A child says through a pipe what the store has acknowledged; it may be killed anywhere, within a commit too.
+seconds. A child says through a pipe what the store has acknowledged, and is killed a random moment after a random
+number of acknowledgements: within a commit too, and in the middle of a run however fast or loaded the machine is.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from assay.store.store import Store
 from assay.types import Case, Run
 
 CASES, AT_ONCE = 24, 2
+# An attempt is killed after at most this many of the twelve writes that a whole run takes.
+MOST_WRITES = 4
 GROUPS = ("owa", "d2e")
 
 
 def main(address: str, kills: int) -> None:
     chance = random.Random(7)
     _timed(address)  # makes the tables, and whatever is slow only once
-    longest = _timed(address)
+    one_write = _timed(address) / (CASES / AT_ONCE)
     run = replace(some_run("resumed", cases=CASES, groups=GROUPS), id=new_id())
     acknowledged: set[int] = set()
     middle, finished = 0, []
@@ -40,10 +43,12 @@ def main(address: str, kills: int) -> None:
             _write(address, run, write)
             os._exit(0)
         os.close(write)
-        time.sleep(chance.uniform(0, longest * 0.6))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        with os.fdopen(read, "rb") as told:
+        with os.fdopen(read, "rb", buffering=0) as told:
+            for _ in range(chance.randint(0, MOST_WRITES)):
+                acknowledged |= set(told.read(AT_ONCE))
+            time.sleep(chance.uniform(0, one_write))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
             acknowledged |= set(told.read())
         with open_store(address) as store:
             complete = _check(store, run, acknowledged)
