@@ -8,7 +8,6 @@ import json
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -271,33 +270,37 @@ def test_histories_are_bounded() -> None:
 
 
 def test_blocking_functions_run_concurrently() -> None:
-    """Twelve functions that sleep 0.2 s: more than the event loop's default pool has threads on a small machine."""
+    """Twelve functions that wait for each other: more than the loop's default pool has threads on a small machine."""
+    together = threading.Barrier(12, timeout=60)
 
-    async def play() -> float:
-        def sleeps(message: str) -> str:
-            time.sleep(0.2)
+    async def play() -> None:
+        def waits(message: str) -> str:
+            together.wait()
             return message
 
-        agent = FunctionAgent("mine", sleeps)
-        started = time.perf_counter()
+        agent = FunctionAgent("mine", waits)
         await asyncio.gather(*(turn(agent, session=str(number)) for number in range(12)))
-        return time.perf_counter() - started
 
-    assert asyncio.run(play()) < 1.5
+    asyncio.run(play())
+    assert not together.broken
 
 
 def test_function_that_never_returns_does_not_block_the_loop_from_closing() -> None:
-    release = threading.Event()
+    release, returned = threading.Event(), threading.Event()
+
+    def waits(message: str) -> str:
+        release.wait(60)
+        returned.set()
+        return "late"
 
     async def play() -> None:
-        agent = FunctionAgent("mine", lambda message: release.wait(30) and "late")
+        agent = FunctionAgent("mine", waits)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await turn(agent)
 
-    started = time.perf_counter()
     asyncio.run(play())  # would wait for the threads of the loop's default pool
-    assert time.perf_counter() - started < 5
+    assert not returned.is_set()
     release.set()
 
 

