@@ -22,7 +22,7 @@ from assay.events.stream import EventStream
 
 PAGE = mmap.PAGESIZE
 _PROT_NONE = 0
-_RUNS = 2500
+_RUNS = 1000
 _DTYPES = (np.int8, np.int64, np.int16, np.bool_, np.int32, np.int32, np.int32, np.int32, np.uint8)
 
 

@@ -30,10 +30,10 @@ def accurate(skill: str, *, repeat: int) -> Estimate:
     )
 
 
-@pytest.mark.parametrize(("skill", "rate"), [("0.8", 0.2), ("needless_question=0.1,forgotten_tool=0.2", 0.3)])
-def test_the_rate_that_was_set_is_the_rate_that_is_found(skill: str, rate: float) -> None:
-    found = accurate(skill, repeat=3)
+def test_the_rate_that_was_set_is_the_rate_that_is_found() -> None:
+    # Every other error, without a framework: tests/chat/world/test_scripted_conversations.py
+    found = accurate("needless_question=0.1,forgotten_tool=0.2", repeat=3)
     assert found.low is not None
     assert found.high is not None
-    assert found.low <= 1 - rate <= found.high
+    assert found.low <= 0.7 <= found.high
     assert found.high - found.low < 0.25  # an interval that holds everything would hold the rate too

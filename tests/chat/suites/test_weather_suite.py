@@ -102,7 +102,7 @@ def failed(scores: Scores) -> set[str]:
     return {f"{answer.scenario} turn {answer.turn}" for answer in scores.answers if not answer.passed}
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.slow
 def test_an_agent_without_mistakes_passes(seed: int) -> None:
     scores = played(seed)

@@ -186,7 +186,7 @@ def world() -> World:
 def test_with_perfect_skill_every_answer_agrees_with_the_truth(world: World) -> None:
     model = ScriptedModel(seed=7)
     scores: dict[str, list[float]] = {}
-    for number, (now, turns) in enumerate(conversations(seed=1, number=220)):
+    for number, (now, turns) in enumerate(conversations(seed=1, number=110)):
         conversation = Conversation(world, model, now, f"conversation {number}")
         for said, city in turns:
             answer, entries = conversation.say(said, city)
@@ -200,7 +200,7 @@ def test_with_perfect_skill_every_answer_agrees_with_the_truth(world: World) -> 
                 if entry.measured:
                     scores.setdefault(name, []).append(entry.score)
     means = {name: sum(values) / len(values) for name, values in scores.items()}
-    assert len(scores["accuracy"]) > 500
+    assert len(scores["accuracy"]) > 250
     assert means["recommendation_quality"] > 0.95
     assert means["tool_call_count"] > 0.95
     # Naming the earlier city scores 0.65 and an earlier preference 0.7; not every turn has both.
@@ -312,7 +312,7 @@ def test_wrong_temperature_costs_what_the_accuracy_rule_says(world: World) -> No
         assert entries["accuracy"].score == 0.7, f"{answer}: {entries['accuracy'].details}"
 
 
-@pytest.mark.parametrize("text", ["0.9", "0.6"])
+@pytest.mark.parametrize("text", ["0.8", "0.6"])
 @pytest.mark.slow
 def test_share_of_right_answers_equals_the_skill(world: World, text: str) -> None:
     skill = Skill.parse(text)
