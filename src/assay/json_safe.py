@@ -72,7 +72,7 @@ def _composed(value: Any, inside: tuple[int, ...]) -> Any:
 
 
 def _key(key: Any) -> str:
-    """A key as JSON writes it; one that is no text, number, boolean or None becomes text."""
+    """A key as JSON writes it; one that is not text, a number, a boolean or None becomes text."""
     if key is None or isinstance(key, bool):
         return {None: "null", True: "true", False: "false"}[key]
     safe = _safe(key, ())

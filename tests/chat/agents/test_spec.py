@@ -167,7 +167,6 @@ def test_an_object_without_its_framework_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_object_of_another_type_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pydantic_ai")
     for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.setenv(variable, "replaced")  # and restored after the test
     setup = Setup(model="m", model_url="http://127.0.0.1:9/v1", weather_url="http://127.0.0.1:9")

@@ -93,7 +93,8 @@ def saved(folder: Path, form: str, table: list[dict[str, Any]]) -> Any:
     if form == "list":
         return table
     if form == "pandas":
-        pandas = pytest.importorskip("pandas")
+        import pandas
+
         return pandas.DataFrame(table)
     if form == "arrow table":
         return pa.Table.from_pylist(table)

@@ -208,7 +208,8 @@ def test_a_table_in_memory_is_read(whole: ReadWhole, golden: list[Row], form: Ca
 
 
 def test_a_dataset_of_the_real_library_is_read(whole: ReadWhole) -> None:
-    datasets = pytest.importorskip("datasets")
+    import datasets
+
     texts = [KEY.replace("<13>", f"<{vk}>") for vk in range(65, 71)]
     keys = [event and event["vk"] for event in whole(texts).to_events()]
     found = datasets.Dataset.from_dict({"text": texts, "episode": ["a", "b"] * 3})
@@ -246,7 +247,8 @@ def test_null_flags_and_data_are_0_and_a_null_movement_is_invalid(whole: ReadWho
 
 
 def test_a_pandas_frame_is_read(whole: ReadWhole, golden: list[Row]) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame({"text": [row["text"] for row in golden], "episode": "a"}, index=range(7, 507))
     assert whole(frame).to_events() == [row["event"] for row in golden]
 
@@ -289,7 +291,8 @@ def tokenizer(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "dictionary":
         return vocabulary
     if request.param == "object":
-        tokenizers = pytest.importorskip("tokenizers")
+        import tokenizers
+
         return tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="word"))
     if request.param == "vocabulary":
         content: Any = vocabulary

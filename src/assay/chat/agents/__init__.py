@@ -61,7 +61,7 @@ class Limits:
     model_timeout: float = 30.0
     """Timeout of one model call, in seconds."""
     tool_timeout: float = 30.0
-    """Timeout of one tool call, in seconds; the model is told of it as of any other failure of a tool."""
+    """Timeout of one tool call, in seconds; reported to the model like any other failure of a tool."""
 
 
 @dataclass(frozen=True, kw_only=True)
