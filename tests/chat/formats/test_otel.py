@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry import baggage, context, trace
 
-from assay.chat.formats.otel import WAITS, Span, TurnTrace, from_spans, read_turn
+from assay.chat.formats.exported import from_spans
+from assay.chat.formats.otel import WAITS, Span, TurnTrace, read_turn
 from assay.chat.running.tracing import Tracing
 from assay.chat.world.situation import Situation
 

@@ -6,17 +6,19 @@ Here the format of a file is recognised; each format has a module of its own tha
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from assay.chat.formats.exported import from_spans
 from assay.chat.formats.openai import from_messages, is_message_list
-from assay.chat.formats.otel import from_spans
 from assay.chat.transcript import Transcript, Transcripts, json_lines, load_json, parse
 from assay.errors import SourceError, unknown_name
 
 FORMATS = ("assay", "openai", "otel")
+_OPENING = re.compile(r"^\{\r?$", re.MULTILINE)
 LONGEST_LINE = 64_000_000
 """The longest line of a file that is read line by line, in bytes."""
 
@@ -132,10 +134,36 @@ def _records(text: str, path: Path) -> list[tuple[str, Any]]:
     try:
         whole = load_json(text)
     except (ValueError, RecursionError):
-        return list(json_lines(text, path))
+        return list(_printed_objects(text, path) if _OPENING.search(text) else json_lines(text, path))
     if isinstance(whole, list) and not is_message_list(whole):
         return [(f"{path}[{at}]", record) for at, record in enumerate(whole)]
     return [(str(path), whole)]
+
+
+def _printed_objects(text: str, path: Path) -> Iterator[tuple[str, Any]]:
+    """Objects over several lines, as OpenTelemetry's console exporter prints them; what else was printed is skipped."""
+    lines: list[str] = []
+    start = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.rstrip("\r")
+        if line == "{":
+            lines, start = [], number
+        if start:
+            lines.append(line)
+        if line == "}" and start:
+            try:
+                yield f"{path}:{start}", load_json("\n".join(lines))
+            except (ValueError, RecursionError) as error:
+                raise SourceError(
+                    f"is not valid JSON: {error}",
+                    where=f"{path}:{start}",
+                    hint="Keep the output of the console exporter whole",
+                ) from error
+            start = 0
+    if start:
+        raise SourceError(
+            "is not valid JSON: the object has no end", where=f"{path}:{start}", hint="Write one JSON object per line"
+        )
 
 
 def _format_of(record: object, where: str) -> str:

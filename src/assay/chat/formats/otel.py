@@ -1,6 +1,7 @@
-"""OpenTelemetry spans → transcripts, tool calls, tokens, times: plain data and pure functions.
+"""OpenTelemetry spans → tool calls, tokens, times: plain data and pure functions.
 
-Used for exported spans and for those of a running agent (`running/tracing.py`); OpenTelemetry itself is not needed.
+Used for exported spans (`exported.py`) and those of a running agent (`running/tracing.py`); OpenTelemetry itself is not
+needed.
 Attributes follow the GenAI semantic conventions; frameworks are named only where they deviate from them.
 """
 
@@ -8,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assay.chat.formats.payload import arguments_of, parsed, text_of
+from assay.chat.formats.payload import arguments_of, parsed
 from assay.chat.scoring.trajectory import failure_in
-from assay.chat.transcript import ToolCall, Transcript, parse
-from assay.errors import SourceError
+from assay.chat.transcript import ToolCall
 
 Events = Sequence[tuple[str, Mapping[str, Any]]]
 
@@ -24,7 +23,6 @@ _MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion"})
 _NOT_A_TOOL = "(merged tools)"
 # On a request to the model: when the client waited for bytes, as alternating starts and ends in ns since 1970.
 WAITS = "assay.waits"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
     working = [(span.start_ns, span.end_ns) for span in tools]
     model_ns = _covered(waiting, start_ns, end_ns)
     return TurnTrace(
-        tool_calls=[ToolCall(**_call_of(span)) for span in tools],
+        tool_calls=[ToolCall(**call_of(span)) for span in tools],
         model_calls=sum(span.id not in within for span in models),
         input_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.input_tokens"),
         output_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.output_tokens"),
@@ -181,7 +179,8 @@ def _tokens(spans: Sequence[Span], within: Mapping[str | None, Sequence[Span]], 
     return sum(known) if known else None
 
 
-def _call_of(span: Span) -> dict[str, Any]:
+def call_of(span: Span) -> dict[str, Any]:
+    """The tool call that a span records, as the fields of a `ToolCall`."""
     # The second names are those of ADK before it followed the conventions.
     told = span.attributes
     result = parsed(told.get("gen_ai.tool.call.result", told.get("gcp.vertex.agent.tool_response")))
@@ -196,95 +195,6 @@ def _call_of(span: Span) -> dict[str, Any]:
     }
 
 
-# --- exported spans -------------------------------------------------------------------------------------------------
-
-
-def from_spans(records: Iterable[tuple[str, Any]], *, agent: str | None = None) -> list[Transcript]:
-    """Transcripts from exported spans: OTLP JSON (`resourceSpans`) or one span per record, as SDKs print them.
-
-    A trace is a turn; traces with the same `gen_ai.conversation.id` are one conversation, in the order of their start.
-    Tool calls are `execute_tool` spans; texts are the messages of the model's spans, or of the agent's.
-    """
-    conversations: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
-    for trace, spans in _by_trace(records).items():
-        turn = _turn_of(spans)
-        if turn is None:
-            continue
-        name = agent or _first(spans, "gen_ai.agent.name") or next((s.service for s in spans if s.service), None)
-        conversation = _first(spans, "gen_ai.conversation.id") or _first(spans, "session.id") or trace
-        key = (str(name or "assistant"), str(conversation))
-        conversations.setdefault(key, []).append((min(span.start_ns for span in spans), turn))
-    return [
-        parse(
-            {"agent": name, "scenario": conversation, "turns": [turn for _, turn in sorted(turns, key=lambda t: t[0])]},
-            f"conversation {conversation}",
-        )
-        for (name, conversation), turns in conversations.items()
-    ]
-
-
-def _by_trace(records: Iterable[tuple[str, Any]]) -> dict[str, list[Span]]:
-    traces: dict[str, list[Span]] = {}
-    for where, record in records:
-        for span in _spans_of(record, where):
-            traces.setdefault(span.trace, []).append(span)
-    for spans in traces.values():
-        spans.sort(key=lambda span: span.start_ns)
-    return traces
-
-
-def _spans_of(record: Any, where: str) -> list[Span]:
-    try:
-        if "resourceSpans" not in record:
-            return [_printed_span(record)]
-        found = []
-        for resource in record["resourceSpans"]:
-            service = _attributes(resource.get("resource", {}).get("attributes", [])).get("service.name")
-            for scope in resource.get("scopeSpans", []):
-                found += [_otlp_span(span, service) for span in scope.get("spans", [])]
-        return found
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise SourceError(f"a span cannot be read: {error!r}", where=where, hint="Export spans as OTLP JSON") from error
-
-
-def _otlp_span(span: Mapping[str, Any], service: str | None) -> Span:
-    attributes = _attributes(span.get("attributes", []))
-    events = [(event["name"], _attributes(event.get("attributes", []))) for event in span.get("events", [])]
-    failed = span.get("status", {}).get("code") in (2, "STATUS_CODE_ERROR")
-    return Span(
-        str(span.get("name", "")),
-        str(span["traceId"]),
-        int(span["startTimeUnixNano"]),
-        int(span["endTimeUnixNano"]),
-        attributes,
-        str(span.get("spanId") or ""),
-        str(span.get("parentSpanId") or "") or None,
-        events,
-        service,
-        failure_of(attributes, failed, span.get("status", {}).get("message"), events),
-    )
-
-
-def _printed_span(span: Mapping[str, Any]) -> Span:
-    """A span as an SDK's console exporter prints it: attributes are a table, times are ISO texts."""
-    attributes = dict(span.get("attributes") or {})
-    events = [(event["name"], dict(event.get("attributes") or {})) for event in span.get("events") or ()]
-    context = span.get("context") or {}
-    status = span.get("status") or {}
-    return Span(
-        str(span.get("name", "")),
-        str(context.get("trace_id") or span.get("traceId") or span.get("trace_id")),
-        _nanoseconds(span["start_time"]),
-        _nanoseconds(span["end_time"]),
-        attributes,
-        str(context.get("span_id") or ""),
-        str(span.get("parent_id") or "") or None,
-        events,
-        ((span.get("resource") or {}).get("attributes") or {}).get("service.name"),
-        failure_of(attributes, status.get("status_code") == "ERROR", status.get("description"), events),
-    )
-
-
 def failure_of(attributes: Mapping[str, Any], failed: bool, message: str | None, events: Events) -> str | None:
     """The error message: that of the recorded exception, else of the status."""
     kind = attributes.get("error.type")
@@ -292,77 +202,3 @@ def failure_of(attributes: Mapping[str, Any], failed: bool, message: str | None,
         return None
     words = next((event.get("exception.message") for name, event in reversed(events) if name == "exception"), None)
     return str(words or message or kind or "error")
-
-
-def _nanoseconds(moment: Any) -> int:
-    if isinstance(moment, (int, float)):
-        return int(moment)
-    return (datetime.fromisoformat(str(moment)).astimezone(UTC) - _EPOCH) // timedelta(microseconds=1) * 1000
-
-
-def _attributes(pairs: Any) -> dict[str, Any]:
-    """A table from OTLP's list of keys and typed values."""
-    return {pair["key"]: _value(pair.get("value", {})) for pair in pairs}
-
-
-def _value(typed: Mapping[str, Any]) -> Any:
-    for kind, value in typed.items():
-        if kind == "arrayValue":
-            return [_value(item) for item in value.get("values", [])]
-        if kind == "kvlistValue":
-            return _attributes(value.get("values", []))
-        return int(value) if kind == "intValue" else value
-    return None
-
-
-def _first(spans: Sequence[Span], name: str) -> Any:
-    return next((span.attributes[name] for span in spans if name in span.attributes), None)
-
-
-def _turn_of(spans: Sequence[Span]) -> dict[str, Any] | None:
-    """The turn that a trace records; None if it has no text."""
-    speaking = [span for span in spans if span.is_model_call]
-    speaking = speaking or [span for span in spans if span.operation == "invoke_agent"]
-    user = assistant = None
-    for span in speaking:
-        for role, text in _messages(span):
-            if role == "user" and user is None:
-                user = text
-            elif role == "user" and span is speaking[0]:
-                user = text  # the history comes first; the last user message is the question
-            elif role == "assistant":
-                assistant = text
-    if user is None and assistant is None:
-        return None
-    return {
-        "user": user,
-        "assistant": assistant,
-        "tool_calls": [_call_of(span) for span in spans if span.is_tool_call],
-        "response_time": (max(span.end_ns for span in spans) - min(span.start_ns for span in spans)) / 1e9,
-    }
-
-
-def _messages(span: Span) -> list[tuple[str, str]]:
-    """Roles and texts, from message attributes (current conventions) or from events (earlier ones).
-
-    Assistant messages in the input are history; only the span's output is an answer.
-    """
-    found: list[tuple[str, str]] = []
-    for name, is_output in (("gen_ai.input.messages", False), ("gen_ai.output.messages", True)):
-        for message in parsed(span.attributes.get(name)) or ():
-            if isinstance(message, Mapping):
-                text = text_of(message.get("parts") or message.get("content"), span.name)
-                role = "assistant" if is_output else message.get("role")
-                if text and (is_output or role == "user"):
-                    found.append((str(role), text))
-    for name, attributes in span.events:
-        if name == "gen_ai.user.message":
-            text = text_of(parsed(attributes.get("content")), span.name)
-            if text:
-                found.append(("user", text))
-        elif name == "gen_ai.choice":
-            message = parsed(attributes.get("message")) or attributes
-            text = text_of(message.get("content") if isinstance(message, Mapping) else message, span.name)
-            if text:
-                found.append(("assistant", text))
-    return found
