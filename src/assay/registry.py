@@ -32,13 +32,22 @@ class Registry(Generic[Plugin]):
         self._package = package
         self._attribute = attribute
         self._folders = folders
+        self._here: dict[str, Plugin] = {}
 
     def names(self) -> list[str]:
         """Every name that `get` accepts, sorted."""
-        return sorted({*self._built_in, *self._added()})
+        return sorted({*self._built_in, *self._added(), *self._here})
+
+    def add(self, name: str, plugin: Plugin) -> None:
+        """Let this process find a plug-in of the user's own under a name; it replaces none of the others."""
+        if name in self._built_in or name in self._added():
+            raise UsageError(f"there is already a {self.kind} called '{name}'", hint="Give yours another name")
+        self._here[name] = plugin
 
     def get(self, name: str) -> Plugin:
         """The plug-in called `name`; raises UsageError with the closest name if there is none."""
+        if name in self._here:
+            return self._here[name]
         module = self._built_in.get(name)
         if module is not None:
             plugin: Plugin = getattr(importlib.import_module(f"{self._package}.{module}"), self._attribute)

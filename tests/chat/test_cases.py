@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.chat import METRIC_NAMES, ChatbotEvaluator
-from assay.chat.transcript import OPERATORS
+from assay.chat.checks import OPERATORS
 
 HERE = Path(__file__).parent
 

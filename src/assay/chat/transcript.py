@@ -7,28 +7,19 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from assay.chat.scoring.metric import Entry
+from assay.chat.checks import Check
 from assay.errors import SourceError
 from assay.json_safe import json_safe, whole_text
 from assay.outputs import replacing
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    "==": operator.eq,
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
 
 
 class _Model(BaseModel):
@@ -55,29 +46,6 @@ class ToolCall(_Model):
     """The error, if it failed."""
     duration: Annotated[float | None, BeforeValidator(_finite)] = None
     """Seconds."""
-
-
-class Check(_Model):
-    """A condition that a scenario sets for an answer: `{"metric": "accuracy", "is": ">=", "value": 0.9}`."""
-
-    metric: str
-    is_: Literal["==", ">=", "<=", ">", "<", "measured"] = Field(alias="is")
-    value: float
-
-    def __str__(self) -> str:
-        """As a suite writes it: `accuracy >= 0.9`, `accuracy not measured`."""
-        if self.is_ == "measured":
-            return f"{self.metric} {'' if self.value else 'not '}measured"
-        return f"{self.metric} {self.is_} {self.value:g}"
-
-    def holds(self, entries: Mapping[str, Entry]) -> bool:
-        """Whether the entries of an answer satisfy it; a metric that was not measured satisfies no comparison."""
-        entry = entries.get(self.metric)
-        if entry is None:
-            return False
-        if self.is_ == "measured":
-            return entry.measured is bool(self.value)
-        return entry.measured and OPERATORS[self.is_](entry.score, self.value)
 
 
 class Turn(_Model):
@@ -139,7 +107,8 @@ def parse(data: object, where: str) -> Transcript:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "the line"
-        raise SourceError(f"{field}: {first['msg']}", where=where, hint="See the guide on conversations") from None
+        hint = first.get("ctx", {}).get("hint") or "See the guide on conversations"
+        raise SourceError(f"{field}: {first['msg']}", where=where, hint=hint) from None
 
 
 def json_lines(text: str, path: Path) -> Iterator[tuple[str, Any]]:

@@ -38,6 +38,14 @@ def score(
     file: Annotated[Path, typer.Argument(help="Transcripts: assay's JSONL, OpenAI messages, or OpenTelemetry spans.")],
     form: Annotated[str, typer.Option(help="assay, openai, otel, or auto to detect it from the content.")] = "auto",
     agent: Annotated[str | None, typer.Option(help="Name of the agent, if the file does not have one.")] = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            help="What the conversations are about, if the file does not say: weather, shop, another installed domain, "
+            "or the folder of your own.",
+        ),
+    ] = None,
     metrics: Annotated[str | None, typer.Option(help="Names of metrics, separated by commas; all by default.")] = None,
     json_out: Annotated[
         str | None, typer.Option("--json", metavar="OUT", help="Write everything as JSON; - for standard output.")
@@ -76,15 +84,17 @@ def score(
 
     A key for the judge is taken from the environment variable ASSAY_JUDGE_KEY.
     """
+    from assay.chat.domains._own import domain_name
     from assay.chat.formats import read_transcripts
     from assay.chat.scoring.metric import METRICS, Metric
     from assay.chat.scoring.scores import score as score_transcripts
 
     check_outputs(json_out, html_out, junit, markdown, inputs=[file, judge_cache])
     names = [name.strip() for name in metrics.split(",")] if metrics else None
+    known_domain = None if domain is None else domain_name(domain)
     judge = _judge(judge_url, judge_model, samples=judge_samples, cache=judge_cache)
     if judge is None and is_streamed(file, form=form, workers=workers):
-        stream = StreamedFile(file, form=form, agent=agent, metrics=names, seed=seed, workers=workers)
+        stream = StreamedFile(file, form=form, agent=agent, domain=domain, metrics=names, seed=seed, workers=workers)
         with nullcontext() if no_store else keeping(stream, store, name=name, tags=tag or []) as recorder:
             scores = stream.score(recorder, json_out=json_out)
         run_id = None if recorder is None else recorder.id
@@ -92,7 +102,7 @@ def score(
         chosen: list[str | Metric] | None = None if names is None else [*names]
         if judge is not None:
             chosen = [*(names or METRICS.names()), judge.metric()]
-        transcripts = read_transcripts(file, format=form, agent=agent, max_bytes=int(max_mb * 1e6))
+        transcripts = read_transcripts(file, format=form, agent=agent, domain=known_domain, max_bytes=int(max_mb * 1e6))
         at_once = 1 if judge is None else _JUDGED_AT_ONCE
         scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=at_once)
         if not scores.answers:

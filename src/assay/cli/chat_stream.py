@@ -40,13 +40,22 @@ class StreamedFile:
     """A file to be scored a part at a time, and how."""
 
     def __init__(
-        self, path: Path, *, form: str, agent: str | None, metrics: Sequence[str] | None, seed: int, workers: int | None
+        self,
+        path: Path,
+        *,
+        form: str,
+        agent: str | None,
+        domain: str | None,
+        metrics: Sequence[str] | None,
+        seed: int,
+        workers: int | None,
     ) -> None:
         self.path = path
         self.metrics = metrics
         self.seed = seed
         self._form = form
         self._agent = agent
+        self._domain = domain
         self._workers = workers
         self._noted = time.monotonic()
 
@@ -67,6 +76,7 @@ class StreamedFile:
                 self.path,
                 form=self._form,
                 agent=self._agent,
+                domain=self._domain,
                 metrics=self.metrics,
                 seed=self.seed,
                 workers=self._workers,

@@ -12,8 +12,9 @@ import jsonschema_rs
 import pytest
 from tests.chat.suites.written import HEAD, ONE, error_of, read, turn
 
+from assay.chat.checks import Check
 from assay.chat.suites import SUITES, Scenario, ScenarioTurn, Suite, load_suite, read_suite, schema
-from assay.chat.transcript import Check, ToolCall
+from assay.chat.transcript import ToolCall
 from assay.chat.world.faults import FAULTS, Fault
 from assay.chat.yamlfile import load_yaml, parse_yaml
 from assay.errors import SourceError, UsageError

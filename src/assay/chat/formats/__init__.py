@@ -28,9 +28,14 @@ LARGEST_WHOLE = 32_000_000
 
 
 def read_transcripts(
-    path: Path, *, format: str = "auto", agent: str | None = None, max_bytes: int = LARGEST_WHOLE
+    path: Path,
+    *,
+    format: str = "auto",
+    agent: str | None = None,
+    domain: str | None = None,
+    max_bytes: int = LARGEST_WHOLE,
 ) -> Transcripts:
-    """Read the transcripts of a file; `agent` is the agent's name if the file does not give one.
+    """Read the transcripts of a file; `agent` and `domain` are their names if the file does not give them.
 
     A file of more than `max_bytes` is an error: it may be a device without an end.
 
@@ -72,6 +77,7 @@ def read_transcripts(
         found += from_spans(spans, agent=agent)
     if not found:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
+    found = [_in_domain(transcript, domain) for transcript in found]
     return Transcripts(found, source=str(path), sha256=hashlib.sha256(content).hexdigest())
 
 
@@ -80,6 +86,13 @@ def _transcript(record: Any, where: str, form: str, *, agent: str | None, number
     if form == "assay":
         return parse(record, where)
     return from_messages(record, where, agent=agent, scenario=f"conversation {number}")
+
+
+def _in_domain(transcript: Transcript, domain: str | None) -> Transcript:
+    """The transcript, in this domain if it names none."""
+    if domain is None or "domain" in transcript.model_fields_set:
+        return transcript
+    return transcript.model_copy(update={"domain": domain})
 
 
 def can_stream(path: Path, *, format: str = "auto") -> bool:
@@ -113,7 +126,9 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from error
 
 
-def parse_line(line: bytes, where: str, *, form: str, agent: str | None, number: int) -> Transcript:
+def parse_line(
+    line: bytes, where: str, *, form: str, agent: str | None, number: int, domain: str | None = None
+) -> Transcript:
     """The transcript of one line; `number` counts the transcripts of its file from 1."""
     try:
         record = load_json(line.decode("utf-8"))
@@ -126,7 +141,7 @@ def parse_line(line: bytes, where: str, *, form: str, agent: str | None, number:
         raise SourceError(
             "is a span of a trace among transcripts", where=where, hint="Score traces and transcripts as separate files"
         )
-    return _transcript(record, where, this, agent=agent, number=number)
+    return _in_domain(_transcript(record, where, this, agent=agent, number=number), domain)
 
 
 def _records(text: str, path: Path) -> list[tuple[str, Any]]:

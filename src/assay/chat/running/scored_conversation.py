@@ -203,14 +203,12 @@ class ScoredConversation:
 
     async def _turn(self, asked: ScenarioTurn, played: PlayedTurn) -> Turn:
         record = played.record
-        # An agent with neither spans nor its own account of tool calls may have called any number of tools.
-        is_known = record.model is not None or record.own_tool_calls is not None
         return Turn(
             user=asked.user,
             assistant=played.text,
             truth=await self._runner.truth_of(self._trial.agent, self._trial.scenario, asked),
-            tool_calls=record.tool_calls if is_known else None,
-            tool_call_count=len(record.tool_calls) if is_known else None,
+            tool_calls=record.tool_calls if record.knows_tool_calls else None,
+            tool_call_count=len(record.tool_calls) if record.knows_tool_calls else None,
             expected_calls=asked.calls,
             response_time=record.wall,
             checks=asked.checks,

@@ -93,6 +93,11 @@ class Record(BaseModel):
     """What the agent's process logged meanwhile, in conversations with a quirk: warnings and errors."""
 
     @property
+    def knows_tool_calls(self) -> bool:
+        """Whether spans or the agent itself say which tools were called; an endpoint may report none of its calls."""
+        return self.model is not None or self.own_tool_calls is not None
+
+    @property
     def overhead(self) -> float | None:
         """The rest of the wall time, which is the framework's own; None if the spans do not show it."""
         if self.wall is None or self.model is None or self.tools is None:

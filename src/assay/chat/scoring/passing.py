@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from assay.chat.checks import Check
 from assay.chat.scoring.answers import FailedCheck
 from assay.chat.scoring.asked import unclaimed
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Entry, Evidence
-from assay.chat.transcript import Check, Turn
+from assay.chat.transcript import Turn
 
 PASS_MARK = 0.7
 """The score that accuracy and task_completion need under the default rule."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
+from assay.chat.domains._own import domain_name
 from assay.chat.formats import numbered_lines, parse_line
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Evaluators, Scores, score_transcript
@@ -46,6 +47,8 @@ class _Settings:
     path: str
     form: str
     agent: str | None
+    domain: str | None
+    """The name or the path of the domain of transcripts that name none."""
     metrics: tuple[str, ...] | None
     answers: bool
     """Whether all answers are wanted, not only the first."""
@@ -79,6 +82,7 @@ def score_stream(
     *,
     form: str = "auto",
     agent: str | None = None,
+    domain: str | None = None,
     metrics: Sequence[str] | None = None,
     seed: int = 42,
     workers: int | None = None,
@@ -92,7 +96,7 @@ def score_stream(
     With `answers` and `texts`, each part has all its answers and their JSON. By default the cores decide the number of
     workers if the file is large, and a small one is scored in this process.
     """
-    settings = _Settings(str(path), form, agent, None if metrics is None else tuple(metrics), answers, texts)
+    settings = _Settings(str(path), form, agent, domain, None if metrics is None else tuple(metrics), answers, texts)
     used = Evaluators(settings.metrics).metrics
     table = ScoreTable([metric.name for metric in used])
     kept: list[Answer] = []
@@ -195,11 +199,13 @@ def _evaluators(metrics: tuple[str, ...] | None) -> Evaluators:
 def _scored(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
     evaluators = _evaluators(settings.metrics)
     names = [metric.name for metric in evaluators.metrics]
+    # Each process has to load a domain from a file itself.
+    domain = None if settings.domain is None else domain_name(settings.domain)
     found = ScoredChunk(transcripts=len(chunk.lines))
     failed = 0
     for at, (number, line) in enumerate(chunk.lines, chunk.first):
         where = f"{settings.path}:{number}"
-        transcript = parse_line(line, where, form=settings.form, agent=settings.agent, number=at + 1)
+        transcript = parse_line(line, where, form=settings.form, agent=settings.agent, number=at + 1, domain=domain)
         for answer in score_transcript(transcript, evaluators):
             found.cells.append(
                 (answer.agent, answer.scenario, answer.repetition, answer.passed, encode_scores(answer, names))

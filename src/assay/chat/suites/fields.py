@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from assay.chat.checks import NUMBER, OPERATORS, Check
 from assay.chat.domains import DOMAINS
-from assay.chat.transcript import OPERATORS, Check, ToolCall
+from assay.chat.transcript import ToolCall
 from assay.chat.world.faults import FAULTS, Fault
 from assay.chat.world.quirks import QUIRKS, Quirk
 from assay.chat.yamlfile import refusal, refused
@@ -17,9 +18,6 @@ from assay.errors import AssayError, unknown_name
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
-_NUMBER = r"(?:0|1|0?\.\d+|[01]\.\d+)"
-_CHECK = re.compile(rf"(?P<metric>\w+)\s*(?:(?P<is>[<>=]=|[<>])\s*(?P<value>{_NUMBER})|\s(?P<not>not\s+)?measured)")
-_CHECK_FORMS = "Write 'accuracy >= 0.9', 'ambiguity_handling measured' or 'accuracy not measured'"
 
 
 def _name(value: str) -> str:
@@ -79,19 +77,6 @@ def _call(value: Any) -> Any:
     for key, known in value.items():
         if key not in ("name", "arguments") and known is not None:
             raise refusal("there is no such key", hint="An expected call has a name and arguments", at=(key,))
-    return value
-
-
-def _check(value: Any) -> Any:
-    if isinstance(value, str):
-        found = _CHECK.fullmatch(value.strip())
-        if found is None or (found["is"] is not None and found["is"] not in OPERATORS):
-            raise refusal(f"'{value:.60}' is not a check", hint=f"{_CHECK_FORMS}; scores are between 0 and 1")
-        if found["is"]:
-            return {"metric": found["metric"], "is": found["is"], "value": float(found["value"])}
-        return {"metric": found["metric"], "is": "measured", "value": 0.0 if found["not"] else 1.0}
-    if isinstance(value, dict) and value.get("is") == "measured":
-        return {"value": 1.0, **value}
     return value
 
 
@@ -167,13 +152,12 @@ ExpectedCall = Annotated[
 ]
 RequiredScore = Annotated[
     Check,
-    BeforeValidator(_check),
     AfterValidator(_score),
     WithJsonSchema(
         {
             "description": "The value that a metric of the answer must have.",
             "anyOf": [
-                {"type": "string", "pattern": rf"^\s*\w+\s*((==|>=|<=|>|<)\s*{_NUMBER}|\s(not\s+)?measured)\s*$"},
+                {"type": "string", "pattern": rf"^\s*\w+\s*((==|>=|<=|>|<)\s*{NUMBER}|\s(not\s+)?measured)\s*$"},
                 {
                     "type": "object",
                     "required": ["metric", "is"],

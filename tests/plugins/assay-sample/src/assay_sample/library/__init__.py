@@ -17,4 +17,4 @@ def read_truth(data: Any) -> Truth:
     return Truth(read_text(record.get("book"), "truth.book"), facts, source=data)
 
 
-DOMAIN = Domain("library", files("assay_sample.library"), read_truth)
+DOMAIN = Domain("library", files(__name__), read_truth)

@@ -1,0 +1,63 @@
+"""Conditions that suites and transcripts set for an answer: `accuracy >= 0.9`, or the same as a table."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from assay.chat.scoring.metric import Entry
+from assay.chat.yamlfile import refusal
+
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+NUMBER = r"(?:0|1|0?\.\d+|[01]\.\d+)"
+_CHECK = re.compile(rf"(?P<metric>\w+)\s*(?:(?P<is>[<>=]=|[<>])\s*(?P<value>{NUMBER})|\s(?P<not>not\s+)?measured)")
+_CHECK_FORMS = "Write 'accuracy >= 0.9', 'ambiguity_handling measured' or 'accuracy not measured'"
+
+
+class Check(BaseModel):
+    """A condition that a scenario sets for an answer: `{"metric": "accuracy", "is": ">=", "value": 0.9}`."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=True)
+
+    metric: str
+    is_: Literal["==", ">=", "<=", ">", "<", "measured"] = Field(alias="is")
+    value: float
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            found = _CHECK.fullmatch(value.strip())
+            if found is None or (found["is"] is not None and found["is"] not in OPERATORS):
+                raise refusal(f"'{value:.60}' is not a check", hint=f"{_CHECK_FORMS}; scores are between 0 and 1")
+            if found["is"]:
+                return {"metric": found["metric"], "is": found["is"], "value": float(found["value"])}
+            return {"metric": found["metric"], "is": "measured", "value": 0.0 if found["not"] else 1.0}
+        if isinstance(value, dict) and value.get("is") == "measured":
+            return {"value": 1.0, **value}
+        return value
+
+    def __str__(self) -> str:
+        """As a suite writes it: `accuracy >= 0.9`, `accuracy not measured`."""
+        if self.is_ == "measured":
+            return f"{self.metric} {'' if self.value else 'not '}measured"
+        return f"{self.metric} {self.is_} {self.value:g}"
+
+    def holds(self, entries: Mapping[str, Entry]) -> bool:
+        """Whether the entries of an answer satisfy it; a metric that was not measured satisfies no comparison."""
+        entry = entries.get(self.metric)
+        if entry is None:
+            return False
+        if self.is_ == "measured":
+            return entry.measured is bool(self.value)
+        return entry.measured and OPERATORS[self.is_](entry.score, self.value)
