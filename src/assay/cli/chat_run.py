@@ -81,6 +81,15 @@ def run(
         str,
         typer.Option(help="Scripted model only: share of turns without error, or KIND=RATE,…", rich_help_panel=_WHERE),
     ] = "1",
+    model_speed: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Scripted model only: tokens a second of its streams, such as 60, to measure the time to the first "
+            "text; 0 sends them at once.",
+            rich_help_panel=_WHERE,
+        ),
+    ] = 0.0,
     weather: Annotated[
         str, typer.Option(help="embedded, or openweather with OPENWEATHER_API_KEY.", rich_help_panel=_WHERE)
     ] = "embedded",
@@ -188,6 +197,7 @@ def run(
             model_url=model_url,
             weather=weather,
             skill=skill,
+            model_speed=model_speed,
             kinds=_names(kinds),
             scenarios=_names(scenarios),
             limit=limit,

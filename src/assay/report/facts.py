@@ -183,6 +183,8 @@ class TimeFacts:
     output_tokens: float | None
     model_calls: float | None
     tool_calls: float | None
+    broken_streams: int
+    """Turns in which a stream of the model ended without an end mark."""
 
 
 def time_facts(scores: Scores, agent: str) -> TimeFacts:
@@ -222,6 +224,7 @@ def time_facts(scores: Scores, agent: str) -> TimeFacts:
         _mean([record.output_tokens for record in records]),
         _mean([record.model_calls for record in records]),
         _mean([len(record.tool_calls) if record.knows_tool_calls else None for record in records]),
+        sum(record.broken_streams > 0 for record in records),
     )
 
 
@@ -263,13 +266,15 @@ class Accounts:
     tool_calls: tuple[int, int]
     """Turns in which the number of tool calls disagrees, and turns in which the framework gave one."""
     tokens: tuple[int, int]
+    wire: tuple[int, int]
+    """Turns in which spans and the model's responses give different tokens, and turns in which both give them."""
     differing: tuple[tuple[Answer, str], ...]
     """Those turns, each with what disagrees."""
 
 
 def accounts(scores: Scores, agent: str) -> Accounts:
     """The turns in which an agent's framework and the spans count differently."""
-    calls, tokens = [0, 0], [0, 0]
+    calls, tokens, wire = [0, 0], [0, 0], [0, 0]
     differing = []
     for answer in scores.answers:
         record = answer.record
@@ -280,13 +285,20 @@ def accounts(scores: Scores, agent: str) -> Accounts:
             if record.own_tool_calls != len(record.tool_calls):
                 calls[0] += 1
                 differing.append((answer, f"{record.own_tool_calls} tool calls, by spans {len(record.tool_calls)}"))
-        if record.own_tokens is not None and record.input_tokens is not None and record.output_tokens is not None:
+        if record.input_tokens is None or record.output_tokens is None:
+            continue
+        spans = record.input_tokens + record.output_tokens
+        if record.own_tokens is not None:
             tokens[1] += 1
-            spans = record.input_tokens + record.output_tokens
             if record.own_tokens != spans:
                 tokens[0] += 1
                 differing.append((answer, f"{record.own_tokens:,} tokens, by spans {spans:,}"))
-    return Accounts(agent, (calls[0], calls[1]), (tokens[0], tokens[1]), tuple(differing))
+        if record.wire_tokens is not None:
+            wire[1] += 1
+            if record.wire_tokens != spans:
+                wire[0] += 1
+                differing.append((answer, f"{spans:,} tokens by spans, by the responses {record.wire_tokens:,}"))
+    return Accounts(agent, (calls[0], calls[1]), (tokens[0], tokens[1]), (wire[0], wire[1]), tuple(differing))
 
 
 # --- faults ----------------------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ def run(
     model_url: str | None = None,
     weather: str = "embedded",
     skill: str = "1",
+    model_speed: float = 0.0,
     metrics: Sequence[str | Metric] | None = None,
     kinds: Sequence[str] | None = None,
     scenarios: Sequence[str] | None = None,
@@ -81,6 +82,8 @@ def run(
         weather: `"embedded"`, or `"openweather"` for the real service with the key in OPENWEATHER_API_KEY.
         skill: How often the scripted model is right: `"1"` never errs, `"0.8"` errs in one turn of five,
             `"wrong_figure=0.2"` sets the rate of one kind of error.
+        model_speed: Tokens a second of the scripted model's streams, such as 60, to measure the time to the first text;
+            0 to send them at once.
         metrics: Names of metrics, or metrics; None for all.
         kinds: Play only scenarios of these kinds.
         scenarios: Play only scenarios with these ids or patterns of ids.
@@ -125,6 +128,7 @@ def run(
         model_url=model_url,
         weather=weather,
         skill=skill,
+        model_speed=model_speed,
         metrics=metrics,
         kinds=kinds,
         scenarios=scenarios,
@@ -147,6 +151,7 @@ def plan_experiment(
     model_url: str | None = None,
     weather: str = "embedded",
     skill: str = "1",
+    model_speed: float = 0.0,
     metrics: Sequence[str | Metric] | None = None,
     kinds: Sequence[str] | None = None,
     scenarios: Sequence[str] | None = None,
@@ -170,7 +175,9 @@ def plan_experiment(
     )
     chosen, specs = loaded.select(kinds=selection.kinds, ids=selection.scenarios, limit=limit), agents_of(agents)
     pace = pace if isinstance(pace, Pace) else (pace or PaceOptions()).for_suite(chosen, len(specs))
-    environment = Environment.chosen(seed=seed, skill=skill, model=model, model_url=model_url, weather=weather)
+    environment = Environment.chosen(
+        seed=seed, skill=skill, model_speed=model_speed, model=model, model_url=model_url, weather=weather
+    )
     if chosen.turn_timeout is not None:
         # A call that never ends must end within the turn, and so must its repetition.
         third = pace.turn_timeout / 3

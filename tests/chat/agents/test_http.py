@@ -197,7 +197,7 @@ def test_last_event_needs_no_newline() -> None:
     body = events(piece("Sun"), end=b"")[:-2]
     with serving(raw(body, content_type="text/event-stream")) as server:
         (parts,) = talk(at(server, "/v1", form="openai", stream=True), "Hello")
-    assert parts == ["Sun", Reply("Sun")]
+    assert parts == ["Sun", Reply("Sun", broke_off=True)]
 
 
 def test_server_may_answer_without_streaming() -> None:

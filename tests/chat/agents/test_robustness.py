@@ -38,6 +38,7 @@ QUIRKS = (
     "refusal",
     "empty-answer-once",
     "tool-exception",
+    "usage-in-every-chunk",
 )
 
 Cells = Mapping[tuple[str, str], QuirkCell]
@@ -134,3 +135,17 @@ def test_turns_have_their_spans_and_requests(result: Scores) -> None:
         assert record.requests == record.model_calls == 2
         assert any(span.failed for span in record.spans) or agent == ADK  # ADK's span of a told failure succeeds
         assert sum(span.name.startswith("execute_tool get_current_weather") for span in record.spans) == 1
+
+
+def test_counts_in_every_chunk_are_added_up_by_two_and_the_wire_shows_it(result: Scores, cells: Cells) -> None:
+    assert outcomes(cells, "usage-in-every-chunk") == ["recovered"] * 5
+    for agent in FIVE:
+        record = answer(result, "usage-in-every-chunk", agent).record
+        assert record is not None
+        assert record.wire_tokens is not None
+        told = (record.input_tokens or 0) + (record.output_tokens or 0)
+        if agent in (LANGGRAPH, PYDANTIC):
+            assert told > 5 * record.wire_tokens
+            assert any(did.startswith("counted") for did in record.did)
+        else:
+            assert told == record.wire_tokens

@@ -169,6 +169,9 @@ def test_streams(url: str, http: httpx.Client) -> None:
         found = posted(url, http, quirk, messages, stream=True)
         return [line for line in found.text.split("\n") if line]
 
+    counts = [json.loads(line.removeprefix("data: "))["usage"] for line in lines("usage_in_every_chunk")[:-1]]
+    assert [one["completion_tokens"] for one in counts] == sorted(one["completion_tokens"] for one in counts)
+    assert all(one["prompt_tokens"] == counts[-1]["prompt_tokens"] > 0 for one in counts)
     plain = lines("usage_missing")
     assert plain[-1] == "data: [DONE]"
     assert [line for line in lines("keep_alive") if line != ": keep-alive"] == plain

@@ -31,6 +31,8 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    broke_off: bool = False
+    """Whether the stream of the answer ended without an end mark."""
 
 
 class Agent(Protocol):

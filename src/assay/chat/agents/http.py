@@ -225,8 +225,10 @@ class HttpAgent:
             if "text/event-stream" in response.headers.get("content-type", ""):
                 pieces: list[str] = []
                 usage: Any = None
+                ended = False
                 async for event in self._events(response):
                     usage = event.get("usage") or usage
+                    ended = ended or event.get("done") is True or bool(_value_at(event, "choices.0.finish_reason"))
                     piece = _value_at(event, "choices.0.delta.content")
                     if isinstance(piece, str) and piece:
                         pieces.append(piece)
@@ -235,10 +237,13 @@ class HttpAgent:
                     raise self._error("sent no text")
                 text, calls = "".join(pieces), None
             else:
+                ended = True
                 data = await self._data(response)
                 text = self._text(data, "choices.0.message.content")
                 usage, calls = _value_at(data, "usage"), self._calls(data)
-        yield Reply(text, calls, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
+        yield Reply(
+            text, calls, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"), broke_off=not ended
+        )
 
     async def _json(
         self, session: str, user: str, message: str, history: list[Message]
@@ -303,7 +308,10 @@ class HttpAgent:
         """The data of server-sent events; raises SourceError for an error event."""
         async for line in self._lines(response):
             name, _, value = line.partition(b":")
-            if name.strip() != b"data" or value.strip() in (b"", b"[DONE]"):
+            if name.strip() != b"data" or not value.strip():
+                continue
+            if value.strip() == b"[DONE]":
+                yield {"done": True}
                 continue
             text = value.decode("utf-8", "replace").strip()
             try:

@@ -23,6 +23,9 @@ _MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion"})
 _NOT_A_TOOL = "(merged tools)"
 # On a request to the model: when the client waited for bytes, as alternating starts and ends in ns since 1970.
 WAITS = "assay.waits"
+# The same: tokens in and out by the response itself, and whether a stream ended without an end mark.
+WIRE_TOKENS = "assay.wire.tokens"
+BROKE_OFF = "assay.wire.broke_off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,10 @@ class TurnTrace:
     """Time spent waiting for the model; parallel calls count once."""
     tool_seconds: float
     """Time in which a tool ran and nothing waited for the model."""
+    wire_tokens: tuple[int, int] | None = None
+    """In and out by the responses themselves; None if a response did not give them or was not watched."""
+    broken_streams: int = 0
+    """Responses whose stream ended without an end mark."""
     spans: tuple[Span, ...] = ()
     dropped: int = 0
     """Number of spans that were not kept; if it is not 0, the counts are lower bounds."""
@@ -113,6 +120,8 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
         output_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.output_tokens"),
         seconds=(end_ns - start_ns) / 1e9,
         model_seconds=model_ns / 1e9,
+        wire_tokens=_wire_tokens([span for span in spans if WAITS in span.attributes]),
+        broken_streams=sum(bool(span.attributes.get(BROKE_OFF)) for span in spans),
         tool_seconds=(_covered([*waiting, *working], start_ns, end_ns) - model_ns) / 1e9,
         spans=spans,
         dropped=dropped,
@@ -177,6 +186,14 @@ def _tokens(spans: Sequence[Span], within: Mapping[str | None, Sequence[Span]], 
         elif isinstance(own, int):
             known.append(own)
     return sum(known) if known else None
+
+
+def _wire_tokens(requests: Sequence[Span]) -> tuple[int, int] | None:
+    """Tokens of all answered requests; a request that failed costs none."""
+    told = [span.attributes.get(WIRE_TOKENS) for span in requests if span.failed is None]
+    if not told or None in told:
+        return None
+    return sum(pair[0] for pair in told if pair), sum(pair[1] for pair in told if pair)
 
 
 def call_of(span: Span) -> dict[str, Any]:

@@ -321,6 +321,8 @@ def _record(
         tools=trace.tool_seconds if has_spans else None,
         own_tool_calls=None if reply is None or reply.tool_calls is None else len(reply.tool_calls),
         own_tokens=own_tokens,
+        wire_tokens=None if trace.wire_tokens is None else sum(trace.wire_tokens),
+        broken_streams=max(trace.broken_streams, int(reply is not None and reply.broke_off)),
         dropped_spans=trace.dropped,
     )
 

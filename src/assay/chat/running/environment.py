@@ -57,6 +57,8 @@ class Environment:
     seed: int = 42
     skill: Skill = field(default_factory=Skill)
     """How often the scripted model errs."""
+    model_speed: float = 0.0
+    """Tokens a second of the scripted model's streams; 0 to send them at once."""
     model: str | None = None
     """The name of a real model; None for the scripted one."""
     model_url: str = OPENAI_URL
@@ -71,6 +73,7 @@ class Environment:
         *,
         seed: int,
         skill: str = "1",
+        model_speed: float = 0.0,
         model: str | None = None,
         model_url: str | None = None,
         weather: str = "embedded",
@@ -82,11 +85,21 @@ class Environment:
             raise UsageError(
                 "--skill applies to the scripted model, but --model names another one", hint="Leave one of them out"
             )
+        if not 0 <= model_speed <= 100_000:
+            raise UsageError(
+                f"a model's speed is tokens a second, got {model_speed:g}", hint="Give 60, or 0 for at once"
+            )
+        if model is not None and model_speed:
+            raise UsageError(
+                "--model-speed applies to the scripted model, but --model names another one",
+                hint="Leave one of them out",
+            )
         if model is None and model_url is not None:
             raise UsageError("--model-url needs the name of a model", hint="Give --model too")
         chosen = cls(
             seed=seed,
             skill=Skill.parse(skill),
+            model_speed=model_speed,
             model=model,
             model_url=_address(model_url or os.environ.get(MODEL_URL) or OPENAI_URL),
             weather=weather,
@@ -110,13 +123,19 @@ class Environment:
         if self.model is None:
             notes.append(
                 "The model is assay's scripted stand-in, the same for every agent that has none of its own: these "
-                f"results tell frameworks apart, not models. {self.skill.describe()}"
+                f"results tell frameworks apart, not models. {self.skill.describe()} {self._pace_words}"
             )
         else:
             notes.append(f"The model is {self.model}, at {self.model_url}.")
         if self.is_made_up:
             notes.append(f"The weather is made up, by seed {self.seed}, and so are its faults.")
         return notes
+
+    @property
+    def _pace_words(self) -> str:
+        if not self.model_speed:
+            return "It streams at once, so that the time to the first text is hardly less than the whole."
+        return f"It streams {self.model_speed:g} tokens a second, as a real one might."
 
     @property
     def is_made_up(self) -> bool:
@@ -228,7 +247,12 @@ class Services:
         if self._world is None:
             from assay.chat.world.embedded import World
 
-            self._world = World(seed=self._environment.seed, skill=self._environment.skill, watch=self._watch)
+            self._world = World(
+                seed=self._environment.seed,
+                skill=self._environment.skill,
+                speed=self._environment.model_speed,
+                watch=self._watch,
+            )
         return self._world
 
     def _weather_client(self) -> WeatherClient:

@@ -68,6 +68,10 @@ class Record(BaseModel):
     """How many tool calls the framework itself counted; a check on the spans."""
     own_tokens: int | None = None
     """How many tokens, in and out, the framework itself counted."""
+    wire_tokens: int | None = None
+    """How many tokens, in and out, the model's responses themselves report; None if one does not, or is not watched."""
+    broken_streams: int = 0
+    """Responses of the model whose stream ended without an end mark."""
     dropped_spans: int = 0
     """Spans that were too many to keep; anything but 0 makes calls, tokens and times a lower bound."""
     attempts: int = 1

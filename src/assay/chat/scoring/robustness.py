@@ -95,6 +95,11 @@ def reactions(
         found.append("ended its process")
     if record.breakdown is not None and response:
         found.append(f"had sent {counted(len(response), 'character')} of text")
+    counted_tokens = None if record.input_tokens is None else record.input_tokens + (record.output_tokens or 0)
+    if record.wire_tokens is not None and counted_tokens not in (None, record.wire_tokens):
+        found.append(f"counted {counted_tokens:,} tokens where the responses have {record.wire_tokens:,}")
+    if record.broken_streams and record.breakdown is None:
+        found.append("took a stream that broke off for a whole answer")
     if record.breakdown is None and not response.strip():
         found.append("gave an empty answer")
     return found

@@ -17,8 +17,8 @@ MODEL = "assay-scripted"
 
 # Models that reason aloud have a token for each of these, so that each comes in a chunk of its own.
 _THINK_TAG = re.compile(r"(</?think>)")
-# Pieces of text in one chunk of a stream.
-_TOKENS_PER_CHUNK = 6
+TOKENS_PER_CHUNK = 6
+"""Pieces of text in one chunk of a stream."""
 
 
 class Completion:
@@ -45,6 +45,9 @@ class Completion:
         """The model's reasoning, in the field that some endpoints have for it."""
         self.refusal: str | None = None
         self.has_usage = True
+        self.counts_in_every_chunk = False
+        """Whether each chunk of a stream has the token counts so far, as some endpoints send them."""
+        self._sent = 0
         self.stated_usage: Mapping[str, Any] | None = None
         """The token counts to send; None for the true ones."""
         if self.text is not None:
@@ -94,8 +97,8 @@ class Completion:
             yield self._chunk({"refusal": self.refusal})
         for piece in _THINK_TAG.split(self.text or ""):
             parts = tokenize(piece) if not _THINK_TAG.fullmatch(piece) else [piece]
-            for at in range(0, len(parts), _TOKENS_PER_CHUNK):
-                yield self._chunk({"content": "".join(parts[at : at + _TOKENS_PER_CHUNK])})
+            for at in range(0, len(parts), TOKENS_PER_CHUNK):
+                yield self._chunk({"content": "".join(parts[at : at + TOKENS_PER_CHUNK])})
         for index, call in enumerate(self.calls):
             function = call["function"]
             if not isinstance(function["arguments"], str):
@@ -103,10 +106,8 @@ class Completion:
                 continue
             yield self._call_chunk(index, {**call, "function": {"name": function["name"], "arguments": ""}})
             written = tokenize(function["arguments"])
-            for at in range(0, len(written), _TOKENS_PER_CHUNK):
-                yield self._call_chunk(
-                    index, {"function": {"arguments": "".join(written[at : at + _TOKENS_PER_CHUNK])}}
-                )
+            for at in range(0, len(written), TOKENS_PER_CHUNK):
+                yield self._call_chunk(index, {"function": {"arguments": "".join(written[at : at + TOKENS_PER_CHUNK])}})
         yield self._chunk({}, self.finish_reason)
         if self.parsed.include_usage and self.has_usage:
             yield {**self._common_fields("chat.completion.chunk"), "choices": [], "usage": self.usage}
@@ -116,6 +117,11 @@ class Completion:
 
     def _chunk(self, delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        if self.counts_in_every_chunk:
+            self._sent += count_tokens(str(delta.get("content") or ""))
+            prompt = self.parsed.prompt_tokens
+            so_far = {"prompt_tokens": prompt, "completion_tokens": self._sent, "total_tokens": prompt + self._sent}
+            return {**self._common_fields("chat.completion.chunk"), "choices": [choice], "usage": so_far}
         chunk = {**self._common_fields("chat.completion.chunk"), "choices": [choice]}
         return {**chunk, "usage": None} if self.parsed.include_usage else chunk
 

@@ -35,12 +35,14 @@ class World:
         self,
         seed: int = 42,
         skill: Skill | None = None,
+        speed: float = 0.0,
         clock: Callable[[], datetime] | None = None,
         watch: Watch | None = None,
     ) -> None:
         self._watch = watch
         self._seed = seed
         self._skill = skill
+        self._speed = speed
         self._clock = clock or _now
         self._climate = climate_of(seed)
         # Several agents are asked the same scenario at the same simulated time, so the same truth is needed again soon.
@@ -71,7 +73,9 @@ class World:
 
         with ExitStack() as starting:
             weather = starting.enter_context(LoopbackServer(weather_server.weather_app(self._seed, self._clock)))
-            model = starting.enter_context(LoopbackServer(model_app(self._seed, self._skill or Skill(), self._watch)))
+            model = starting.enter_context(
+                LoopbackServer(model_app(self._seed, self._skill or Skill(), self._watch, self._speed))
+            )
             self._weather_url, self._model_url = weather.url, f"{model.url}/v1"
             self._running = starting.pop_all()
         return self

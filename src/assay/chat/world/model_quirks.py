@@ -218,8 +218,13 @@ def _counted(prompt: int | None, answer: int | None, total: int | None) -> Calla
     return apply
 
 
+def _counted_always(completion: Completion) -> None:
+    completion.counts_in_every_chunk = True
+
+
 _ON_BOTH: Mapping[str, Callable[[Completion], None]] = {
     "usage_missing": _uncounted,
     "usage_absurd": _counted(-7, 9_000_000_000, 3),
     "usage_null": _counted(None, None, None),
+    "usage_in_every_chunk": _counted_always,
 }

@@ -42,9 +42,12 @@ Watch = Callable[[str, bytes], None]
 """Is called with the session and the body of every request, as they arrive."""
 
 
-def model_app(seed: int, skill: Skill, watch: Watch | None = None) -> Starlette:
-    """The server: `POST /v1/chat/completions` and `GET /v1/models`. It accepts any key and stores none."""
-    service = _Service(seed, skill, watch)
+def model_app(seed: int, skill: Skill, watch: Watch | None = None, speed: float = 0.0) -> Starlette:
+    """The server: `POST /v1/chat/completions` and `GET /v1/models`. It accepts any key and stores none.
+
+    `speed` is the pace of its streams in tokens a second; 0 sends them at once.
+    """
+    service = _Service(seed, skill, watch, speed)
     return Starlette(
         routes=[
             Route("/v1/chat/completions", service.complete, methods=["POST"]),
@@ -68,8 +71,9 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 class _Service:
-    def __init__(self, seed: int, skill: Skill, watch: Watch | None = None) -> None:
+    def __init__(self, seed: int, skill: Skill, watch: Watch | None = None, speed: float = 0.0) -> None:
         self.watch = watch
+        self.speed = speed
         self.scripted = ScriptedModel(seed, skill)
         self.fingerprint = f"fp_{digest_of(seed, skill)[:10]}"
         self.seed = seed
@@ -111,7 +115,7 @@ class _Service:
             model_quirks.misbehave(quirk.kind, completion)
         if parsed.stream:
             return StreamingResponse(
-                wire_quirks.server_sent_events(completion), media_type="text/event-stream", headers=headers
+                wire_quirks.server_sent_events(completion, self.speed), media_type="text/event-stream", headers=headers
             )
         return JSONResponse(completion.body(), headers=headers)
 

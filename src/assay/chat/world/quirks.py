@@ -44,6 +44,7 @@ ANSWER_QUIRKS: Mapping[str, str] = {
     "usage_missing": "the endpoint sends no token counts",
     "usage_absurd": "the endpoint sends token counts that are negative or in the billions",
     "usage_null": "the endpoint sends token counts that are null",
+    "usage_in_every_chunk": "the endpoint sends the token counts so far with every chunk of a stream",
 }
 """What the model says is wrong."""
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
-from assay.chat.world.completion import Completion
+from assay.chat.world.completion import TOKENS_PER_CHUNK, Completion
 from assay.chat.world.completion_request import ApiError
 from assay.chat.world.model_quirks import cut_arguments, cut_text
 from assay.errors import missing_extra
@@ -23,6 +23,8 @@ Send = Callable[[Request, Completion, Mapping[str, str]], Awaitable[Response]]
 
 # The pause that status 429 asks for: long enough to be measurable, short enough for tests.
 _RETRY_AFTER_MS = 50
+# A model reads the prompt first: about as long as it takes to write this many tokens.
+_TOKENS_OF_PAUSE = 20
 _DONE = b"data: [DONE]\n\n"
 # How late chunks come, and how many of them: a turn then takes a second more.
 _DELAY_SECONDS, _DELAYED = 0.1, 10
@@ -111,10 +113,14 @@ async def _break(request: Request, *, reset: bool = False) -> None:
 # --- streams --------------------------------------------------------------------------------------------------------
 
 
-async def server_sent_events(completion: Completion) -> AsyncIterator[bytes]:
-    """The completion as server-sent events."""
+async def server_sent_events(completion: Completion, speed: float = 0.0) -> AsyncIterator[bytes]:
+    """The completion as server-sent events, at `speed` tokens a second after a pause for the prompt; 0 for at once."""
+    if speed:
+        await asyncio.sleep(_TOKENS_OF_PAUSE / speed)
     for chunk in completion.chunks():
         yield _event(chunk)
+        if speed and chunk["choices"] and chunk["choices"][0]["finish_reason"] is None:
+            await asyncio.sleep(TOKENS_PER_CHUNK / speed)
     yield _DONE
 
 

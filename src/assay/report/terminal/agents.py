@@ -269,19 +269,22 @@ def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
             Text(ends, style="dim"),
         )
     yield Group(_title("Where the time goes · ms a turn, medians"), shown)
-    counted = plain_table("")
-    _named(counted, "agent", width - 62)
-    for column in ("in", "out", "model calls", "tool calls", "tools otherwise", "tokens otherwise"):
-        counted.add_column(column, justify="right")
+    counts = plain_table("")
+    _named(counts, "agent", width - 62)
+    for column in ("in", "out", "model calls", "tool calls", "tools otherwise", "tokens otherwise", "on the wire"):
+        counts.add_column(column, justify="right")
     for one in found:
         own = accounts(scores, one.agent)
-        counted.add_row(
+        counts.add_row(
             _text(one.agent),
             *("–" if value is None else f"{value:,.0f}" for value in (one.input_tokens, one.output_tokens)),
             *("–" if value is None else f"{value:.2f}" for value in (one.model_calls, one.tool_calls)),
-            *(f"{differ:,} of {n:,}" if n else "–" for differ, n in (own.tool_calls, own.tokens)),
+            *(f"{differ:,} of {n:,}" if n else "–" for differ, n in (own.tool_calls, own.tokens, own.wire)),
         )
-    yield Group(_title("Tokens and calls · means a turn, and turns that the framework counts otherwise"), counted)
+    yield Group(_title("Tokens and calls · means a turn, and turns that the framework counts otherwise"), counts)
+    for one in found:
+        if one.broken_streams:
+            yield _text(f"{one.agent}: in {counted(one.broken_streams, 'turn')} a stream of the model broke off")
 
 
 def _growth(scores: Scores) -> Iterator[RenderableType]:

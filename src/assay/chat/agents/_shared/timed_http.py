@@ -1,7 +1,8 @@
 """Measures the time spent waiting for the model, at the HTTP client and so in the same way for every framework.
 
 Each request gets a span by OpenTelemetry's HTTP conventions that also records when the client was waiting. The time
-that a framework takes between two chunks of a response is thus not counted as the model's.
+that a framework takes between two chunks of a response is thus not counted as the model's. The span also has the token
+counts of the response, against which those of the framework are checked, and whether a stream broke off.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import httpx
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
-from assay.chat.formats.otel import WAITS
+from assay.chat.agents._shared.wire import Wire
+from assay.chat.formats.otel import BROKE_OFF, WAITS, WIRE_TOKENS
 
 
 class TimedHttpClient(httpx.AsyncClient):
@@ -33,9 +35,11 @@ class TimedHttpClient(httpx.AsyncClient):
         failed = str(response.status_code) if response.is_error else None
         if stream:
             assert isinstance(response.stream, httpx.AsyncByteStream)
-            response.stream = _TimedStream(response.stream, timing, failed)
+            response.stream = _TimedStream(response.stream, timing, Wire(response.headers), failed)
         else:
-            timing.end(failed)
+            wire = Wire({"content-type": response.headers.get("content-type", "")})
+            wire.add(response.content)
+            timing.end(failed, wire)
         return response
 
 
@@ -59,9 +63,13 @@ class _Timing:
         finally:
             self._ends += (start, time.time_ns())
 
-    def end(self, failed: str | None) -> None:
+    def end(self, failed: str | None, wire: Wire | None = None) -> None:
         if self._span.is_recording():
             self._span.set_attribute(WAITS, self._ends)
+            if wire is not None and wire.tokens is not None:
+                self._span.set_attribute(WIRE_TOKENS, wire.tokens)
+            if wire is not None and wire.broke_off:
+                self._span.set_attribute(BROKE_OFF, True)
             if failed is not None:
                 self._span.set_attribute("error.type", failed)
                 self._span.set_status(Status(StatusCode.ERROR))
@@ -71,9 +79,10 @@ class _Timing:
 class _TimedStream(httpx.AsyncByteStream):
     """A response stream that records the time spent waiting for each chunk."""
 
-    def __init__(self, pieces: httpx.AsyncByteStream, timing: _Timing, failed: str | None) -> None:
+    def __init__(self, pieces: httpx.AsyncByteStream, timing: _Timing, wire: Wire, failed: str | None) -> None:
         self._pieces = pieces
         self._timing = timing
+        self._wire = wire
         self._failed = failed
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -83,14 +92,18 @@ class _TimedStream(httpx.AsyncByteStream):
                 with self._timing.waiting():
                     piece = await anext(pieces)
             except StopAsyncIteration:
+                self._wire.finish()
                 return
             except BaseException as error:
+                if isinstance(error, httpx.HTTPError):
+                    self._wire.finish()
                 self._failed = type(error).__name__
                 raise
+            self._wire.add(piece)
             yield piece
 
     async def aclose(self) -> None:
         try:
             await self._pieces.aclose()
         finally:
-            self._timing.end(self._failed)
+            self._timing.end(self._failed, self._wire)

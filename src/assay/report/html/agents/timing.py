@@ -88,6 +88,8 @@ def _times_table(found: Sequence[TimeFacts]) -> Markup:
         row("tokens in", "a turn, mean", [_count(one.input_tokens) for one in found]),
         row("tokens out", "a turn, mean", [_count(one.output_tokens) for one in found]),
     ]
+    if any(one.broken_streams for one in found):
+        rows.append(row("streams that broke off", "turns", [f"{one.broken_streams:,}" for one in found]))
     return table(["", *(isolated(one.agent) for one in found)], rows, label="Time and tokens of a turn")
 
 
@@ -124,8 +126,12 @@ def _accounts(found: Sequence[Accounts]) -> Markup:
     rows = [
         ["tool calls", *(_of(one.tool_calls) for one in found)],
         ["tokens", *(_of(one.tokens) for one in found)],
+        ["tokens on the wire", *(_of(one.wire) for one in found)],
     ]
-    explained = "Turns in which the framework's own count differs from that of the spans, of all in which it gave one."
+    explained = (
+        "Turns in which the framework's own count differs from that of the spans, of all in which it gave one; on the "
+        "wire: in which the spans differ from what the model's responses themselves report."
+    )
     text = join(
         [
             element("h3", "Do the frameworks count as the spans do?"),
