@@ -2,6 +2,8 @@
 
 Every simulation draws data from a population whose true value is known, and computes the interval or the verdict as
 the package does. The table is written into docs/concepts/intervals.md; the tests run a part of it with fewer trials.
+`python -m benchmarks.honesty 2000 same IQM` repeats only the numbers whose name contains one of these words; the others
+are those of the last run.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +27,11 @@ from benchmarks.measuring import RESULTS
 from benchmarks.populations import POPULATIONS, coverage, scores
 
 EPISODES = (5, 10, 20, 60)
+SCENARIOS = (3, 5, 10, 20, 60)
 TRIALS = 2000
 MARGIN = 0.05
 DOCUMENT = Path(__file__).parent.parent / "docs/concepts/intervals.md"
+_RESULTS = RESULTS / "honesty.json"
 _START, _END = "<!-- benchmarks honesty: begin -->\n", "<!-- benchmarks honesty: end -->\n"
 
 
@@ -66,12 +71,12 @@ Changes = Callable[[int, float, np.random.Generator], Floats]
 """Changes of so many scenarios whose mean is the given one."""
 
 
-def _normal(n: int, mean: float, rng: np.random.Generator) -> Floats:
-    return rng.normal(mean, 0.05, n)
+def _normal(spread: float) -> Changes:
+    return lambda n, mean, rng: rng.normal(mean, spread, n)
 
 
-def _skewed(n: int, mean: float, rng: np.random.Generator) -> Floats:
-    return np.asarray(mean + 0.05 * (rng.gamma(2.0, 1.0, n) - 2) / math.sqrt(2))
+def _skewed(spread: float) -> Changes:
+    return lambda n, mean, rng: np.asarray(mean + spread * (rng.gamma(2.0, 1.0, n) - 2) / math.sqrt(2))
 
 
 def _rule(size: float) -> Changes:
@@ -84,8 +89,10 @@ def _rule(size: float) -> Changes:
 
 
 CHANGES: dict[str, Changes] = {
-    "normal changes": _normal,
-    "skewed changes": _skewed,
+    "normal changes": _normal(0.05),
+    "skewed changes": _skewed(0.05),
+    "small normal changes": _normal(0.02),
+    "small skewed changes": _skewed(0.02),
     "a rule worth 0.5 fires": _rule(0.5),
     "a rule worth 0.2 fires": _rule(0.2),
 }
@@ -174,88 +181,124 @@ _IQM_OF_ONE = -5.82  # of rounded 30 · (gamma(2) − 2) ÷ √2, from ten milli
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
-def main(trials: int = TRIALS) -> None:
-    text, found = [], {}
+class Numbers:
+    """The numbers of the table: measured now, or kept from the last run if their name contains no word of `only`."""
 
-    def table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
-        lines = [f"| {' | '.join(head)} |", "|---" * words + "|--:" * (len(head) - words) + "|"]
-        text.append("\n".join(lines + [f"| {' | '.join(row)} |" for row in rows]))
+    def __init__(self, only: Sequence[str]) -> None:
+        self.only = only
+        last = json.loads(_RESULTS.read_text(encoding="utf-8")) if only else {}
+        self.last: dict[str, list[float]] = {
+            name: [share, *last.get("asked", {}).get(name, ())] for name, share in last.get("shares", {}).items()
+        }
+        self.shares: dict[str, float] = {}
+        self.asked: dict[str, list[float]] = {}
 
-    def measured(what: str, share: float) -> str:
-        found[what] = share
-        print(f"{what:<75} {share:6.1%}", flush=True)
-        return f"{100 * share:.1f}"
+    def of(self, name: str, measure: Callable[[], float | tuple[float, ...]]) -> list[float]:
+        """What `measure` gives: a share, and the ends of the range of cases that were asked for, if there is one."""
+        found = None if any(word in name for word in self.only) else self.last.get(name)
+        if found is None:
+            found = np.atleast_1d(measure()).tolist()
+            print(f"{name:<75} {found[0]:6.1%}", flush=True)
+        self.shares[name] = found[0]
+        if found[1:]:
+            self.asked[name] = found[1:]
+        return found
 
-    noise = 100 * math.sqrt(0.95 * 0.05 / trials)
-    text.append(
-        f"Coverage of 95 % intervals in %, {trials:,} trials for each number, so that 95 has a standard error of "
-        f"{noise:.1f} ({2 * noise:.1f} for the lines of the bootstrap, with a quarter of the trials). The columns are "
-        "numbers of episodes or scenarios."
+    def cell(self, name: str, measure: Callable[[], float]) -> str:
+        """A share in percent."""
+        return f"{100 * self.of(name, measure)[0]:.1f}"
+
+
+def main(trials: int = TRIALS, *only: str) -> None:
+    numbers = Numbers(only)
+    text = [*_coverage_text(numbers, trials), *_verdict_text(numbers, trials), *_power_text(numbers, trials // 4)]
+    document = DOCUMENT.read_text(encoding="utf-8")
+    before, rest = document.split(_START)
+    joined = "\n\n".join(text)
+    DOCUMENT.write_text(f"{before}{_START}\n{joined}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
+    RESULTS.mkdir(exist_ok=True)
+    _RESULTS.write_text(
+        json.dumps({"trials": trials, "shares": numbers.shares, "asked": numbers.asked}, indent=2, ensure_ascii=False)
+        + "\n",
+        encoding="utf-8",
     )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:
+    lines = [f"| {' | '.join(head)} |", "|---" * words + "|--:" * (len(head) - words) + "|"]
+    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
+
+
+def _coverage_text(numbers: Numbers, trials: int) -> list[str]:
+    noise = 100 * math.sqrt(0.95 * 0.05 / trials)
     rows = []
     for at, (name, (method, _, _)) in enumerate(POPULATIONS.items()):
         runs = trials // 4 if "bootstrap" in method else trials
-        cells = [measured(f"{name}, {k}", coverage(name, k, trials=runs, seed=100 * at + k)) for k in EPISODES]
+        cells = [
+            numbers.cell(f"{name}, {k}", partial(coverage, name, k, trials=runs, seed=100 * at + k)) for k in EPISODES
+        ]
         rows.append([name, method, *cells])
-    table(["what", "method", *map(str, EPISODES)], rows, words=2)
-    text.append("With the unit `event`, for comparison:")
     kinds = [("IQM of 400 independent events", "iqm", 1), ("share of 400 independent events", "share", 1)]
     kinds += [(f"{what} of 60 episodes that differ", kind, 60) for what, kind in (("IQM", "iqm"), ("share", "share"))]
-    table(["what", "coverage"], [[w, measured(w, of_events(k, n, trials=trials))] for w, k, n in kinds])
-    text.append(_verdict_text())
-    ns = (3, 5, 10, 20, 40, 80)
-    calls = [
-        [
-            f"{name}, difference of {d:g}",
-            *(measured(f"same: {name}, {d:g}, {n}", called_same(make, d, trials=trials, scenarios=n)) for n in ns),
-        ]
-        for name, make in CHANGES.items()
-        for d in (MARGIN, 2 * MARGIN)
+    return [
+        f"Coverage of 95 % intervals in %, {trials:,} trials for each number, so that 95 has a standard error of "
+        f"{noise:.1f} ({2 * noise:.1f} for the lines of the bootstrap, with a quarter of the trials). The columns are "
+        "numbers of episodes or scenarios.",
+        _table(["what", "method", *map(str, EPISODES)], rows, words=2),
+        "With the unit `event`, for comparison:",
+        _table(
+            ["what", "coverage"], [[w, numbers.cell(w, partial(of_events, k, n, trials=trials))] for w, k, n in kinds]
+        ),
     ]
-    wrong = ["any false verdict over 16 metrics"]
-    wrong += [measured(f"false verdicts, {n}", false_verdicts(trials=trials, scenarios=n)) for n in ns]
-    table(["scenarios", *map(str, ns)], [*calls, wrong])
-    text.append(
-        "Inconclusive comparisons, repeated with the number of cases that they asked for (the upper end of a range): "
-        "in how many % is the repetition decided? Changes have a spread of 0.1; the difference seen is the true one."
-    )
-    power = []
+
+
+def _verdict_text(numbers: Numbers, trials: int) -> list[str]:
+    rows = []
+    for difference in (MARGIN, 2 * MARGIN, 0.0):
+        for name, make in CHANGES.items():
+            if (difference > MARGIN and "small" in name) or (not difference and "rule" in name):
+                continue  # never said, or nothing changes at all
+            rows.append([f"*same*: {name}, difference of {difference:g}"])
+            rows[-1] += [
+                numbers.cell(
+                    f"same: {name}, {difference:g}, {n}",
+                    partial(called_same, make, difference, trials=trials, scenarios=n),
+                )
+                for n in SCENARIOS
+            ]
+    rows.append(["*better* or *worse*: identical agents, any of 16 metrics"])
+    rows[-1] += [
+        numbers.cell(f"false verdicts, {n}", partial(false_verdicts, trials=trials, scenarios=n)) for n in SCENARIOS
+    ]
+    return [
+        "Verdicts, in % of comparisons. Two agents that differ by the margin of 0.05 should be called the *same* in at "
+        "most 2.5, and two that do not differ as often as possible. Changes have a spread of 0.05, small ones of 0.02. "
+        "Identical agents should be called better or worse in any of 16 metrics, with no margin, in at most 5.",
+        _table(["scenarios", *map(str, SCENARIOS)], rows),
+    ]
+
+
+def _power_text(numbers: Numbers, trials: int) -> list[str]:
+    rows = []
     for pilot, metrics, effect in ((10, 1, 0.05), (20, 1, 0.03), (20, 16, 0.05), (60, 1, 0.02), (60, 16, 0.03)):
-        share, low, high = decided(trials=trials // 4, pilot=pilot, metrics=metrics, effect=effect)
-        cell = measured(f"decided, pilot of {pilot}, {metrics} metrics", share)
+        measure = partial(decided, trials=trials, pilot=pilot, metrics=metrics, effect=effect)
+        share, low, high = numbers.of(f"power: {effect:g}, pilot of {pilot}, metrics: {metrics}", measure)
         name = f"{effect:g}, {metrics} metric{'s' * (metrics > 1)}"
-        power.append([name, str(pilot), _range(low, high), cell])
+        rows.append([name, str(pilot), _range(low, high), f"{100 * share:.1f}"])
     for pilot, effect in ((20, 0.01), (60, 0.03)):
-        share, low, high = decided_same(trials=trials // 4, pilot=pilot, effect=effect)
-        cell = measured(f"same, pilot of {pilot}", share)
-        power.append([f"{effect:g}, the same within 0.05", str(pilot), _range(low, high), cell])
-    table(["difference", "cases", "asked for (median)", "decided"], power)
-    _write("\n\n".join(text) + "\n")
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "honesty.json").write_text(
-        json.dumps({"trials": trials, "shares": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
-
-
-def _verdict_text() -> str:
-    return (
-        "Verdicts, in % of comparisons: how often two agents are called the *same* within a margin of 0.05 although "
-        "they differ by the margin or by twice as much (at most 2.5 is wanted), and how often identical agents are "
-        "called better or worse in any of 16 metrics, with no margin (at most 5)."
-    )
+        measure = partial(decided_same, trials=trials, pilot=pilot, effect=effect)
+        share, low, high = numbers.of(f"power: {effect:g} as the same, pilot of {pilot}", measure)
+        rows.append([f"{effect:g}, the same within 0.05", str(pilot), _range(low, high), f"{100 * share:.1f}"])
+    return [
+        "Inconclusive comparisons, repeated with the number of cases that they asked for (the upper end of a range): "
+        "in how many % is the repetition decided? Changes have a spread of 0.1; the difference seen is the true one.",
+        _table(["difference", "cases", "asked for (median)", "decided"], rows),
+    ]
 
 
 def _range(low: float, high: float) -> str:
     return f"{low:.0f}–{high:.0f}" if low < high else f"{high:.0f}"
 
 
-def _write(text: str) -> None:
-    """Put the tables into the document."""
-    document = DOCUMENT.read_text(encoding="utf-8")
-    before, rest = document.split(_START)
-    after = rest.split(_END)[1]
-    DOCUMENT.write_text(f"{before}{_START}\n{text}\n{_END}{after}", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(int(sys.argv[1]) if sys.argv[1:] else TRIALS, *sys.argv[2:])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 
@@ -17,9 +18,7 @@ from assay.stats import (
     SKILL,
     Resampling,
     difference,
-    iqm,
     mean_interval,
-    percentile,
     share_interval,
     sum_interval,
     value_intervals,
@@ -31,6 +30,7 @@ Ends = tuple[float, float]
 Sampler = Callable[[int, np.random.Generator], Ends]
 """Draws so many episodes and gives the ends of the interval."""
 _MANY = 400_000
+_NODES = 2000
 
 
 def sizes_of(kind: str, episodes: int, rng: np.random.Generator) -> Ints:
@@ -116,11 +116,24 @@ def time_errors(statistic: str, effect: str = "symmetric", sizes: str = "equal",
 
 @cache
 def time_errors_truth(statistic: str, effect: str = "symmetric", step: float = 1.0) -> float:
-    """The true value of that statistic, from very many episodes."""
-    rng = np.random.default_rng(0)
-    own = 12 * _effects(effect, _MANY, rng)
-    values = np.rint((own + 30 * (rng.gamma(2.0, 1.0, _MANY) - 2) / np.sqrt(2)) / step) * step
-    return float((iqm(values) if statistic == "iqm" else percentile(values, float(statistic[1:]))) or 0.0)
+    """The true value of that statistic, from the distribution itself.
+
+    A percentile of rounded values jumps from step to step, so that a sample of any size can give the wrong one.
+    """
+    if effect == "symmetric":
+        own = 12 * np.array([NormalDist().inv_cdf((at + 0.5) / _NODES) for at in range(_NODES)])
+        weight = np.full(_NODES, 1 / _NODES)
+    else:
+        at = (np.arange(_NODES) + 0.5) * (30 / _NODES)
+        own, weight = 12 * (at - 2) / np.sqrt(2), at * np.exp(-at) / (at * np.exp(-at)).sum()
+    values = np.arange(-150, 500, step)
+    scaled = np.maximum(((values + step / 2)[:, None] - own) * np.sqrt(2) / 30 + 2, 0)
+    below = (1 - (1 + scaled) * np.exp(-scaled)) @ weight
+    if statistic != "iqm":
+        return float(values[np.searchsorted(below, float(statistic[1:]) / 100)])
+    first, last = np.searchsorted(below, [0.25, 0.75])
+    share = np.diff(below, prepend=0.0)[first : last + 1]
+    return float((values[first : last + 1] * share).sum() / share.sum())
 
 
 # --- functions of sums -----------------------------------------------------------------------------------------------
@@ -295,7 +308,7 @@ def score_difference_truth(gain: float = GAIN) -> float:
 # --- the table -------------------------------------------------------------------------------------------------------
 
 _SHARE, _MEAN = "logit-t", "skewness-corrected t"
-_SUMS, _VALUES = "skewness-corrected t on a scale", "hull of two bootstraps"
+_SUMS, _VALUES = "skewness-corrected t on a scale", "bootstrap"
 
 POPULATIONS: dict[str, tuple[str, Sampler, Callable[[], float]]] = {
     "share near ½": (_SHARE, share(5, 5), lambda: 0.5),

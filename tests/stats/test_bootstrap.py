@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import norm, t
+from scipy.optimize import brentq
+from scipy.stats import norm, skew, t
 
 from assay import stats
 from assay.errors import UsageError
@@ -164,10 +165,17 @@ def slow_episodes(
         for row in weights
     ]
     sizes = np.array([len(part) for part in parts])
-    wide = t.ppf(0.975, sizes.sum() ** 2 / (sizes**2).sum() - 1)  # degrees of freedom: Kish's effective number, less 1
+    freedom = sizes.sum() ** 2 / (sizes**2).sum() - 1  # Kish's effective number, less 1
+    wide = t.ppf(0.975, freedom)
     low, high = ends(replicates, 1 - 2 * norm.cdf(-wide))
-    value, half = PLAIN[statistic](np.concatenate(parts)), wide * np.std(replicates)
-    return min(low, value - half), max(high, value + half)
+    value, error = PLAIN[statistic](np.concatenate(parts)), np.std(replicates)
+    a = np.clip(skew(replicates) * freedom / (freedom - 1), -0.2, 0.2)
+
+    def corrected(end: float) -> float:  # where Hall's transformation gives `end`
+        return float(brentq(lambda x: x + a * x**2 / 3 + a**2 * x**3 / 27 + a / 6 - end, -100, 100, xtol=1e-13))
+
+    lows, highs = ([value - error * x for x in (end, corrected(end))] for end in (wide, -wide))
+    return min(low, *lows), max(high, *highs)
 
 
 def episodes_of(kind: str) -> list[Floats]:

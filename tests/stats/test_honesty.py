@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from benchmarks import honesty, populations
 
@@ -62,10 +63,22 @@ def test_identical_agents_are_rarely_called_better_or_worse(scenarios: int) -> N
 
 
 @pytest.mark.parametrize("scenarios", [3, 5, 10, 20])
-@pytest.mark.parametrize("kind", ["normal changes", "a rule worth 0.5 fires", "a rule worth 0.2 fires"])
+@pytest.mark.parametrize("kind", ["normal changes", "small skewed changes", "a rule worth 0.2 fires"])
 def test_agents_that_differ_by_the_margin_are_rarely_called_the_same(kind: str, scenarios: int) -> None:
     share = honesty.called_same(honesty.CHANGES[kind], honesty.MARGIN, trials=TRIALS, scenarios=scenarios)
     assert share <= 0.025 + 2 * math.sqrt(0.025 * 0.975 / TRIALS)
+
+
+def test_the_interval_beside_a_verdict_is_the_one_it_rests_on() -> None:
+    # The plain interval of five changes ends at ±0.0196; the one that allows for a tail not seen yet, at ±0.0332.
+    baseline = np.full((5, 1), 0.4)
+    candidate = baseline + np.array([-0.02, -0.01, 0.0, 0.01, 0.02])[:, None]
+    for margin, call in ((0.02, "inconclusive"), (0.03, "inconclusive"), (0.034, "same")):
+        verdict = honesty.verdicts(baseline, candidate, margin)[0]
+        assert verdict.call == call
+        assert (verdict.low, verdict.high) == pytest.approx((-0.0332, 0.0332), abs=5e-5)
+    verdict = honesty.verdicts(baseline, candidate, 0.019)[0]
+    assert (verdict.call, verdict.high) == ("inconclusive", pytest.approx(0.0196, abs=5e-5))
 
 
 def test_the_number_of_cases_asked_for_decides() -> None:

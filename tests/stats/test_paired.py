@@ -39,13 +39,13 @@ def test_the_p_value_is_that_of_the_interval_that_just_touches_0(seed: int) -> N
 
 
 def test_the_difference_of_resampled_figures_inverts_the_hull_of_both_intervals() -> None:
-    replicates = np.random.default_rng(5).normal(0.5, 0.2, 4000)
+    replicates = 0.5 + 0.2 * scipy_stats.norm.ppf((np.arange(4000) + 0.5) / 4000)
     found = difference(0.5, replicates=replicates, freedom=9, level=0.95)
     assert found is not None
     half = scipy_stats.t.ppf(0.975, 9) * replicates.std()
     assert found.low <= 0.5 - half + 1e-12
     assert found.high >= 0.5 + half - 1e-12
-    assert found.p == pytest.approx(2 * scipy_stats.t.sf(2.5, 9), rel=0.15)
+    assert found.p == pytest.approx(2 * scipy_stats.t.sf(2.5, 9), rel=0.02)
     assert difference(0.1, replicates=np.full(10, np.nan), level=0.95, freedom=3) is None
 
 
@@ -55,6 +55,43 @@ def test_a_difference_that_many_resamples_do_not_share_is_uncertain() -> None:
     found = difference(0.1, replicates=replicates, freedom=30, level=0.95)
     assert found is not None
     assert found.p == pytest.approx(2 * scipy_stats.t.cdf(scipy_stats.norm.ppf(0.2), 30))
+
+
+def test_what_is_called_the_same_rests_on_ends_that_allow_for_a_tail_that_few_cases_lack() -> None:
+    # Five symmetric changes: Johnson's correction t + a (1 + 2 t²) ÷ 6 with the largest allowance a = 0.7.
+    d = np.array([-0.02, -0.01, 0.0, 0.01, 0.02])
+    found = of_changes(d)
+    t = scipy_stats.t.ppf(0.975, 4)
+    far = found.error * (t + 0.7 * (1 + 2 * t * t) / 6)
+    assert (found.high, *found.wide) == pytest.approx((t * found.error, -far, far))
+    assert found.within(0.02, surely=False)
+    assert not found.within(0.02, surely=True)
+
+
+@pytest.mark.parametrize("n", [3, 5, 10, 30, 100])
+def test_the_interval_of_the_same_contains_the_other_and_mirrors_with_the_changes(n: int) -> None:
+    d = np.random.default_rng(n).gamma(1.0, 0.1, n)
+    found, mirrored = of_changes(d), of_changes(-d)
+    assert found.wide[0] <= found.low < found.high <= found.wide[1]
+    assert mirrored.wide == pytest.approx((-found.wide[1], -found.wide[0]))
+    replicates = np.random.default_rng(n).gamma(2.0, 0.1, 500)
+    resampled = difference(0.2, replicates=replicates, freedom=n - 1, level=0.95)
+    assert resampled is not None
+    assert resampled.wide[0] <= resampled.low < resampled.high <= resampled.wide[1]
+
+
+def test_resamples_of_40_cases_have_the_percentile_interval_alone() -> None:
+    replicates = np.random.default_rng(1).gamma(2.0, 0.1, 1000)
+    found = difference(0.2, replicates=replicates, freedom=39, level=0.95)
+    assert found is not None
+    tail = 100 * scipy_stats.norm.cdf(-scipy_stats.t.ppf(0.975, 39))
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(replicates, [tail, 100 - tail])))
+    # 2 % of them lie below 0: the p-value is that of this share.
+    place = np.percentile(replicates, 2.0)
+    shifted = difference(0.2 - place, replicates=replicates - place, freedom=39, level=0.95)
+    assert shifted is not None
+    assert shifted.p == pytest.approx(2 * scipy_stats.t.cdf(scipy_stats.norm.ppf(0.02), 39), rel=0.01)
+    assert shifted.low > 0
 
 
 @pytest.mark.parametrize("n", [3, 10, 71, 72])
@@ -90,7 +127,7 @@ def test_a_minority_that_changes_may_be_larger_by_chance() -> None:
 
 def test_cases_needed_have_a_power_of_80_percent() -> None:
     # A spread of 1 in a pilot of 100; the interval is 5 % wider than the plain one.
-    found = Difference(0.2, 0.0, 0.4, 0.05, 0.1, 99)
+    found = Difference(0.2, 0.0, 0.4, 0.05, 0.1, 99, (0.0, 0.4))
     needed = cases_needed(found, 100, margin=0.0)
     assert needed is not None
     n = needed[0]
@@ -103,7 +140,7 @@ def test_cases_needed_have_a_power_of_80_percent() -> None:
 
 def test_cases_needed_to_show_that_both_are_the_same() -> None:
     # The difference seen is 0: both ends must lie within the margin, 90 % each.
-    needed = cases_needed(Difference(0.0, -0.2, 0.2, 1.0, 0.1, 99), 100, margin=0.1)
+    needed = cases_needed(Difference(0.0, -0.2, 0.2, 1.0, 0.1, 99, (-0.2, 0.2)), 100, margin=0.1)
     assert needed is not None
     assert needed[0] == pytest.approx((1.05 * (1.96 + 1.2816) / 0.1) ** 2, rel=0.03)
     # If no case changed, the part that can have been missed has to be smaller than the margin.
@@ -112,7 +149,7 @@ def test_cases_needed_to_show_that_both_are_the_same() -> None:
 
 
 def test_a_small_pilot_gives_a_range() -> None:
-    needed = cases_needed(Difference(0.3, -0.1, 0.7, 0.2, 0.2, 9), 10, margin=0.0)
+    needed = cases_needed(Difference(0.3, -0.1, 0.7, 0.2, 0.2, 9, (-0.1, 0.7)), 10, margin=0.0)
     assert needed is not None
     low, high = needed
     # The spread of 10 cases is known to a factor: from √(9 ÷ 14.68) to √(9 ÷ 4.17) with a chance of 80 %.

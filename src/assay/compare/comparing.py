@@ -256,17 +256,21 @@ def _missing(baseline: Estimate) -> str:
 def _verdict(entry: Measured, found: Difference, p_adjusted: float, margin: float, level: float, tests: int) -> Verdict:
     """A difference within the margin is 'same', however certain it is; otherwise the p-value decides.
 
-    'Same' are two one-sided tests at once: the interval that is printed lies within the margin.
+    'Same' are two one-sided tests at once: the wider of both intervals lies within the margin. It is printed, and also
+    if it is the reason why a difference is not 'same'.
     """
     gain = found.value if entry.measure.better == "higher" else -found.value
+    low, high = found.wide if found.within(margin, surely=False) else (found.low, found.high)
     call: Call
-    if -margin <= found.low and found.high <= margin:
+    if found.within(margin, surely=True):
         call = "same"
+    elif found.within(margin, surely=False):
+        call = "inconclusive"
     elif p_adjusted <= 1 - level and gain and not found.low <= 0 <= found.high:
         call = "better" if gain > 0 else "worse"
     else:
         call = "inconclusive"
-    verdict = Verdict(entry.measure.key, found.value, found.low, found.high, p_adjusted, call, None)
+    verdict = Verdict(entry.measure.key, found.value, low, high, p_adjusted, call, None)
     if call != "inconclusive":
         return verdict
     needed = cases_needed(found, entry.n_cases, margin=margin, tests=tests, level=level, changes=changes_of(entry))

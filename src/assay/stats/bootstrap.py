@@ -28,7 +28,7 @@ from assay.stats.indexed_values import IndexedValues
 from assay.stats.jackknife import Strata
 from assay.stats.plan import Resampling
 from assay.stats.quantiles import percent_of, statistic_of
-from assay.stats.sums import ONE_EPISODE, hull_of_replicates, mean_interval
+from assay.stats.sums import ONE_EPISODE, interval_of_replicates, mean_interval
 from assay.types import Distribution, Estimate, Floats
 
 
@@ -147,7 +147,7 @@ def _by_episode(
         if known.sum() < 2:
             return out | {name: replace(points[name], method=ONE_EPISODE) for name in resampled}
         freedom = Strata.of(strata, len(strata)).where(known).freedom(sizes[known])
-        out |= {name: hull_of_replicates(points[name], found[name], freedom, plan) for name in resampled}
+        out |= {name: interval_of_replicates(points[name], found[name], freedom, plan) for name in resampled}
     return {name: out[name] for name in points}
 
 

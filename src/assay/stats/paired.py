@@ -2,8 +2,8 @@
 
 A difference is paired: what a case contributes to both sides is subtracted, or both sides use the same resamples, so
 what makes a case hard for both cancels out. The interval is that of `jackknife.py` on the plain scale, or of
-`sums.py` if the figure is resampled, and the p-value inverts it. If most cases do not change at all, little is known
-about those that would, and both are widened (`Changes`). All of it is measured in `benchmarks/honesty.py`.
+`resampled.py` if the figure is resampled, and the p-value inverts it. If most cases do not change at all, little is
+known about those that would, and both are widened (`Changes`). All of it is measured in `benchmarks/honesty.py`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 
-from assay.stats.jackknife import Strata, hull, transformed
+from assay.stats.jackknife import Strata, cautious, hull, transformed, unseen_skewness
+from assay.stats.resampled import resampled_ends, resampled_p, resampled_skewness
 from assay.stats.tails import binomial_at_most, chi_squared_quantile, largest_chance, t_below, t_quantile
 from assay.types import Floats
 
-_NORMAL = NormalDist()
 _SMALLEST = 1e-12
 # From this many cases on, their spread is known well enough to give one number of cases needed, not a range.
 _SMALL_PILOT = 40
@@ -45,6 +44,14 @@ class Difference:
     """Standard error."""
     freedom: float
     """Degrees of freedom."""
+    wide: tuple[float, float]
+    """The interval that contains `low` and `high`, and that 'same' rests on: it is wrong on either side in at most half
+    of what the level leaves, also if few cases are known and their changes are skewed."""
+
+    def within(self, margin: float, *, surely: bool) -> bool:
+        """Whether the interval lies within the margin: the `wide` one, or the one from `low` to `high`."""
+        low, high = self.wide if surely else (self.low, self.high)
+        return -margin <= low and high <= margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +110,11 @@ def _from_contributions(value: float, parts: Floats, strata: Strata, freedom: fl
     error, skewness = float(errors[0]), float(skews[0])
     low, high = (float(end[0]) for end in hull(np.array([value]), errors, skews, freedom, level))
     if error <= 1e-12 * abs(value) or not error:
-        return Difference(value, value, value, _SMALLEST if value else 1.0, 0.0, freedom)
+        return Difference(value, value, value, _SMALLEST if value else 1.0, 0.0, freedom, (value, value))
     t = value / error
     tails = [_two_sided(score, freedom) for score in (t, transformed(t, skewness))]
-    return Difference(value, low, high, max(tails), error, freedom)
+    wide = _hull((low, high), cautious(value, error, skewness, freedom, level))
+    return Difference(value, low, high, max(tails), error, freedom, wide)
 
 
 def _from_replicates(value: float, replicates: Floats, freedom: float, level: float) -> Difference | None:
@@ -114,16 +122,14 @@ def _from_replicates(value: float, replicates: Floats, freedom: float, level: fl
     if not len(usable):
         return None
     error = float(usable.std())
-    t = t_quantile(1 - (1 - level) / 2, freedom)
-    tail = 100 * _NORMAL.cdf(-t)
-    low, high = np.percentile(usable, [tail, 100 - tail])
-    low, high = min(float(low), value - t * error), max(float(high), value + t * error)
-    p = _two_sided(value / error, freedom) if error else (_SMALLEST if value else 1.0)
-    beyond = int(min((usable <= 0).sum(), (usable >= 0).sum()))
-    if beyond:
-        # As many standard errors lie between the difference and 0 as the share of resamples beyond 0 says.
-        p = max(p, _two_sided(_NORMAL.inv_cdf(min(beyond / len(usable), 0.5)), freedom))
-    return Difference(value, low, high, p, error, freedom)
+    low, high = resampled_ends(value, usable, freedom, level)
+    p = resampled_p(value, usable, freedom, _SMALLEST)
+    wide = _hull((low, high), cautious(value, error, resampled_skewness(usable, freedom), freedom, level))
+    return Difference(value, low, high, p, error, freedom, wide)
+
+
+def _hull(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    return min(a[0], b[0]), max(a[1], b[1])
 
 
 def _two_sided(t: float, freedom: float) -> float:
@@ -141,16 +147,22 @@ def _allowing_for(changes: Changes, found: Difference, level: float) -> Differen
     if not found.error:
         missed = largest_chance(0, n, tail) * (changes.largest or changes.possible)
         low, high = found.value - missed, found.value + missed
-        return _by_sign(replace(found, low=low, high=high), n if found.value else 0, level)
+        return _by_sign(_reaching(found, low, high), n if found.value else 0, level)
     if 2 * changed >= n:
         return found
     # Without a change in any case, the difference comes from how much each case weighs on the two sides.
     largest = changes.largest or changes.possible
     more = [(largest_chance(k, n, tail) - k / n) * largest for k in (changes.up, changes.down)]
-    low, high = min(found.low, found.value - more[1]), max(found.high, found.value + more[0])
+    found = _reaching(found, found.value - more[1], found.value + more[0])
     against = changes.down if found.value > 0 else changes.up
     by_count = 2 * binomial_at_most(against, n, against / n + abs(found.value) / largest)
-    return _by_sign(replace(found, low=low, high=high, p=min(1.0, max(found.p, by_count))), changed, level)
+    return _by_sign(replace(found, p=min(1.0, max(found.p, by_count))), changed, level)
+
+
+def _reaching(found: Difference, low: float, high: float) -> Difference:
+    """The difference with intervals that reach at least from `low` to `high`."""
+    ends = _hull((found.low, found.high), (low, high))
+    return replace(found, low=ends[0], high=ends[1], wide=_hull(found.wide, (low, high)))
 
 
 def _by_sign(found: Difference, changed: int, level: float) -> Difference:
@@ -158,7 +170,7 @@ def _by_sign(found: Difference, changed: int, level: float) -> Difference:
     chance = min(1.0, 2.0 ** (1 - changed))
     if chance <= 1 - level:
         return replace(found, p=max(found.p, chance))
-    return replace(found, low=min(found.low, 0.0), high=max(found.high, 0.0), p=max(found.p, chance))
+    return replace(_reaching(found, 0.0, 0.0), p=max(found.p, chance))
 
 
 # --- how many cases would decide -----------------------------------------------------------------------------------
@@ -222,6 +234,7 @@ def _shows_same(value: float, spread: float, margin: float, tail: float) -> Enou
 
     def enough(n: int, freedom: float) -> bool:
         error, t = spread / math.sqrt(n), t_quantile(1 - tail, freedom)
+        t += unseen_skewness(freedom + 1) * (1 + 2 * t * t) / 6  # the interval is `Difference.wide`
         inside = [t_below((margin + side * abs(value)) / error - t, freedom) for side in (-1, 1)]
         return sum(inside) - 1 >= _POWER
 

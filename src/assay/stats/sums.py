@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from assay.stats import by_episode
 from assay.stats.jackknife import PLAIN, SHARE, Scale, Strata, ends, share_contributions, unit_contributions
 from assay.stats.plan import Resampling
-from assay.stats.tails import t_quantile
+from assay.stats.resampled import resampled_ends, resampled_words
 from assay.types import Estimate, Floats, Ratio
 
 ONE_EPISODE = "none: one episode only"
 """The method of an estimate that has no interval because other episodes are not known."""
-_NORMAL = NormalDist()
 
 
 def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence[str] | None = None) -> Estimate:
@@ -166,7 +164,7 @@ def resampled_sum_interval(
         return blank
     within = Strata.of(strata, len(table))
     weights = by_episode.seeded_weights(len(table), None if strata is None else strata, plan.reps, plan.seed)
-    found = hull_of_replicates(blank, function(weights @ table), within.freedom(), plan)
+    found = interval_of_replicates(blank, function(weights @ table), within.freedom(), plan)
     if found.low is None or found.high is None:
         return found
     return replace(found, low=found.low - step / 2, high=found.high + step / 2)
@@ -254,21 +252,15 @@ def _words(scale: Scale, varies: bool, units: str) -> str:
     return f"t interval{scale.words}{skew}, jackknife of {units}"
 
 
-def hull_of_replicates(point: Estimate, replicates: Floats, freedom: float, plan: Resampling) -> Estimate:
-    """The estimate with the hull of two intervals from the same resamples of episodes, shape (reps,).
+def interval_of_replicates(point: Estimate, replicates: Floats, freedom: float, plan: Resampling) -> Estimate:
+    """The estimate with its interval from resamples of episodes, shape (reps,).
 
-    One is the percentile interval with levels widened from the normal to Student's t distribution (Hesterberg 2015),
-    the other the t interval with the standard error of the replicates. Resamples in which nothing could be measured are
-    left out.
+    Resamples in which nothing could be measured are left out.
     """
     if plan.keep:
         point = replace(point, replicates=replicates, freedom=freedom)
     usable = replicates[~np.isnan(replicates)]
     if not len(usable) or point.value is None:
         return point
-    t = t_quantile(1 - (1 - plan.level) / 2, freedom)
-    tail = 100 * _NORMAL.cdf(-t)
-    low, high = np.percentile(usable, [tail, 100 - tail])
-    half = t * float(usable.std())
-    low, high = min(float(low), point.value - half), max(float(high), point.value + half)
-    return replace(point, low=low, high=high, method=plan.method("hull of expanded percentile and t bootstrap"))
+    low, high = resampled_ends(point.value, usable, freedom, plan.level)
+    return replace(point, low=low, high=high, method=plan.method(resampled_words(freedom)))
