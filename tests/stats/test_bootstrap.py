@@ -175,7 +175,7 @@ def slow_episodes(
         return float(brentq(lambda x: x + a * x**2 / 3 + a**2 * x**3 / 27 + a / 6 - end, -100, 100, xtol=1e-13))
 
     lows, highs = ([value - error * x for x in (end, corrected(end))] for end in (wide, -wide))
-    return min(low, *lows), max(high, *highs)
+    return float(min(low, *lows)), float(max(high, *highs))
 
 
 def episodes_of(kind: str) -> list[Floats]:
