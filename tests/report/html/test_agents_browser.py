@@ -197,3 +197,33 @@ def test_a_link_opens_its_target(plausible: Scores, tmp_path: Path, browser: Bro
     assert console == []
     assert 'data-open="true"' in dom
     assert 'data-others="1"' in dom
+
+
+# Types words into the field as a reader would, and waits for what is found.
+_SEARCH = """(() => {
+  const field = document.querySelector("[data-finder] input");
+  if (field.value !== "helsinki") {
+    field.value = "helsinki";
+    field.dispatchEvent(new Event("input"));
+  }
+  return document.querySelector("[data-finder] output").textContent.includes(" of ");
+})()"""
+
+
+def test_all_answers_can_be_reached_and_searched(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.report.html.agents.answers.MOST_ANSWERS", 5)
+    played = scores(scenarios=6, repetitions=2)
+    path = write(played, tmp_path / "page.html")
+    assert path.read_text("utf-8").count('<p class="place">') <= 5
+    dom, said = browser.opened(path, done=_SEARCH)
+    assert not said
+    assert dom.count('<p class="place">') == len(played.answers)
+    assert "data-part" not in dom.partition("<script")[0]
+    about = {
+        one.scenario for one in played.answers if "helsinki" in f"{one.scenario} {one.query} {one.response}".lower()
+    }
+    assert 0 < len(about) < 6
+    hidden = re.findall(r'<details class="answer scenario"[^>]*hidden=""[^>]*><summary><bdi>([^<]+)', dom)
+    assert set(hidden) == {one.scenario for one in played.answers} - about

@@ -1,4 +1,4 @@
-"""The HTML page about scored conversations: tables, and each answer with its evidence. The page has no scripts."""
+"""The HTML page about scored conversations: tables, and each answer with its evidence."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from assay.report.html.conversation import (
 )
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import Content, save
+from assay.report.html.parts import Parts, finder
 
 
 def write(scores: Scores, path: str | Path) -> Path:
@@ -44,6 +45,8 @@ def content(scores: Scores, *, shown: Markup | None = None) -> Content:
         "pass^k: all of k repetitions of a scenario pass. pass@k: at least one does. Over the scenarios with "
         "at least k repetitions."
     )
+    parts = Parts()
+    answers = _answers(scores, parts) if shown is None else shown
     body = [
         STYLE,
         element("h2", "Metrics"),
@@ -53,17 +56,30 @@ def content(scores: Scores, *, shown: Markup | None = None) -> Content:
         passes_table(scores),
         *_failures(scores),
         element("h2", "Answers"),
-        _answers(scores) if shown is None else shown,
+        answers,
     ]
-    return Content(title="Conversations", lead=element("p", lead), body=join(body, "\n"))
+    scripts = ("answers.js",) if shown is None else ()
+    whole = join(body, "\n")
+    return Content(title="Conversations", lead=element("p", lead), body=whole, scripts=scripts, data=parts.data())
 
 
-def _answers(scores: Scores) -> Markup:
+def _answers(scores: Scores, parts: Parts) -> Markup:
     highlighted = "Words that moved a score are highlighted; the number beside them is the line of evidence below."
-    shown = scores.answers[:MOST_ANSWERS]
-    more = scores.answer_count - len(shown)
+    more = scores.answer_count - len(scores.answers)
     note = element("p", f"{more:,} further answers are left out here; the JSON has them.", class_="note")
-    return join([element("p", highlighted), note if more else EMPTY, *(_answer(answer) for answer in shown)], "\n")
+    folded = len(scores.answers) - MOST_ANSWERS
+    without_script = f"The last {folded:,} answers are shown with JavaScript only; the JSON has them all."
+    shown = (_answer(answer, parts if at >= MOST_ANSWERS else None) for at, answer in enumerate(scores.answers))
+    return join(
+        [
+            element("p", highlighted),
+            note if more else EMPTY,
+            element("noscript", element("p", without_script, class_="note")) if folded > 0 else EMPTY,
+            finder(("fail", "answers that fail")) if scores.answers else EMPTY,
+            *shown,
+        ],
+        "\n",
+    )
 
 
 def _failures(scores: Scores) -> tuple[Markup, ...]:
@@ -74,19 +90,18 @@ def _failures(scores: Scores) -> tuple[Markup, ...]:
     return (element("h2", "Checks that failed"), shown) if shown else ()
 
 
-def _answer(answer: Answer) -> Markup:
+def _answer(answer: Answer, parts: Parts | None) -> Markup:
+    """An answer; in a compressed part of the page but for its title, if there are parts."""
     title = f"{answer.agent} · {answer.scenario} · turn {answer.turn + 1}"
     if answer.repetition:
         title += f" · repetition {answer.repetition}"
+    views = (failed(answer), question(answer), response(answer), tool_calls(answer.record), evidence(answer.entries))
     return element(
         "details",
         element("summary", isolated(title), " ", outcome(answer)),
-        failed(answer),
-        question(answer),
-        response(answer),
-        tool_calls(answer.record),
-        evidence(answer.entries),
+        *(views if parts is None else (parts.add(join(views), "…"),)),
         class_="answer",
+        data_state=None if answer.passed else "fail",
     )
 
 

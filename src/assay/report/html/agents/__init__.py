@@ -35,6 +35,7 @@ from assay.report.html.conversation import STYLE, metric_table
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, table
+from assay.report.html.parts import Parts
 from assay.report.numbers import interval
 from assay.report.verdicts import signed
 from assay.runs.results import ExperimentResult
@@ -65,8 +66,9 @@ def content(
     found = overall(scores, weights)
     rows = scenario_matrix(scores)
     shown = EMPTY
+    parts = Parts()
     if address is None:
-        shown, linked = answers_section(scores, rows)
+        shown, linked = answers_section(scores, rows, parts)
 
         def address(number: int, scenario: str, at: int) -> str | None:
             anchor = anchor_of(number, at)
@@ -96,8 +98,8 @@ def content(
         lead=_lead(scores, notes, suite),
         body=STYLE + contents + "\n" + body,
         charts=figures.charts,
-        scripts=("overall.js", "reveal.js"),
-        data={"assay-overall": script_data(found)},
+        scripts=("overall.js", *(("answers.js",) if shown else ()), "reveal.js"),
+        data={"assay-overall": script_data(found), **parts.data()},
     )
 
 

@@ -7,18 +7,23 @@ from dataclasses import replace
 
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.scores import Scores
+from assay.plural import counted
 from assay.report.facts import MatrixRow
 from assay.report.html.agents.matrix import anchor_of, state_mark, state_words
 from assay.report.html.agents.spans import quirk_trace
 from assay.report.html.agents.timing import ms
 from assay.report.html.conversation import MOST_ANSWERS, evidence, failed, outcome, question, response, tool_calls
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
+from assay.report.html.parts import Parts, finder
 
 TrialAnswers = tuple[Answer, ...]
 
 
-def answers_section(scores: Scores, rows: Sequence[MatrixRow]) -> tuple[Markup, set[str]]:
-    """The section, and the anchors in it, one for each agent and scenario that is shown."""
+def answers_section(scores: Scores, rows: Sequence[MatrixRow], parts: Parts) -> tuple[Markup, set[str]]:
+    """The section, and the anchors in it, one for each agent and scenario that was played.
+
+    Trials that are too many to stand in the page go into its compressed parts.
+    """
     trials = _trials(scores)
     ordered = sorted(rows, key=lambda row: not row.differs)
     chosen = _chosen(trials, ordered, scores.agents)
@@ -28,19 +33,19 @@ def answers_section(scores: Scores, rows: Sequence[MatrixRow]) -> tuple[Markup, 
         anchor_of(row.number, at)
         for row in rows
         for at, agent in enumerate(scores.agents)
-        if (agent, row.scenario) in chosen
+        if (agent, row.scenario) in trials
     }
     explained = (
         "Words that moved a score are highlighted; the number beside them is the line of evidence below. "
         "Scenarios in which agents differ come first."
     )
-    left_out = (
-        f"{left:,} further answers are left out here; the JSON has them. Every scenario and agent is shown with one "
-        "repetition first, one that does not pass if there is one."
-    )
-    note = element("p", left_out, class_="note") if left else EMPTY
-    blocks = (_scenario(row, scores.agents, chosen) for row in ordered)
-    return element("p", explained) + note + join(blocks), linked
+    if left:
+        explained += " Of each agent, one repetition comes first, one that does not pass if there is one."
+    without_script = f"{left:,} of the answers are shown with JavaScript only; the JSON has them all."
+    note = element("noscript", element("p", without_script, class_="note")) if left else EMPTY
+    found = finder(("differ", "scenarios in which agents differ"), ("fail", "scenarios in which an agent fails"))
+    blocks = (_scenario(row, scores.agents, trials, chosen, parts) for row in ordered)
+    return element("p", explained) + note + found + join(blocks), linked
 
 
 def _trials(scores: Scores) -> dict[tuple[str, str], list[TrialAnswers]]:
@@ -78,24 +83,45 @@ def _size(trial: TrialAnswers) -> float:
 
 
 def _scenario(
-    row: MatrixRow, agents: Sequence[str], chosen: Mapping[tuple[str, str], Sequence[TrialAnswers]]
+    row: MatrixRow,
+    agents: Sequence[str],
+    trials: Mapping[tuple[str, str], Sequence[TrialAnswers]],
+    chosen: Mapping[tuple[str, str], Sequence[TrialAnswers]],
+    parts: Parts,
 ) -> Markup:
-    columns = [(at, agent, chosen.get((agent, row.scenario), [])) for at, agent in enumerate(agents)]
-    if not any(some for *_, some in columns):
+    keys = [(at, (agent, row.scenario)) for at, agent in enumerate(agents) if (agent, row.scenario) in trials]
+    if not keys:
         return EMPTY
     marks = []
     for cell in row.cells:
         hint = f"{cell.agent}: {state_words(cell)}"
-        mark = element("span", state_mark(cell), class_=f"cell {cell.state}", role="img", title=hint, aria_label=hint)
-        marks.append(mark)
+        name = element("small", isolated(cell.agent))
+        marks.append(element("span", name, " ", state_mark(cell), class_=f"cell {cell.state}", title=hint))
     shown = (
-        element("div", element("h4", isolated(agent)), *map(_trial, some), class_="agent", id=anchor_of(row.number, at))
-        for at, agent, some in columns
-        if some
+        element(
+            "div",
+            element("h4", isolated(key[0])),
+            *map(_trial, chosen.get(key, ())),
+            _rest([trial for trial in trials[key] if trial not in chosen.get(key, ())], parts),
+            class_="agent",
+            id=anchor_of(row.number, at),
+        )
+        for at, key in keys
     )
+    fails = any(not answer.passed for _, key in keys for trial in trials[key] for answer in trial)
     fault = " " + element("span", "fault ", isolated(", ".join(row.faults)), class_="muted") if row.faults else EMPTY
     summary = join([isolated(row.scenario), fault, " ", element("span", join(marks, " "), class_="marks")])
-    return details(summary, element("div", *shown, class_="beside"), class_="answer scenario") + "\n"
+    beside = element("div", *shown, class_="beside")
+    state = " ".join(word for word, holds in (("differ", row.differs), ("fail", fails)) if holds)
+    whole = element("details", element("summary", summary), beside, class_="answer scenario", data_state=state)
+    return whole + "\n"
+
+
+def _rest(trials: Sequence[TrialAnswers], parts: Parts) -> Markup:
+    if not trials:
+        return EMPTY
+    number = sum(map(len, trials))
+    return parts.add(join(map(_trial, trials)), f"{counted(number, 'further answer')} …")
 
 
 def _trial(trial: TrialAnswers) -> Markup:
