@@ -1,10 +1,10 @@
-"""Trivial predictions of an episode's keys and buttons, each made from nothing but what came before.
+"""Trivial predictions of an episode's keys and buttons, each computed from earlier actions only.
 
 - idle does nothing.
-- repeat-last does the last action again, after as long a pause as the last one. The pause is longer than the tolerance:
-  an echo would match the very action that it repeats.
-- majority does the commonest action so far, as often as it came so far.
-- random draws from the actions so far, as often as they came so far, at times of its own.
+- repeat-last repeats the last action after a pause as long as the pause before it. The pause is longer than the
+  tolerance: an echo would match the very action that it repeats.
+- majority does the most common action so far, at its rate so far.
+- random draws from the actions so far, at their rate so far and at random times.
 
 A model that is not better than these has learned nothing about when to do what.
 """
@@ -19,18 +19,18 @@ from assay.events.actions.labels import HEADLINE, LABELS, Actions, by_label
 from assay.events.compiled import inner, njit
 
 BASELINES = ("idle", "repeat_last", "majority", "random")
-"""Always compared with. `copied`, the input given back unchanged, is one more where predictions are teacher-forced."""
+"""Always scored. If predictions are teacher-forced, `copied`, the input given back unchanged, is scored too."""
 COPIED = "copied"
 
 
 def predictions(truth: Actions, tolerance_ns: int, seed: int, episode: str) -> dict[str, Actions]:
-    """What each of BASELINES does in an episode with these true actions."""
+    """The predictions of each of BASELINES for an episode with these true actions."""
     made = predictions_and_copy(truth, tolerance_ns, seed, episode)
     return {name: made[name] for name in BASELINES}
 
 
 def copied(truth: Actions) -> Actions:
-    """The true actions one position late, with their own times: what a model does that gives its input back."""
+    """The true actions one position late, with their own times: the prediction of a model that copies its input."""
     return Actions(*_copied(truth.time_ns, truth.edges)) if truth.edges[HEADLINE] else _NOTHING
 
 
@@ -125,13 +125,13 @@ def _majority(label, time):  # type: ignore[no-untyped-def]
 
 @inner(nogil=True, cache=True)
 def _random(label, time, tolerance, state):  # type: ignore[no-untyped-def]
-    """A Poisson process whose rate is at every moment that of the actions so far: so many since the first one."""
+    """A Poisson process whose rate at each moment is the mean rate of the actions since the first one."""
     n = len(time)
     size = 4 * n + 16
     out_label, out_time = np.empty(size, np.int16), np.empty(size, np.int64)
     old = found = 0
     state, share = _uniform(state)
-    wait = -np.log(1.0 - share)  # what the rate has to add up to until the next one
+    wait = -np.log(1.0 - share)  # the integral of the rate up to the next action
     for seen in range(1, n - 1):  # actions seen after the first, between time[seen] and the next
         now = max(np.float64(time[seen] - time[0]), 1.0)
         end = np.float64(time[seen + 1] - time[0])
@@ -157,7 +157,7 @@ def _random(label, time, tolerance, state):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _uniform(state):  # type: ignore[no-untyped-def]
-    """The next state and a number in [0, 1): splitmix64, so that threads share nothing and a seed fixes all."""
+    """The next state and a number in [0, 1): splitmix64, so that threads share no state and the seed fixes all."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
     z = state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,4 +1,4 @@
-"""What `nll` and `calibration_error` of `assay@1` are made of: how probable the model thought events were.
+"""The states behind `nll` and `calibration_error` of `assay@1`: how probable the model thought events were.
 
 An event's probability is the product of its tokens', each given the true ones before it. Its negative logarithm for
 the true event is the loss of the log-likelihood; for the predicted event it is the model's confidence, which should be
@@ -15,7 +15,7 @@ from assay.types import Floats, State
 
 TENTHS = 10
 _UNIT = 1e9  # sums are whole billionths, so that they add up in any order
-_LARGEST = 1e6  # nats; what has no probability at all has to stay a number
+_LARGEST = 1e6  # nats; keeps the loss of an impossible event finite
 _FIELDS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data")
 
 

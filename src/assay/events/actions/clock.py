@@ -1,6 +1,6 @@
-"""Two sides of an episode on one clock: valid events in the order of time, unwrapped where the encoding's clock wraps.
+"""Two sides of an episode on one clock: valid events in the order of time, unwrapped if the encoding's clock wraps.
 
-What cannot be known is counted, not guessed: silences that could hide a whole turn of the clock, and times far away
+What cannot be known is counted, not guessed: silences that could hide a whole period of the clock, and times far away
 from all others.
 """
 
@@ -14,16 +14,16 @@ from assay.events.compiled import inner, njit
 from assay.events.stream import EventStream
 from assay.types import Ints
 
-# A silence in tokens of at least this long is told: nothing in it says how often the clock went round.
+# A silence in tokens of at least this length is reported: nothing in it shows how often the clock wrapped.
 SILENCE_NS = 1_000_000_000
 # No system waits longer before a held key repeats, or between repeats. By default they repeat 25 to 33 times a second.
 REPEAT_NS = 1_000_000_000
 QUICK_NS = 50_000_000
-# A press that is auto-repeat in a recording and perhaps none in a prediction.
+# A press that is auto-repeat in a recording but may be a separate press in a prediction.
 _DOUBTFUL = 2
 # Neighbours further apart than this split a stream for the search for stray times.
 _FAR_NS = 600 * 1_000_000_000
-_KEYBOARD, _MOUSE, _SCREEN = 0, 1, 2  # stream.Kind; a test holds them together
+_KEYBOARD, _MOUSE, _SCREEN = 0, 1, 2  # stream.Kind; a test checks that they agree
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class ClockSide:
     valid: int
     """How many events of the stream are valid."""
     stray: int
-    """Actions and movements whose times lie far from all others. They count as events and stretch nothing."""
+    """Actions and movements whose times lie far from all others. They count as events but do not extend the span."""
     auto_repeats: int
     """Repeated presses of keys that were already held, left out."""
     silences: int
-    """Silences in a token stream that could hide a whole turn of its clock."""
+    """Silences in a token stream that could hide a whole period of its clock."""
     frames: int
     """Screen events."""
     repeats: Ints
@@ -55,7 +55,7 @@ class ClockSide:
     """Their times."""
 
     def shifted(self, by_ns: int) -> ClockSide:
-        """The same side, later by so much."""
+        """The same side, later by `by_ns`."""
         first, last = (None if end is None else end + by_ns for end in (self.first_ns, self.last_ns))
         return replace(self, time_ns=self.time_ns + by_ns, first_ns=first, last_ns=last)
 
@@ -65,10 +65,10 @@ def clock_side(
 ) -> ClockSide:
     """The valid events of `stream`, auto-repeat left out, with `shift_ns` taken from their times.
 
-    A press is auto-repeat if the key is held, its last press is at most a second back, and it comes in a rhythm:
-    soon after the last press or soon before the next, or with about the same pause as its neighbour. Otherwise a
-    release was lost, and it is a press of its own. The order of the events decides what is held, so that one wrong time
-    makes no press a repeat.
+    A press is auto-repeat if the key is held, its last press is at most a second back, and it comes in a rhythm: soon
+    after the last press or soon before the next, or with about the same pause as its neighbour. Otherwise a release was
+    lost, and it is a separate press. The order of the events decides what is held, so that one wrong time does not turn
+    a press into a repeat.
 
     If no other press is close, it may also be a press whose key should have been released before. In a recording it is
     a repeat nevertheless: a keyboard repeats slowly, or the hold ended just after the delay. In a prediction, for which
@@ -78,7 +78,7 @@ def clock_side(
     columns = (stream.problem, stream.kind, stream.time_ns, stream.vk, stream.press)
     valid, times, is_repeat, ascending = _run(*columns, wrap_ns)
     if truth is not None and (is_repeat == _DOUBTFUL).any():
-        # Which turn of a wrapping clock it is, is not known yet.
+        # In which period of a wrapping clock a time lies is not known yet.
         turn = wrap_ns or 2**62
         there, keys = truth.repeats_ns % turn, truth.stream.vk[truth.repeats]
         order = np.lexsort((there, keys))
@@ -107,7 +107,7 @@ def clock_side(
 def _settle_doubts(is_repeat, vk, valid, times, shift, there, keys, tolerance, turn):  # type: ignore[no-untyped-def]
     """Decide whether the truth has an auto-repeat of the same key close to each doubtful press.
 
-    `there` are the times of its auto-repeats on a clock with this turn, by key and then by time.
+    `there` has the times of its auto-repeats, modulo `turn`, sorted by key and then by time.
     """
     n = len(there)
     for i in range(len(is_repeat)):
@@ -145,7 +145,7 @@ def _settle_doubts(is_repeat, vk, valid, times, shift, there, keys, tolerance, t
 
 @njit(nogil=True, cache=True)
 def _run(problem, kind, time_ns, vk, press, wrap):  # type: ignore[no-untyped-def]
-    """Valid events, their times on a clock that runs on, whether each is auto-repeat, and whether the times ascend."""
+    """Valid events, their times on a continuous clock, whether each is auto-repeat, and whether the times ascend."""
     n = 0
     valid = np.empty(len(problem), np.int64)
     for i in range(len(problem)):
@@ -203,7 +203,7 @@ def _settle(order, valid, times, is_repeat, kind, shift, wraps):  # type: ignore
 def _core(times):  # type: ignore[no-untyped-def]
     """The range of sorted times without stray ones at either end.
 
-    A stray part is cut off from the rest by more than ten minutes and holds at most one time in a thousand, or one.
+    A stray part is more than ten minutes from the rest and has at most one time in a thousand, or a single time.
     """
     n = len(times)
     largest = begin = 0
@@ -258,17 +258,18 @@ def _repeats(valid, kind, time, vk, press):  # type: ignore[no-untyped-def]
 
 @inner(nogil=True, cache=True)
 def _alike(pause, other):  # type: ignore[no-untyped-def]
-    """Whether two pauses may belong to one rhythm: a quarter apart at most."""
+    """Whether two pauses may belong to one rhythm: they differ by at most a quarter."""
     return 4 * abs(pause - other) <= pause
 
 
 @inner(nogil=True, cache=True)
 def _unwrap(times, wrap):  # type: ignore[no-untyped-def]
-    """Turn times in 0 … wrap−1, in order, into times on a clock that runs on.
+    """Convert times in 0 … wrap−1, in order, to times on a continuous clock.
 
-    Time runs forwards: a step back by more than an eighth of a turn is a step forwards into the next turn; less is two
-    devices slightly out of order. In a dense stream a leap ahead of more than an eighth of a turn is a wrong time, not
-    a silence, where one of the next few events follows the last believed one closely; it costs that event only.
+    Time runs forwards: a step back by more than an eighth of a period is a step forwards into the next period; a
+    smaller one means that two devices are slightly out of order. In a dense stream a leap ahead by more than an eighth
+    of a period is a wrong time, not a silence, if one of the next few events closely follows the last believed one; it
+    costs that event only.
     """
     n = len(times)
     dense = _is_dense(times, wrap)
@@ -289,7 +290,7 @@ def _unwrap(times, wrap):  # type: ignore[no-untyped-def]
 
 @inner(nogil=True, cache=True)
 def _modulo(number, wrap):  # type: ignore[no-untyped-def]
-    """The number % wrap, which takes a slow division only if it is far from 0 … wrap−1."""
+    """`number % wrap`, with a slow division only if the number is far from 0 … wrap−1."""
     if number < 0:
         number += wrap
     elif number >= wrap:
@@ -299,7 +300,7 @@ def _modulo(number, wrap):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _is_dense(times, wrap):  # type: ignore[no-untyped-def]
-    """Whether the median step, either way round the clock, is less than 1/64 of a turn; of two times or more."""
+    """Whether the median step, either way round the clock, is less than 1/64 of a period; needs two times or more."""
     limit = wrap / 64
     fewer = 0
     below, above = np.int64(0), wrap  # the greatest step below the limit, and the least that is not

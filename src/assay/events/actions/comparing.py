@@ -1,4 +1,4 @@
-"""Two sides' actions beside each other: which match, which took another's place, and how many match at what cost.
+"""Compares the actions of both sides: which match, which are substitutions, and what the matching costs.
 
 Within a label everything is done by `matching`; this file goes over the labels.
 """
@@ -29,7 +29,7 @@ _KINDS = len(ACTION_KINDS)
 
 @dataclass(frozen=True, slots=True)
 class ActionMatches:
-    """What became of the actions of both sides."""
+    """The outcome of every action of both sides."""
 
     truth: Actions
     predicted: Actions
@@ -38,7 +38,7 @@ class ActionMatches:
     true_outcome: Ints
     """MATCHED, MISSED or SUBSTITUTED for each true action."""
     true_partner_ns: Ints
-    """Time of the predicted action that a true one is matched with or was taken for; 0 without one."""
+    """Time of the predicted action that a true one is matched with or replaced by; 0 if there is none."""
     predicted_outcome: Ints
     """MATCHED, EXTRA or SUBSTITUTED for each predicted action."""
     predicted_partner_ns: Ints
@@ -49,7 +49,7 @@ class ActionMatches:
 
 
 def compare_actions(truth: Actions, predicted: Actions, tolerance_ns: int) -> ActionMatches:
-    """The best matching by label, then of what is left over the best matching by kind."""
+    """The best matching by label, then the best matching by kind of what is left over."""
     found = _compare(
         truth.time_ns, truth.edges, truth.order, predicted.time_ns, predicted.edges, predicted.order, tolerance_ns
     )
@@ -126,7 +126,7 @@ def _left(times, order, outcome, wanted, first, stop):  # type: ignore[no-untype
 
 
 def matches_at(truth: Actions, predicted: Actions, tolerances_ns: Ints, shift_ns: int = 0) -> Ints:
-    """How many keys and buttons match at each tolerance, once the prediction is `shift_ns` earlier; shape (k,)."""
+    """How many keys and buttons match at each tolerance, with the prediction moved `shift_ns` earlier; shape (k,)."""
     return np.asarray(
         _count(truth.time_ns, truth.edges, predicted.time_ns, predicted.edges, tolerances_ns, shift_ns, HEADLINE)
     )

@@ -1,4 +1,4 @@
-"""From the states of all episodes to every figure of `assay@1`, each with its interval if one can be made."""
+"""From the states of all episodes to every figure of `assay@1`, each with its interval if it can have one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST = 0.5
 
 @dataclass(frozen=True)
 class ActionFigures:
-    """A tally, and how to make figures of it."""
+    """A tally, and how to compute figures from it."""
 
     tally: Tally
     plan: Resampling
@@ -142,7 +142,7 @@ class ActionFigures:
     # --- how estimates are made ----------------------------------------------------------------------------------
 
     def share(self, hits: Floats | Ints, totals: Floats | Ints) -> Estimate:
-        """Hits ÷ totals, one of each for an episode."""
+        """Hits ÷ totals, one of each per episode."""
         return share_interval(hits, totals, self.plan, strata=self.strata)
 
     def quotient(self, table: Floats | Ints, n: int | None = None) -> Estimate:
@@ -165,7 +165,7 @@ class ActionFigures:
     ) -> Estimate:
         """`function` of the sum over episodes of `table`, shape (episodes, k).
 
-        `sizes` is how much each episode weighs, shape (episodes,), or the column of the table that says so.
+        `sizes` is the weight of each episode, shape (episodes,), or the column of the table that has it.
         """
         size = int(self.headline.sum()) if n is None else n
         weights = table[:, sizes] if isinstance(sizes, int) else sizes
@@ -304,7 +304,7 @@ class ActionFigures:
             at = int(np.argmin(np.abs(tried - lag_ms.value)))
             after = self.share(2 * matches[:, 1, at], totals)
             if at in (0, len(tried) - 1) and (after.value or 0.0) < _MOST:
-                # The best of all shifts is the furthest, and most actions do not match there either: no lag was found.
+                # If the best shift is the furthest one and most actions do not match even there, no lag was found.
                 lag_ms, after = Estimate(None, level=self.plan.level, n=lag_ms.n), self.f1(self.headline)
         return {
             "time_error_p50_ms": self.values(states.TIME_ERRORS, lambda ns: ns / 1e6, "p50"),
@@ -387,7 +387,7 @@ class ActionFigures:
         return StateRows.of(self.tally, name).sums(states.Table(0, (size,)))
 
     def calibration_table(self) -> list[dict[str, float | None]]:
-        """For each tenth of confidence that occurs: predictions, mean confidence, share of right ones, and more.
+        """For each tenth of confidence that occurs: predictions, mean confidence, share correct, and more.
 
         `nll` is the mean loss of the true events there; None if their probabilities are unknown.
         """

@@ -1,6 +1,6 @@
 """Figures of `assay@1` as functions of sums over episodes.
 
-Each takes sums of shape (…, k) and gives values of shape (…), NaN if undefined, so that it can be computed of all
+Each takes sums of shape (…, k) and gives values of shape (…), NaN if undefined, so that it can be computed over all
 episodes and with any of them left out.
 """
 
@@ -48,7 +48,7 @@ def error_rate(sums: Floats) -> Floats:
 
 
 def victor_purpura(sums: Floats) -> Floats:
-    """Victor–Purpura distance by true action; `sums` are its cost in ns of shifting and the true actions."""
+    """Victor–Purpura distance per true action; `sums` are its cost in ns of shifting and the true actions."""
     return divided(sums[..., 0] * 40 / 1e9, sums[..., 1])
 
 
@@ -65,17 +65,17 @@ def f1_skill(sums: Floats) -> Floats:
 
 
 def skill_of(value: Floats, baseline: Floats) -> Floats:
-    """How much of the way from the baseline to perfection was made; NaN if the baseline is perfect."""
+    """The share of the way from the baseline to perfection; NaN if the baseline is perfect."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(baseline < 1, (value - baseline) / (1 - baseline), np.nan)
 
 
 def nll(sums: Floats) -> Floats:
-    """Loss by true event, from the sums of LIKELIHOOD."""
+    """Loss per true event, from the sums of LIKELIHOOD."""
     return divided(sums[..., 11::2].sum(axis=-1) / 1e9, sums[..., 10::2].sum(axis=-1))
 
 
 def calibration_error(sums: Floats) -> Floats:
-    """Σ |hits − confidence| over tenths of confidence, by event."""
+    """Σ |hits − confidence| over tenths of confidence, per event."""
     n = sums[..., :10].sum(axis=-1)
     return divided(np.abs(sums[..., 10:20]).sum(axis=-1) / 1e9, n)

@@ -12,7 +12,7 @@ from assay.events.compiled import inner, njit
 from assay.types import Ints
 
 OFFSET_SHARE = 0.2
-"""The end may be off by this share of the true length, where that is more than the tolerance (as mir_eval has it)."""
+"""The end may be off by this share of the true length, if that is more than the tolerance (as in mir_eval)."""
 
 HOLD_SUMS = ("true", "predicted", "onset", "both", "shared_ns", "either_ns")
 """What is summed for each key and button: holds of both sides, matches by onset and by onset and offset, and time held
@@ -67,7 +67,7 @@ def _holds(time_ns, edges, end_ns):  # type: ignore[no-untyped-def]
         press, release = _press_and_release(h)
         i, j = edges[press], edges[release]
         while i < edges[press + 1]:
-            # Releases before the press belong to nothing.
+            # Releases before this press belong to no hold.
             while j < edges[release + 1] and time_ns[j] < time_ns[i]:
                 j += 1
             start[count] = time_ns[i]

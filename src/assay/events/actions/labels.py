@@ -1,7 +1,7 @@
 """Actions: key presses and releases, button transitions and scrolls, each a label at a time.
 
-One mouse event may hold several actions (two buttons, a button and the wheel). Auto-repeat is no
-action; `clock` has left it out and counted it. Movement and frames are not actions.
+One mouse event may contain several actions (two buttons, a button and the wheel). Auto-repeat is not an action; `clock`
+has counted it and left it out. Movement and frames are not actions.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ KIND_EDGES = np.array([0, KEYS, KEYS + BUTTONS, LABELS])
 """Labels of kind k are KIND_EDGES[k] … KIND_EDGES[k+1]-1."""
 
 HEADLINE = KEYS + BUTTONS
-"""Labels below this, keys and buttons, enter the figures that name no kind."""
+"""Labels below this, keys and buttons, enter the figures without a kind in their name."""
 
 MATCHED, MISSED, EXTRA = range(3)
 """What became of an action: matched, missed, or predicted without a truth."""
 SUBSTITUTED = 3
-"""Of those missed and extra, the ones that took each other's place; told apart only where single actions are kept."""
+"""Of those missed and extra, the ones that replaced each other; distinguished only if single actions are kept."""
 
 _ALL_LABELS = np.arange(LABELS, dtype=np.int16)
 _EDGE_LABELS = np.arange(LABELS + 1)
 _BUTTON_NAMES = ("left", "right", "middle", "fourth", "fifth")
 _SCROLL_NAMES = ("wheel up", "wheel down", "wheel right", "wheel left")
-_KEYBOARD, _MOUSE = 0, 1  # stream.Kind; a test holds them together
+_KEYBOARD, _MOUSE = 0, 1  # stream.Kind; a test checks that they agree
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Actions:
         return np.asarray(self.edges[1:] - self.edges[:-1])
 
     def shifted(self, by_ns: int) -> Actions:
-        """The same actions, later by so much."""
+        """The same actions, later by `by_ns`."""
         return Actions(self.time_ns + by_ns, self.edges) if by_ns else self
 
     @classmethod
@@ -82,7 +82,7 @@ class Actions:
 
     @cached_property
     def order(self) -> Ints:
-        """The actions in the order of time, of one time in that of their labels; shape (n,)."""
+        """The actions in the order of time, and those at the same time in the order of labels; shape (n,)."""
         return np.argsort(self.time_ns, kind="stable")
 
     @classmethod
@@ -181,7 +181,7 @@ _KEY_NAMES = {
 
 
 def key_name(vk: int) -> str:
-    """A virtual key's name, or its code where it has none."""
+    """A virtual key's name, or its code if it has none."""
     if 0x30 <= vk <= 0x39 or 0x41 <= vk <= 0x5A:
         return chr(vk)
     if 0x60 <= vk <= 0x69:

@@ -2,7 +2,7 @@
 
 Among points on a line an optimal matching never needs to cross: the pairs can always be swapped into order without
 leaving the tolerance or adding distance. So the best matching is an alignment, found by dynamic programming over the
-few predictions that each truth can reach. Times far from any other form groups of their own, and most groups have one
+few predictions that each truth can reach. Times far from any other form separate groups, and most groups have one
 truth or one prediction and need no table at all. The cost is linear in the number of events times the number of
 candidates within the tolerance. All times are integers of nanoseconds, ascending.
 """
@@ -43,7 +43,7 @@ def largest_count(truth, predicted, tolerance, shift):
 
 
 def match(truth: Ints, predicted: Ints, tolerance: int | np.int64, partner: Ints) -> None:
-    """Write the index of each truth's prediction to `partner`, shape (len(truth),), −1 where it has none.
+    """Write the index of each truth's prediction to `partner`, shape (len(truth),), −1 if it has none.
 
     The largest number of matches, and among those the least total distance.
     """
@@ -59,9 +59,9 @@ def match_intervals(
     share: float,
     partner: Ints,
 ) -> None:
-    """As `match`, of intervals by their beginnings; the ends must also agree.
+    """As `match`, for intervals by their starts; the ends must also agree.
 
-    They do where they differ by at most the tolerance or `share` of the true length, whichever is more. The intervals
+    They agree if they differ by at most the tolerance or `share` of the true length, whichever is more. The intervals
     of a side must not overlap: only then is there an optimal matching that does not cross.
     """
     match_within(truth, predicted, tolerance, truth_end, predicted_end, share, partner)
@@ -76,7 +76,7 @@ def match_within(truth, predicted, tolerance, truth_end, predicted_end, share, p
     reach(truth, predicted, tolerance, low, high)
     for i in range(n):
         partner[i] = -1
-    first = np.int64(0)  # not a literal: functions would be compiled once more for it
+    first = np.int64(0)  # not a literal, for which the functions would be compiled again
     while first < n:
         if low[first] == high[first]:
             first += 1
@@ -189,8 +189,8 @@ def _match_in_order(first, last, low, high, truth, tolerance, truth_end, predict
 def saved_by_shifting(truth, predicted, limit):
     """The most that matching can save: Σ (limit − |Δt|) over matched pairs, in nanoseconds.
 
-    The Victor–Purpura distance with a cost q a second for shifting is the number of all events less 2 ÷ limit times
-    this, with limit = 2 ÷ q: deleting and inserting costs 2, shifting costs less only where |Δt| < limit.
+    The Victor–Purpura distance with a cost of q per second for shifting is the number of all events minus 2 ÷ limit
+    times this, with limit = 2 ÷ q: deleting and inserting costs 2, and shifting costs less only if |Δt| < limit.
     """
     n = len(truth)
     low = np.empty(n, np.int64)

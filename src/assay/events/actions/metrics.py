@@ -1,4 +1,4 @@
-"""What every figure of `assay@1` is: its key, its name for people, its unit and which way is better."""
+"""The declaration of every figure of `assay@1`: its key, title, unit and which direction is better."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _timing() -> list[ProtocolMetric]:
     no_lag = "nothing matches at any shift, or the furthest is best and less than half matches there"
     return [
         ProtocolMetric("lag_ms", "Lag (+ late)", "Time", "ms", "zero", no_lag, headline=True),
-        ProtocolMetric("f1_without_lag", "F1 once the lag is taken out", "Time", undefined="neither side has any"),
+        ProtocolMetric("f1_without_lag", "F1 with the lag removed", "Time", undefined="neither side has any"),
         ProtocolMetric("time_error_p50_ms", "Time error of matches, median (+ late)", "Time", "ms", "zero", none),
         ProtocolMetric(
             "time_error_spread_ms", "Time error of matches, standard deviation", "Time", "ms", "lower", none

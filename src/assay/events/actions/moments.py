@@ -13,7 +13,7 @@ from assay.types import Ints, Joint
 
 WINDOW_NS = 2_000_000_000
 NO_PARTNER = -(10**9)
-"""Stands for the time of a partner that is not there, in ms."""
+"""Stands for the time of a partner if there is none, in ms."""
 _WINDOWS = 2
 """Windows kept of each episode."""
 _ACTIONS = 60
@@ -117,7 +117,7 @@ def _draw(windows, side, time, order, label, outcome, partner, origin, rows, n):
 def draw_outline(found: ActionMatches, first_ns: int, last_ns: int, counts: Ints) -> None:
     """Add (slice, side, outcome), how the keys and buttons of each slice of the truth's span ended, to `counts`.
 
-    What lies before or after the span stands in the outermost slices.
+    Actions before or after the span count in the outermost slices.
     """
     span = max(1, last_ns - first_ns)
     for side, actions, outcome in (

@@ -17,7 +17,7 @@ from assay.types import Floats, Ints
 SCALE = 32
 """Steps to a pixel."""
 BIN_NS = 50_000_000
-_MOUSE = 1  # stream.Kind; a test holds them together
+_MOUSE = 1  # stream.Kind; a test checks that they agree
 
 SUMS = (
     "n", "t_x", "t_y", "p_x", "p_y", "tt_x", "tt_y", "pp_x", "pp_y", "tp_x", "tp_y", "length_t", "length_p",
@@ -25,7 +25,7 @@ SUMS = (
 )  # fmt: skip
 """What is summed over bins, in steps of 1/SCALE pixels: `n` bins in which either side moves, first and second moments
 of both sides' displacements and their products; lengths of both paths; distances between them at all edges and at the
-last; bins in which the truth moves and stands still, and those of each in which the prediction does the contrary; and
+last; bins in which the truth moves and stands still, and those of each in which the prediction does the opposite; and
 in `last_x` and `last_y` the squared differences of the truth's displacement from its own in the bin before."""
 
 _PATH_POINTS = 40
@@ -45,7 +45,7 @@ class PointerSums:
 
 
 def compare_paths(truth: ClockSide, predicted: ClockSide) -> PointerSums:
-    """Sums over the bins of one episode; all 0 where neither side has a mouse event."""
+    """Sums over the bins of one episode; all 0 if neither side has a mouse event."""
     sides = [_path(side) for side in (truth, predicted)]
     known = [times for times, _, _ in sides if len(times)]
     if not known:
@@ -170,7 +170,7 @@ def _walk(t_time, t_x, t_y, p_time, p_x, p_y, start, n, keep_every):  # type: ig
 
 
 def pearson(sums: Floats, axis: str) -> Floats:
-    """Correlation of both sides' displacements along an axis; NaN where a side does not vary."""
+    """Correlation of both sides' displacements along an axis; NaN if a side does not vary."""
     n, t, p, tt, pp, tp = (
         _column(sums, name) for name in ("n", *(f"{k}_{axis}" for k in ("t", "p", "tt", "pp", "tp")))
     )
@@ -180,7 +180,7 @@ def pearson(sums: Floats, axis: str) -> Floats:
 
 
 def r2(sums: Floats) -> Floats:
-    """1 − SS_res ÷ SS_tot of the displacements, both axes together, each about its own mean; NaN where undefined."""
+    """1 − SS_res ÷ SS_tot of the displacements, both axes together, each about its own mean; NaN if undefined."""
     residual = sum(_column(sums, f"tt_{k}") - 2 * _column(sums, f"tp_{k}") + _column(sums, f"pp_{k}") for k in "xy")
     return _one_minus(np.asarray(residual), _total(sums))
 
@@ -196,7 +196,7 @@ def repeat_last_r2(sums: Floats) -> Floats:
 
 
 def cosine(sums: Floats) -> Floats:
-    """Cosine of the angle between both sides' displacements, taken as long vectors; NaN where a side stands still."""
+    """Cosine of the angle between both sides' displacements, taken as long vectors; NaN if a side stands still."""
     product, t, p = (sum(_column(sums, f"{k}_{axis}") for axis in "xy") for k in ("tp", "tt", "pp"))
     with np.errstate(invalid="ignore", divide="ignore"):
         norm = np.sqrt(np.asarray(t * p, np.float64))
@@ -204,7 +204,7 @@ def cosine(sums: Floats) -> Floats:
 
 
 def log2_scale(sums: Floats) -> Floats:
-    """log₂ of predicted ÷ true path length; NaN where a side stands still."""
+    """log₂ of predicted ÷ true path length; NaN if a side stands still."""
     truth, predicted = _column(sums, "length_t"), _column(sums, "length_p")
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where((truth > 0) & (predicted > 0), np.log2(predicted / truth), np.nan)

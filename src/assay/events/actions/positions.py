@@ -1,7 +1,7 @@
 """Whether pairing by position went out of step: one extra or missing event shifts all that follow.
 
-Both sides' events are aligned by edit distance, without their times, and what agrees then is put beside what agrees
-position by position. It explains figures of `owa@1` and `sequence@1`; it replaces none of them.
+Both sides' events are aligned by edit distance, without their times, and the agreement then is compared with the
+agreement position by position. It explains figures of `owa@1` and `sequence@1` and does not replace them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from assay.events.compiled import inner, njit
 from assay.events.stream import Column, EventStream
 from assay.events.tally import Tally
 
-# Aligned are the first so many events of an episode, at most so far out of step beyond the difference in length.
+# At most this many events of an episode are aligned, at most this far out of step beyond the difference in length.
 _EVENTS, _BAND, _WIDEST = 20_000, 32, 256
-_KEYBOARD, _MOUSE = 0, 1  # stream.Kind; a test holds them together
-# Keys in step at this share of positions leave nothing to explain.
+_KEYBOARD, _MOUSE = 0, 1  # stream.Kind; a test checks that they agree
+# If keys agree at this share of positions, there is nothing to explain.
 _IN_STEP = 0.6
 # An alignment has to explain this much of the events to count as an offset.
 _GAIN = 0.1
@@ -35,7 +35,7 @@ class PositionAlignment:
     aligned: int
     """Events that agree once both are aligned."""
     offset: int | None
-    """Position of the first event out of step, where aligning explains a good part."""
+    """Position of the first event out of step, if alignment explains much of the difference."""
     copied: int
     """Positions at which the prediction equals the previous true event and not its own truth; 0 if lengths differ."""
 
@@ -74,7 +74,7 @@ def summary(tally: Tally) -> dict[str, Any]:
 
 
 def out_of_step_sentence(tally: Tally) -> str | None:
-    """What to tell before any figure that pairs by position; None where both sides are in step."""
+    """The warning to show before any figure that pairs by position; None if both sides are in step."""
     found = summary(tally)
     if found["out_of_step"]:
         where = f" of '{found['first_episode']}'" if found["first_episode"] else ""
@@ -94,7 +94,7 @@ def out_of_step_sentence(tally: Tally) -> str | None:
 
 @inner(nogil=True, cache=True)
 def _symbol(problem, kind, vk, press, flags):  # type: ignore[no-untyped-def]
-    """What an event is, apart from when and how far: a number for each, −1 if it is invalid."""
+    """A number for what each event is, apart from its time and distance; −1 if it is invalid."""
     if problem != 0:
         return np.int64(-1)
     if kind == _KEYBOARD:

@@ -1,8 +1,8 @@
-"""What one episode leaves behind under `assay@1`: names of its states, and how numbers are kept in them.
+"""The states of one episode under `assay@1`: their names, and how numbers are kept in them.
 
-Whole numbers that are added up, such as counts by label, stand in tables, and the tables one behind the other in one
-long array. A state has a row for each of its numbers that is not 0: where it stands, and the number itself as how often
-the row occurs. So they add up exactly, in any order, and are stored like any other state.
+Whole numbers that are added up, such as counts by label, are in tables, and the tables one after the other in one long
+array. A state has a row for each of its numbers that is not 0: its position, and the number itself as how often the row
+occurs. So they add up exactly, in any order, and are stored like any other state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.events.tally import Tally
 from assay.types import Floats, Ints, Joint
 
 TOLERANCES_MS = (10, 20, 50, 100, 200, 500)
-"""Where F1 is taken for its curve."""
+"""Tolerances at which F1 is computed for its curve."""
 SLICES = 48
 """Slices of equal length that the outline of an episode has."""
 POSITION_SUMS = ("episodes", "true", "predicted", "equal", "aligned", "longer", "shorter", "out_of_step")
@@ -35,9 +35,9 @@ FACT_SUMS = (
     "unpaired_logprobs",
 )  # fmt: skip
 """missing, unknown: 1 for an episode without predictions, without truth. copied: positions at which the prediction is
-the event before, of `positions` in all, where both sides have the same length. clock_fell_back: 1 if only one side has
+the event before, of `positions` in all, if both sides have the same length. clock_fell_back: 1 if only one side has
 frames with video times, so that the clock 'auto' could not use them. unpaired_logprobs: 1 if predictions have
-log-probabilities and are not as many as the truths."""
+log-probabilities and there is not one for each truth."""
 _ROOM = 64
 """Room for facts, so that a new one moves no other number of a stored run."""
 
@@ -128,7 +128,7 @@ def counts_state(numbers: Ints) -> Joint:
 
 
 def pack(values: Sequence[int] | Ints) -> Joint:
-    """Numbers as a state; negative ones too. What 62 bits cannot hold stays at their limit."""
+    """Numbers as a state; negative ones too. Numbers beyond 62 bits are clamped."""
     if not isinstance(values, np.ndarray):
         values = np.array([max(-LIMIT, min(LIMIT, int(value))) for value in values], np.int64)
     at = values.nonzero()[0]
@@ -144,7 +144,7 @@ def unpack(state: Joint, size: int) -> Floats:
 
 
 def values_state(sizes: Sequence[int], values: Sequence[Ints]) -> Joint:
-    """Values one behind the other, of which so many are each of the above."""
+    """Values one after the other; `sizes` says how many belong to each of the above."""
     rows = np.empty((2, sum(sizes)), np.int64)
     rows[0] = np.repeat(_WHICH, sizes)
     np.concatenate(values, out=rows[1])
@@ -153,7 +153,7 @@ def values_state(sizes: Sequence[int], values: Sequence[Ints]) -> Joint:
 
 @dataclass(frozen=True, slots=True)
 class StateRows:
-    """The rows of one state of many episodes, one episode behind the other."""
+    """The rows of one state of many episodes, one episode after the other."""
 
     n: int
     """Number of episodes."""

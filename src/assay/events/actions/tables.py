@@ -1,4 +1,4 @@
-"""Tables, curves and worst moments of `assay@1`, ready for JSON: what a report shows beside the figures."""
+"""Tables, curves and worst moments of `assay@1`, ready for JSON: what a report shows in addition to the figures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _Row = dict[str, Any]
 
 
 def report_details(figures: ActionFigures, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Everything beside the flat figures; `verdict` comes first because it is read first."""
+    """Everything except the flat figures; `verdict` comes first because it is read first."""
     keys = key_table(figures)
     missing, unknown = (_with_fact(figures, name) for name in ("missing", "unknown"))
     best = figures.best_baseline
@@ -110,7 +110,7 @@ def label_table(figures: ActionFigures) -> list[_Row]:
 
 
 def key_table(figures: ActionFigures) -> list[_Row]:
-    """A row for each key, button and scroll direction that either side has, the commonest first."""
+    """A row for each key, button and scroll direction that either side has, the most common first."""
     total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
     holds = figures.holds_by_key
     rows: dict[int, Ints] = {}
@@ -146,7 +146,7 @@ def _confusions(figures: ActionFigures) -> dict[tuple[int, int], int]:
 
 
 def _most_confused(figures: ActionFigures) -> dict[int, tuple[int, int]]:
-    """For each true key the other one that most often stood in its place, and how often."""
+    """For each true key, the key that most often replaced it, and how often."""
     most: dict[int, tuple[int, int]] = {}
     for (true, predicted), times in sorted(_confusions(figures).items()):
         if true != predicted and times > most.get(true, (0, 0))[1]:
@@ -155,7 +155,7 @@ def _most_confused(figures: ActionFigures) -> dict[int, tuple[int, int]]:
 
 
 def key_confusion(figures: ActionFigures) -> list[_Row]:
-    """The commonest substitutions; the same key twice is a press for a release."""
+    """The most common substitutions; the same key twice is a press for a release."""
     pairs = sorted(_confusions(figures).items(), key=lambda item: (-item[1], item[0]))[:TOP_CONFUSIONS]
     return [
         {"true": name_of_key(true), "predicted": name_of_key(predicted), "times": times}
@@ -194,7 +194,7 @@ def curve(figures: ActionFigures, estimates: Mapping[str, Estimate]) -> list[_Ro
 
 
 def lag_curve(figures: ActionFigures) -> list[_Row]:
-    """F1 within the tolerance at every shift, with its interval; empty where nothing matches at any."""
+    """F1 within the tolerance at every shift, with its interval; empty if nothing matches at any shift."""
     matches = figures.lag_matches[:, 1] if len(figures.lag_matches) else np.zeros((0, 0))
     if not matches.any():
         return []

@@ -1,6 +1,7 @@
 """A verdict in words: findings derived from the figures, each with the figures it rests on and one sentence.
 
-Data first: a `Finding` names what was found and quotes its numbers; its sentence is made from these and nothing else.
+Data first: a `VerdictFinding` names what was found and quotes its numbers; its sentence is made from these and nothing
+else.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Tone = Literal["good", "bad", "note"]
 
 # Below these a finding is not worth a sentence.
 _LAG_WIDTH_MS = 100.0  # a lag whose interval is wider is not constant
-_LAG_GAIN = 0.01  # F1 that taking out the lag must win
+_LAG_GAIN = 0.01  # F1 that removing the lag must gain
 _FULL_COVERAGE = 0.95  # d2e@1 has the same bound
 _SCALE = 0.2  # log₂, about 15 %
 _CONFUSED_SHARE, _CONFUSED_TIMES = 0.1, 3
@@ -33,7 +34,7 @@ class VerdictFinding:
     tone: Tone
     """'good' and 'bad' judge the model; a 'note' is about the data."""
     figures: Mapping[str, Any]
-    """The numbers that it rests on, by the keys of the protocol where they have one."""
+    """The numbers that it rests on, by the keys of the protocol if they have one."""
     text: str
     """The finding as one sentence that quotes them."""
 
@@ -121,7 +122,7 @@ def _coverage(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
 
 
 def is_constant(lag: Estimate) -> bool:
-    """Whether a lag is one, and not just the best of all shifts: inside the range of the search, and well known."""
+    """Whether a lag is real and not just the best of all shifts: inside the search range, with a narrow interval."""
     width = 0.0 if lag.low is None or lag.high is None else lag.high - lag.low
     return lag.value is not None and abs(lag.value) < RANGE_NS / 1e6 and width <= _LAG_WIDTH_MS
 
@@ -218,7 +219,7 @@ def _clock(facts: Mapping[str, int]) -> Iterator[VerdictFinding]:
     if silences:
         figures = {name: facts[name] for name in ("silences_true", "silences_predicted")}
         text = (
-            f"{silences:,} silences of a second or more in the tokens could each hide a whole turn of the clock; "
+            f"{silences:,} silences of a second or more in the tokens could each hide a whole period of the clock; "
             "times are unwrapped as if none did."
         )
         yield VerdictFinding("silences", "note", figures, text)
@@ -229,7 +230,7 @@ def _clock(facts: Mapping[str, int]) -> Iterator[VerdictFinding]:
 
 
 def _signed(value: float) -> str:
-    """A number with two digits and a real minus sign; what rounds to nothing has none."""
+    """A number with two digits and a real minus sign; what rounds to 0 has none."""
     text = f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 

@@ -11,9 +11,9 @@ from assay.events.compiled import inner, njit
 from assay.events.stream import EventStream
 from assay.types import Ints
 
-# An episode's times lie closer together than this; one that does not is a slip of whoever wrote it.
+# An episode's times lie closer together than this; one further away is a mistake in the file.
 _REACH_NS = 30 * 24 * 3600 * 10**9
-_KEYBOARD, _MOUSE, _SCREEN = 0, 1, 2  # stream.Kind; a test holds them together
+_KEYBOARD, _MOUSE, _SCREEN = 0, 1, 2  # stream.Kind; a test checks that they agree
 _MOVE = -1
 _KEYS = 512
 """Labels below this are keys: twice the key code, plus 1 for a press. From here on it is a set of button transitions,
@@ -92,7 +92,7 @@ def _run(problem, time_ns, kind, wrap):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, slots=True)
 class BinnedMatches:
-    """What two sides have in common, bin by bin."""
+    """The comparison of two sides, bin by bin."""
 
     moved: Ints
     """Sums in each bin in which either side moves: true and predicted x, true and predicted y; shape (4, bins)."""
@@ -157,7 +157,7 @@ def _compare(t_at, t_label, t_x, t_y, p_at, p_label, p_x, p_y):  # type: ignore[
     n, m = len(t_at), len(p_at)
     moved = np.empty((4, n + m), np.int64)
     out = np.zeros(8, np.int64)
-    excess = np.zeros(_LABELS, np.int64)  # how much oftener the truth has a label in this bin
+    excess = np.zeros(_LABELS, np.int64)  # how much more often the truth has a label in this bin
     known = np.zeros(_LABELS, np.bool_)
     labels = np.empty(_LABELS, np.int64)  # those that are known
     i = j = bins = 0

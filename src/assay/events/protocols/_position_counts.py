@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.events.compiled import inner, njit
 
-_KEYBOARD, _MOUSE, _SCREEN, _MISSING = 0, 1, 2, 10  # stream.Kind, stream.Problem; a test holds them together
+_KEYBOARD, _MOUSE, _SCREEN, _MISSING = 0, 1, 2, 10  # stream.Kind, stream.Problem; a test checks that they agree
 _CATEGORIES, _ANSWERS = 4, 6  # stream.CATEGORIES, owa.PREDICTED
 _LIMB = 2**21 - 1
 

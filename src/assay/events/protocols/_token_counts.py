@@ -1,6 +1,6 @@
 """Compiled counts for `sequence@1`: two streams in one token encoding, position by position, in one pass.
 
-The same as `_digits.py` has with NumPy for a few events, which tests compare it with. Tokens are those that encoding
+The same as `_digits.py` computes with NumPy for a few events; tests compare the two. Tokens are those that encoding
 the decoded values gives; events that are spelled in another way are left to that module.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.events.compiled import inner, njit
 
-_KEYBOARD, _MOUSE, _MISSING = 0, 1, 10  # stream.Kind, stream.Problem; a test holds them together
+_KEYBOARD, _MOUSE, _MISSING = 0, 1, 10  # stream.Kind, stream.Problem; a test checks that they agree
 
 SIMPLE = (
     "total", "comparable", "same_type", "predicted", "true", "true_keyboard", "true_mouse", "true_screen", "vk",

@@ -33,7 +33,7 @@ from assay.types import Estimate, Ints, Joint, Ratio, State
 
 _MILLISECOND = 1_000_000
 DISTANCE_LIMIT_NS = 50 * _MILLISECOND
-"""Victor–Purpura with q = 40 a second: a shift of 50 ms costs 2, as much as deleting and inserting."""
+"""Victor–Purpura with q = 40 per second: a shift of 50 ms costs 2, as much as deleting and inserting."""
 _CURVE_NS = np.array(states.TOLERANCES_MS) * _MILLISECOND
 
 
@@ -227,7 +227,7 @@ class Assay:
             found.append(fell_back_sentence(facts["clock_fell_back"], n))
         if facts["unpaired_logprobs"]:
             found.append(
-                f"{facts['unpaired_logprobs']:,} episodes have log-probabilities and not one prediction for each true "
+                f"{facts['unpaired_logprobs']:,} episodes have log-probabilities but not one prediction for each true "
                 "event: calibration pairs by position and leaves them out."
             )
         return found

@@ -262,7 +262,7 @@ def signed_angle(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
 
 
 def direction_error(dx: Ints, dy: Ints, px: Ints, py: Ints) -> Floats:
-    """Smaller angle between both movements in degrees; a predicted (0, 0) counts as angle 0, as the seed has it."""
+    """Smaller angle between both movements in degrees; a predicted (0, 0) counts as angle 0, as in the original."""
     turn = np.abs(np.arctan2(py, px) - np.arctan2(dy, dx))
     return np.where((dx != 0) | (dy != 0), np.degrees(np.minimum(turn, 2 * np.pi - turn)), np.nan)
 
@@ -274,7 +274,7 @@ def _signed_pe(truth: Ints, predicted: Ints) -> Floats:
 
 
 def _move_r2(rows: UnitRows) -> Estimate:
-    """1 − SS_res ÷ SS_tot summed over both axes, each around its own mean; from exact sums, in any order the same."""
+    """1 − SS_res ÷ SS_tot summed over both axes, each around its own mean; from exact sums, the same in any order."""
     n = 0
     sums, squares, residual = [0, 0], [0, 0], 0
     for start in range(0, len(rows.counts), _ROWS_AT_ONCE):

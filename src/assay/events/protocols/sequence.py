@@ -64,7 +64,7 @@ def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
             guess, right = comparison.predicted[chosen], comparison.truth[chosen]
             wrong_tokens.append(_wrong_tokens(comparison, guess, right, kind))
             for value, agree in levels_as_written(comparison, guess, right).items():
-                if value != "euclidean":  # the length of a movement is not written, so it has been counted
+                if value != "euclidean":  # the length of a movement is not in the tokens, so it was counted
                     group = GROUPS.index(f"time_{Kind(kind).name.lower()}" if value == "timestamp" else value)
                     levels[group] += [*agree.sum(axis=0), len(right)]
     as_given = comparison.truth is pair.truth and comparison.predicted is pair.predicted
@@ -87,7 +87,7 @@ def _sizes(codec: TokenCodec) -> Ints:
 
 
 def _wrong_tokens(comparison: StreamComparison, predicted: EventStream, truth: EventStream, kind: Kind) -> Joint:
-    """Rows (kind, wrong tokens, true tokens) of events; tokens that a prediction has too many are wrong."""
+    """Rows (kind, wrong tokens, true tokens) of events; surplus tokens of a prediction are wrong."""
     guess, right = comparison.tokens(predicted), comparison.tokens(truth)
     there = (right != NO_TOKEN).sum(axis=1)
     return Joint.of(np.full(len(there), kind, np.int64), (guess != right).sum(axis=1), there)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.events.training.tokens import TokenEvaluation
     from assay.events.training.trainer import TrainerMetrics
 
-# PyTorch and what builds on it are imported when one of their names is asked for, and not before.
+# PyTorch and what builds on it are imported only when one of their names is used.
 _HOMES = {
     "Evaluation": "incremental",
     "EventMetric": "metric",

@@ -1,7 +1,7 @@
-"""Are predictions and labels put side by side as they should be, and does the model only repeat what it was given?
+"""Checks whether predictions and labels are aligned, and whether the model only copies its input.
 
-Counts how often a prediction equals its own label, the one before it and the one after it. Counts add up; sentences are
-made of them at the end.
+Counts how often a prediction equals its own label, the one before it and the one after it. Counts add up; warnings are
+made from them at the end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.types import Ints
 
-# Below this many telling positions, agreement may be chance.
+# Below this many informative positions, agreement may be chance.
 _ENOUGH = 20
 # A prediction that fits another place than its own this often, and more often than its own, does so for a reason.
 _SUSPICIOUS = 0.25
@@ -21,7 +21,7 @@ _MOSTLY = 0.9
 
 @dataclass(frozen=True)
 class TokenAlignment:
-    """Counts over the positions that tell something: those at which the two labels in question differ."""
+    """Counts over the informative positions: those at which the two labels in question differ."""
 
     before: int = 0
     """Positions whose label differs from the token before, which the model had just been given."""
@@ -62,7 +62,7 @@ class TokenAlignment:
         return TokenAlignment(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def warnings(self, *, shift: bool) -> list[str]:
-        """What is suspicious, in sentences."""
+        """Warnings about what looks wrong."""
         found = []
         if _suspicious(self.before, self.before_hits, self.before_right):
             found.append(self._early(shift))
@@ -78,8 +78,8 @@ class TokenAlignment:
             )
         if self.inputs and self.inputs_next >= _MOSTLY * self.inputs and shift:
             found.append(
-                "The labels equal the inputs one position on, so they were shifted before they came here, and were "
-                "shifted once more: give `shift=False`."
+                "The labels equal the inputs one position on, so they were shifted already and have now been "
+                "shifted again: give `shift=False`."
             )
         return found
 
@@ -91,7 +91,7 @@ class TokenAlignment:
         if self.inputs and self.inputs_here >= _MOSTLY * self.inputs:
             return f"{counts} The model copies its input."
         doubt = (
-            "or predictions or labels were shifted before they came here (a double shift): then give `shift=False`"
+            "or predictions or labels were already shifted (a double shift): then give `shift=False`"
             if shift
             else "or the predictions stand one position too late"
         )

@@ -1,6 +1,6 @@
-"""Batches as frameworks hand them over, as arrays of ids: tensors, arrays, lists, tuples; logits or ids.
+"""Converts batches from frameworks to arrays of ids: tensors, arrays, lists, tuples; logits or ids.
 
-PyTorch is not imported here: a tensor is known by its methods, so that nothing needs it who does not use it.
+PyTorch is not imported here: a tensor is recognised by its methods, so that only those who use PyTorch need it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def predictions_of(batch: Any) -> Ints:
 def most_probable(logits: Any) -> Any:
     """The first largest entry of the last axis: an array, or a tensor if the logits are on another device.
 
-    On a processor NumPy finds it five times faster than PyTorch; elsewhere far less has to travel afterwards.
+    On a processor NumPy finds it five times faster than PyTorch; on other devices, far less has to be copied
+    afterwards.
     """
     elsewhere = hasattr(logits, "detach") and (logits.device.type != "cpu" or "bfloat16" in str(logits.dtype))
     return logits.detach().argmax(-1) if elsewhere else array_of(logits).argmax(-1)
@@ -68,7 +69,8 @@ def most_probable(logits: Any) -> Any:
 def inputs_of(batch: Any, labels: Ints) -> Ints | None:
     """The model's input ids, if they are known and belong to these labels; otherwise None.
 
-    A Trainer that scores batch by batch hands over the inputs of its own process beside the labels of all processes.
+    A Trainer that scores batch by batch hands over the inputs of its own process together with the labels of all
+    processes.
     """
     if isinstance(batch, Mapping):
         batch = batch.get("input_ids")
@@ -79,7 +81,7 @@ def inputs_of(batch: Any, labels: Ints) -> Ints | None:
 
 
 def batches_of(batch: Any) -> list[Any]:
-    """The batches of an evaluation whose arrays were not put together: a list of arrays, else one batch."""
+    """The batches of an evaluation: each array of a list that was not concatenated, otherwise one batch."""
     whole = batch if isinstance(batch, list) else first_of(batch)
     several = isinstance(whole, list) and len(whole) > 0 and getattr(first_of(whole[0]), "ndim", 0) >= 2
     return list(whole) if several else [batch]

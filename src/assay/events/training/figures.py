@@ -8,7 +8,7 @@ from assay.events.evaluation import EventReport
 def figures(report: EventReport, *, full: bool = False) -> dict[str, float]:
     """Every figure that has a value, as `{protocol}_{key}`, with its interval as `_low` and `_high` if it has one.
 
-    What is undefined is left out. Without `full` only the figures of short tables are given.
+    Undefined figures are left out. Without `full` only the figures of short tables are given.
     """
     found: dict[str, float] = {}
     for result in report.protocols.values():

@@ -1,4 +1,4 @@
-"""An evaluation that grows batch by batch: update, merge, compute. It knows streams, and no framework.
+"""An evaluation that grows batch by batch: update, merge, compute. It uses streams and no framework.
 
 What is kept are tallies, so memory does not grow with the data, except for protocols that need whole episodes: their
 events wait until `compute`, or are scored at once if the caller says that episodes are complete.
@@ -68,7 +68,7 @@ class Evaluation:
         self._waiting: list[Pair] = []  # for protocols that need whole episodes
 
     def update(self, predicted: AnySource, truth: AnySource, *, complete: bool = False) -> None:
-        """Score a batch: two streams, token texts or lists of events, prediction i of an episode beside truth i.
+        """Score a batch: two streams, token texts or lists of events, prediction i of an episode for truth i.
 
         An episode may go on in later batches, in order. With `complete` it does not: protocols that need whole episodes
         score it now, and its events are not kept. A name that comes again after that is another part of the episode.
@@ -100,8 +100,8 @@ class Evaluation:
     ) -> None:
         """Score rows that are complete in themselves, each on its own: the next `lengths[i]` events are row i.
 
-        Rows of one episode add up to it. Positions count from the beginning of a row. `beside` has further states of
-        each row, by protocol: what cannot be seen in the events.
+        Rows of one episode add up to it. Positions count from the beginning of a row. `beside` has additional states of
+        each row, by protocol, which the events do not contain.
         """
         ends = np.cumsum(np.asarray(lengths, np.int64))
         total = int(ends[-1]) if len(ends) else 0
@@ -125,7 +125,7 @@ class Evaluation:
                 self._tallies[name].add(pair.episode, states[at])
 
     def merge(self, other: Evaluation) -> None:
-        """Take in what another evaluation has scored; episodes of the same name go on where this one's end."""
+        """Add what another evaluation has scored; episodes of the same name continue where this one's end."""
         if other.scoring.stated != self.scoring.stated:
             raise UsageError(
                 "these evaluations score in different ways and cannot be merged",
@@ -161,7 +161,7 @@ class Evaluation:
             self._tally(protocol, kept, self._tallies[protocol.name])
 
     def _tally(self, protocol: EventProtocol, pairs: Iterable[Pair], tally: Tally | None = None) -> Tally:
-        """What the protocol makes of the pairs, counted in `tally` or in one of its own."""
+        """Score the pairs with the protocol, into `tally` or into a new one."""
         counted = Tally() if tally is None else tally
         for pair in pairs:
             counted.add(pair.episode, protocol.score(pair, in_order=self.scoring.in_order))

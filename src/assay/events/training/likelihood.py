@@ -15,8 +15,8 @@ from assay.types import Floats, Ints, State
 def token_log_probabilities(logits: Any, labels: Ints, *, shift: bool) -> tuple[Any, Any]:
     """Natural logarithms of the probabilities of the true and of the most probable token, shape (rows, positions) each.
 
-    `logits` have shape (rows, positions, tokens). What has no label has a 0 in the first. On a processor these are
-    arrays of float64; a tensor elsewhere is not moved, and gives tensors of float32.
+    `logits` have shape (rows, positions, tokens). Positions without a label have a 0 in the first. On the CPU these are
+    arrays of float64; a tensor on another device stays there and gives tensors of float32.
     """
     wanted = np.full(labels.shape, -100, np.int64)
     wanted[:, : labels.shape[1] - shift] = labels[:, int(shift) :]
@@ -44,7 +44,7 @@ def _elsewhere(logits: Any, ids: Ints, known: Any) -> tuple[Any, Any]:
 def row_calibrations(
     predicted: EventStream, truth: EventStream, lengths: Ints, scores: tuple[Floats, Floats]
 ) -> list[dict[str, State]]:
-    """For each row, what `nll` and `calibration_error` of assay@1 are made of; frames are left out.
+    """For each row, the states behind `nll` and `calibration_error` of assay@1; frames are left out.
 
     `scores` are the log-probabilities of the true and of the predicted events, shape (events,) each.
     """

@@ -1,4 +1,4 @@
-"""A `torchmetrics.Metric` of events: its state are the events themselves, which any number of processes can exchange.
+"""A `torchmetrics.Metric` of events: its state is the events themselves, which any number of processes can exchange.
 
 Everything is computed from all events at the end, so one process and many give the same bits.
 """
@@ -87,17 +87,17 @@ class EventMetric(Metric):  # type: ignore[misc]
         self.packets.append(_tensor(packed(rows)).to(self.device))
 
     def compute(self) -> dict[str, Any]:
-        """Every figure of all batches of all processes, as `{protocol}_{key}`; what is undefined is left out."""
+        """Every figure of all batches of all processes, as `{protocol}_{key}`; undefined figures are left out."""
         found = figures(self._computed_report(), full=self._full)
         return {key: torch.tensor(value, dtype=torch.float64) for key, value in found.items()}
 
     def report(self) -> EventReport:
-        """The whole report on all batches of all processes. In several processes, all of them have to ask."""
+        """The whole report on all batches of all processes. With several processes, all must call it."""
         with self.sync_context(should_sync=self._to_sync, should_unsync=self._should_unsync):
             return self._computed_report()
 
     def sync(self, *args: Any, **kwargs: Any) -> None:
-        """As torchmetrics does it; a process without data takes part with a state of the right type, and empty."""
+        """As in torchmetrics; a process without data takes part with an empty state of the right type."""
         if isinstance(self.packets, list) and not self.packets:
             self.packets.append(torch.empty(0, dtype=torch.uint8, device=self.device))
         super().sync(*args, **kwargs)

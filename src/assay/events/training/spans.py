@@ -1,4 +1,4 @@
-"""From labels and predictions of a teacher-forced model to events: each is read where the labels say that one stands.
+"""From labels and predictions of a teacher-forced model to events: each is read where the labels say that there is one.
 
 The labels' <EVENT_START> … <EVENT_END> are the only frames there are. What the model predicted for those positions is
 one event each, so a wrong token costs its own event and no other. Knows arrays of ids and the encoding's codes.
@@ -20,7 +20,7 @@ from assay.events.training.alignment import TokenAlignment
 from assay.types import Floats, Ints
 
 MASKED = -100
-"""The label of a position that the model is not asked about, as PyTorch's losses have it."""
+"""The label of a position that the model is not asked about, as in PyTorch's losses."""
 
 CUT_OFF = "true events cut off by the end of their row, left out"
 
@@ -69,7 +69,7 @@ class SpanReader:
         at = spans.positions
         asked = ~spans.given & (at % max(width, 1) >= self.shift)
         truth = np.where(spans.given, spans.filling, codes[at])
-        guess = truth.copy()  # what the model is not asked for is given
+        guess = truth.copy()  # what the model is not asked for is taken from the labels
         guess[asked] = self._codes(predictions.ravel()[at[asked] - self.shift])
         alignment = TokenAlignment.of(predictions, labels, inputs, at[asked], shift=self.shift)
         ignored = int((flat != MASKED).sum()) - spans.labelled
@@ -135,7 +135,7 @@ class SpanReader:
         lengths = np.diff(offsets)
         within = np.arange(len(codes)) - np.repeat(offsets[:-1], lengths)
         marks = (codes == kernels.START) | (codes == kernels.END)
-        # Where each span's frame ends: at the first mark after its first token, or nowhere.
+        # Where each span's event ends: at the first mark after its first token, or nowhere.
         ends = np.minimum.reduceat(np.where(marks & (within > 0), within, np.iinfo(np.int64).max), offsets[:-1])
         starts = codes[offsets[:-1]] == kernels.START
         last = codes[offsets[1:] - 1] == kernels.END

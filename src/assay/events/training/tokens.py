@@ -58,8 +58,8 @@ class TokenEvaluation:
         """`tokenizer`: transformers', `tokenizers.Tokenizer`, or a dictionary {id: token}.
 
         `shift`: the prediction for label p stands at p − 1, as in a causal language model, and is put beside it here;
-        give False if predictions and labels stand side by side already. With `log_probabilities`, logits are scored for
-        what they say about themselves too (`nll` and `calibration_error` of assay@1). The rest is as in
+        give False if predictions and labels stand side by side already. With `log_probabilities`, the model's
+        probabilities are scored too (`nll` and `calibration_error` of assay@1). The rest is as in
         `assay.events.evaluate`.
         """
         self.evaluation = Evaluation(
@@ -101,7 +101,7 @@ class TokenEvaluation:
     ) -> None:
         """Score a batch: predicted ids (rows, positions) or logits (rows, positions, tokens), and labels.
 
-        Labels of −100 are not asked about. `inputs`, the ids that went into the model, help to tell input copying
+        Labels of −100 are ignored. `inputs`, the ids that went into the model, help to tell input copying
         from a double shift. `episodes` and `strata` name the recording and the group of each row.
         """
         self.update_rows(self.read(predictions, labels, inputs), episodes=episodes, strata=strata)
@@ -135,12 +135,12 @@ class TokenEvaluation:
         self.alignment += rows.alignment
 
     def merge(self, other: TokenEvaluation) -> None:
-        """Take in what another evaluation has scored."""
+        """Add what another evaluation has scored."""
         self.evaluation.merge(other.evaluation)
         self.alignment += other.alignment
 
     def compute(self) -> EventReport:
-        """The report on everything so far. What is suspicious about the batches is warned of, and in its warnings."""
+        """The report on everything so far; whatever looks wrong about the batches is issued as a warning."""
         report = self.evaluation.compute()
         found = self.alignment.warnings(shift=self.reader.shift)
         for sentence in found:
@@ -149,7 +149,7 @@ class TokenEvaluation:
 
 
 def named_rows(rows: RowEvents, episodes: Names | None, strata: Names | None) -> RowEvents:
-    """The same rows, said to belong to these episodes and strata."""
+    """The same rows, assigned to these episodes and strata."""
     n = len(rows.lengths)
     names = [""] * n if episodes is None else row_names(episodes, n, "episodes")
     groups = [""] * n if strata is None else row_names(strata, n, "strata")

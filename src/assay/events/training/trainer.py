@@ -86,7 +86,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
         self._loader: Any = None
 
     def preprocess_logits_for_metrics(self, logits: Any, labels: Any) -> Any:
-        """The most probable token of each position: what is gathered and kept is that much smaller.
+        """The most probable token of each position: much less has to be gathered and kept.
 
         If log-probabilities are asked for, those of the true and of the most probable token stand beside it.
         """
@@ -107,7 +107,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
         return self._result() if compute_result in (None, True) else {}
 
     def reset(self) -> None:
-        """Forget what was scored of an evaluation that did not end."""
+        """Discard what was scored of an evaluation that did not end."""
         self.evaluation.reset()
         self._rows = 0
 
@@ -131,7 +131,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
         self.evaluation.update_rows(rows, episodes=names)
 
     def _result(self) -> dict[str, float]:
-        """The figures, with everything ready for the next evaluation. Bad data must not end a long training."""
+        """The figures; everything is reset for the next evaluation. Bad data must not end a long training run."""
         self.report = None
         try:
             self.report = self.evaluation.compute()
@@ -147,7 +147,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
     def on_prediction_step(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Comes before each batch is scored. Another loader means another evaluation, whether the last ended or not."""
+        """Called before each batch is scored. A new loader means a new evaluation, even if the last one did not end."""
         loader = kwargs.get("eval_dataloader")
         if loader is self._loader:
             return
@@ -160,7 +160,7 @@ class TrainerMetrics(TrainerCallback):  # type: ignore[misc]
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Training goes on: an evaluation that has not ended by now never will."""
+        """Training continues: an evaluation that has not ended by now never will."""
         self._abandon()
 
     def on_train_begin(
