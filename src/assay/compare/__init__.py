@@ -3,7 +3,7 @@
 compare(a, b)              one comparison, baseline first
 Requirement.parse(text)    "accuracy>=0.9", to be checked against a comparison
 
-`events.py` and `conversations.py` measure each kind of run, and `comparing.py` makes verdicts of that. Nothing here
+`events.py` and `conversations.py` measure each kind of run, and `comparing.py` turns that into verdicts. Nothing here
 knows where runs are stored or how a comparison is shown.
 """
 

@@ -15,7 +15,7 @@ from assay.stats import Profile
 from assay.stats.jackknife import pooled
 from assay.types import Case, Direction, Estimate, Floats, Run, Verdict
 
-_SHORT = 40  # letters of a setting that is shown in a sentence
+_SHORT = 40  # the most letters of a setting in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Measure:
 class Margin:
     """How large a difference may be and still not matter.
 
-    A share or score, that is a number without a unit between −1 and 1, may differ by `general` itself; any other by
-    that part of the baseline's value. Both rules agree if the value is 1. `special` has margins of single metrics,
-    in their own units.
+    A share or score, that is, a number without a unit between −1 and 1, may differ by `general` itself; any other
+    metric by that part of the baseline's value. Both rules agree if the value is 1. `special` has margins of single
+    metrics, in their own units.
     """
 
     general: float = 0.05
@@ -257,7 +257,7 @@ class Sample:
     """The common cases of two sides, with everything measured on them."""
 
     cases: Sequence[Case]
-    """In the order of the scores; strata of one pooled."""
+    """In the order of the scores; strata with one case are pooled."""
     measured: Sequence[Measured]
     unit: str
     reps: int
@@ -265,12 +265,12 @@ class Sample:
 
 
 def pooled_strata(cases: Sequence[Case]) -> tuple[list[Case], list[str]]:
-    """The cases with strata that have a spread, those of one case pooled, and a note if that changed strata."""
+    """The cases, with strata of one case pooled so that each has a spread, and a note if that changed any."""
     sizes = Counter(case.stratum for case in cases)
     lone = sum(size == 1 for size in sizes.values())
     if not lone or len(cases) < 2:
         return list(cases), []
-    note = f"{lone} of {len(sizes)} strata have one common case only and were taken together."
+    note = f"{lone} of {len(sizes)} strata have only one common case and were combined."
     strata = pooled([case.stratum for case in cases])
     return [replace(case, stratum=stratum) for case, stratum in zip(cases, strata, strict=True)], [note]
 

@@ -28,7 +28,7 @@ def measure_load(a: Side, b: Side, *, level: float, seed: int, reps: int, full: 
     ]
     notes = []
     if any(entry.n_cases == 1 for entry in measured):
-        notes.append("A step that was played once has no interval; --repeat plays each step several times.")
+        notes.append("A step that was played once has no interval; use --repeat to play each step several times.")
     return Sample(cases, measured, "repetition", reps, notes)
 
 

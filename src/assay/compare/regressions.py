@@ -15,7 +15,7 @@ from assay.errors import UsageError
 from assay.types import Case, Distribution, Ratio, State
 
 TRIALS_PASSED = "trials_passed"
-# Fewer trials than this by chance, once in twenty times at most, if nothing has changed.
+# The significance level: a regression is reported by chance at most once in twenty times if nothing has changed.
 _LEVEL = 0.05
 
 
@@ -50,7 +50,7 @@ class ScenarioTrials:
 
 
 def chance_of_fewer(before: Ratio, after: Ratio) -> float:
-    """The chance that as few trials pass after as do, if passing has nothing to do with before and after."""
+    """The chance that so few trials pass after, if passing does not depend on before and after."""
     passed, total = before.hits + after.hits, before.total + after.total
     ways = sum(
         comb(after.total, hits) * comb(before.total, passed - hits)

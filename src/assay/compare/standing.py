@@ -56,7 +56,8 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class WeightRange:
-    """The weights of one criterion or group with which the winners stay the winners while all other weights stay.
+    """The weights of one criterion or group with which the winners stay the winners while all other weights stay the
+    same.
 
     At an end other than 0 another agent ties; beyond it, that agent is ahead.
     """

@@ -50,9 +50,9 @@ EQUAL_WEIGHTS: Final = Weights()
 DEFAULT_WEIGHTS: Final = Weights({TRIALS_PASSED: 5})
 """The default: the outcome counts as much as a group of metrics.
 
-There are fifteen metrics in three groups of five. With the weight of one metric, the outcome would hardly count a
-failure, which no metric counts. Equal weights for the groups would do the same for the outcome, but make one metric of
-developer experience count as much as nearly three metrics of the answers.
+There are fifteen metrics in three groups of five. With the weight of one metric, a failure, which no metric counts,
+would hardly count in the outcome. Equal weights for the groups would do the same for the outcome, but make one metric
+of developer experience count as much as nearly three metrics of the answers.
 """
 
 PRESETS: Final[Mapping[str, Weights]] = {

@@ -1,9 +1,9 @@
-"""Runs: start, resume, load and compare them. What the command line, the page and Python users share.
+"""Runs: start, resume, load and compare them. Shared by the command line, the page and Python users.
 
 run(suite, agents, …)              run agents, store the run if asked, and give its result (also `assay.chat.run`)
 plan_experiment(suite, agents, …)  the same as a plan, for `start_run`
 start_run(experiment, …)           a coroutine that runs a plan; `resume_run(reference)` continues a stored run
-load(reference)                    the result of a stored run, with every estimate computed anew
+load(reference)                    the result of a stored run, with every estimate recomputed
 load_answers(reference)            the scored answers of a stored run, finished or not
 compare(a, b)                      stored runs against each other, by reference
 record(result, …)                  store a result that was computed without a store

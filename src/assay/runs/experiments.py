@@ -1,6 +1,6 @@
 """Starts and resumes experiments: plays what is not played yet, stores every finished turn, and gives the result.
 
-The command line, the page and Python users all come through here.
+Used by the command line, the page and Python users alike.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 UNFINISHED = "@unfinished"
 """Stands for the newest run of agents that is not finished."""
 StoreChoice = str | Path | Store | bool | None
-"""Where a run is stored: an address, an open store, True for the default store; None or False for nowhere."""
+"""Where a run is stored: an address, an open store, or True for the default store; None or False to store nothing."""
 
 
 def run(
@@ -88,7 +88,7 @@ def run(
         kinds: Play only scenarios of these kinds.
         scenarios: Play only scenarios with these ids or patterns of ids.
         limit: Play at most this many scenarios, spread over all kinds.
-        experience: Whether to measure developer experience first, which takes some seconds for each agent.
+        experience: Whether to measure developer experience first, which takes a few seconds for each agent.
         pace: Concurrency, timeouts and retries: `Pace(jobs=4, turn_timeout=30)`; None for what suits the suite.
         baselines: Whether to play and score the baselines too: a constant text and an echo of the question. They call
             no model, and `result.skill()` tells how far each agent is above them.
@@ -179,7 +179,7 @@ def plan_experiment(
         seed=seed, skill=skill, model_speed=model_speed, model=model, model_url=model_url, weather=weather
     )
     if chosen.turn_timeout is not None:
-        # A call that never ends must end within the turn, and so must its repetition.
+        # A call that never ends must be timed out within the turn, and so must its retry.
         third = pace.turn_timeout / 3
         limits = replace(environment.limits, model_timeout=third, tool_timeout=third)
         environment = replace(environment, limits=limits)
@@ -400,7 +400,7 @@ def _measured(experiment: Experiment, notify: Callable[[str], None] | None) -> E
     with World(seed=experiment.seed) as world:
         for agent in experiment.agents:
             if isinstance(agent, AgentSpec) and agent.version is not None:
-                continue  # what is installed here is another version
+                continue  # another version is installed here
             if notify is not None:
                 notify(f"measuring developer experience: {agent.name} …")
             found[agent.name] = measure_experience(agent.kind(), name=agent.name, world=world)

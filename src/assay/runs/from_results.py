@@ -28,7 +28,7 @@ def recorded_run(
 ) -> Run:
     """A result as a run that can be stored.
 
-    Answers are stored beside it: `store.save(run, answers=[answer.to_row() for answer in scores.answers])`.
+    Answers are stored separately: `store.save(run, answers=[answer.to_row() for answer in scores.answers])`.
     """
     return _recorded(result.as_run(), command=command, name=name, tags=tags)
 
@@ -64,7 +64,7 @@ def experiment_run(
 
 
 def _recorded(run: Run, *, command: Sequence[str], name: str, tags: Iterable[str]) -> Run:
-    """The run with an id, a time, and what else a store keeps; secrets are removed."""
+    """The run with an id, a time and everything else that a store keeps; secrets are removed."""
     return replace(
         run,
         id=new_id(),

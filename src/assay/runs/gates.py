@@ -1,4 +1,4 @@
-"""Gates on runs of agents: requirements on a run by itself, and the answers behind regressions of a comparison."""
+"""Gates on runs of agents: requirements on a single run, and the answers behind regressions of a comparison."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def estimates_of(scores: Scores, agent: str) -> Mapping[str, Estimate]:
 
 
 def with_answers(outcomes: Iterable[Outcome], store: Store) -> list[Outcome]:
-    """The same outcomes; those of scenarios that regressed tell what was answered before and now."""
+    """The same outcomes; those of scenarios that regressed say what was answered before and now."""
     loaded: dict[str, list[Answer]] = {}
 
     def answers(run: str, agent: str, scenario: str) -> list[Answer]:

@@ -47,7 +47,7 @@ class LoadResult(Result):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader has to know before the numbers."""
+        """What readers need to know before the numbers."""
         found = [
             "The model is assay's scripted stand-in and the weather is made up, both on loopback in one process: these "
             "results tell frameworks apart, not models.",
@@ -140,7 +140,7 @@ def load_test(
 ) -> LoadResult:
     """Play many conversations at once on each agent, against the embedded services.
 
-    Agents run one after another, each in a process of its own. The result is not stored; `record` stores it.
+    Agents run one after another, each in a separate process. The result is not stored; `record` stores it.
 
     Example:
         >>> LoadPlan(users=(1, 5), turns=3, least_turns=15).users
@@ -152,7 +152,7 @@ def load_test(
     specs = [spec for spec in agents_of(agents) if isinstance(spec, AgentSpec)]
     if len(specs) < len(agents_of(agents)):
         raise UsageError(
-            "a load test runs every agent in a process of its own, which a function of this process is not",
+            "a load test runs every agent in a separate process, but this agent is a function of this process",
             hint="Name the function as module:function",
         )
     chosen = plan or LoadPlan()

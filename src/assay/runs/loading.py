@@ -29,7 +29,7 @@ AnyStore = str | Path | Store | None
 
 
 def load(reference: str = "@last", *, store: AnyStore = None) -> Result:
-    """The result of a stored run: scores as they were given, every estimate computed anew.
+    """The result of a stored run: scores as stored, every estimate recomputed.
 
     A run of events gives an `EventReport`, scored transcripts give `Scores`, a run of agents an `ExperimentResult`.
 
@@ -50,7 +50,7 @@ def load(reference: str = "@last", *, store: AnyStore = None) -> Result:
 def load_answers(reference: str = "@last", *, store: AnyStore = None, baselines: bool = False) -> list[Answer]:
     """The scored answers of a stored run, finished or not, in the order in which they were stored.
 
-    Those of baselines, which a run of agents has too, only if asked for.
+    The answers of baselines, which a run of agents also has, are included only with `baselines=True`.
 
     Example:
         >>> from assay import chat

@@ -1,8 +1,8 @@
 """Records an experiment while it is played: finished turns are stored in groups; finished trials are not repeated.
 
 A turn is stored at most half a second after it was kept, and before the run says that it is done. A conversation is the
-unit of resuming. An agent's memory of a conversation that was cut off died with its process, so such a conversation is
-played again from its start, and its new turns replace the stored ones.
+unit of resuming. An agent's memory of a conversation that was cut off was lost with its process, so such a conversation
+is played again from its start, and its new turns replace the stored ones.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Recorder:
         # Agents in the order in which they were named: the first is what the others are compared with.
         store.add_cases(self.id, {spec["name"]: {} for spec in run.settings["agents"]})
         self._answers: dict[AnswerKey, list[Answer]] | None = None
-        """What the run has, once `done` has read what was stored before: then nothing is read a second time."""
+        """What the run has, once `done` has read the stored part, so that nothing is read twice."""
         self._waiting: list[EncodedAnswer] = []
         self._timer: threading.Timer | None = None
         self._failure: Exception | None = None
@@ -84,7 +84,7 @@ class Recorder:
         self._writer = threading.Lock()
 
     def keep(self, answer: Answer) -> None:
-        """Keep a turn. What cannot be stored is refused here; what the store refuses is raised by a later call."""
+        """Keep a turn. A turn that cannot be stored is refused here; errors of the store are raised by a later call."""
         encoded = EncodedAnswer.of(answer.to_row())
         with self._state:
             if self._failure is not None:
@@ -112,7 +112,7 @@ class Recorder:
                 self._store.add_cases(self.id, {}, answers=rows)
 
     def _flush_in_time(self) -> None:
-        """Flush in a thread of its own, where nobody could catch an error: the next call raises it."""
+        """Flush in a separate thread. An error cannot be caught there, so the next call raises it."""
         try:
             self.flush()
         except Exception as error:

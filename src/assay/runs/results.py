@@ -1,4 +1,4 @@
-"""What a run gives back: the result of an experiment, and results rebuilt from stored runs."""
+"""Results of runs: the result of an experiment, and results rebuilt from stored runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ExperimentResult(Result):
     suite: str
     """Name and version of the suite."""
     notes: Sequence[str] = ()
-    """What a reader has to know before the numbers."""
+    """What readers need to know before the numbers."""
     experience: Mapping[str, Experience] = field(default_factory=dict, repr=False)
     """Developer experience by agent, if it was measured."""
     baselines: Scores | None = field(default=None, repr=False)
@@ -106,7 +106,7 @@ class ExperimentResult(Result):
 
 
 def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
-    """The result of a stored run: scores as they were given, every estimate computed anew from the tallies.
+    """The result of a stored run: scores as stored, every estimate recomputed from the tallies.
 
     `answers` are the rows that the store has for the run; runs of events have none.
     """

@@ -12,7 +12,7 @@ from assay.errors import UsageError
 SUITE, AGENT_FILE, SCHEMA = "suite.yaml", "agents.yaml", "suite.schema.json"
 WORKFLOW = ".github/workflows/assay.yml"
 SAMPLE_AGENT = "mine=my_agent:answer"
-"""The agent if none is named: a function in a file that is written too."""
+"""The default agent: a function in a file that is also written."""
 
 _SUITES = {
     "weather": """scenarios:
@@ -67,7 +67,7 @@ class Project:
     """What is to be tested."""
 
     agents: str = SAMPLE_AGENT
-    """As `--agents` takes them."""
+    """In the form that `--agents` accepts."""
     domain: str = "weather"
     name: str = "mine"
     """Name of the suite."""

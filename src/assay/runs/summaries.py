@@ -48,7 +48,7 @@ class RunFigure:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What is shown of a run before anything else."""
+    """What is shown first about a run."""
 
     figures: tuple[RunFigure, ...]
     findings: tuple[tuple[str, str], ...] = ()
@@ -111,7 +111,7 @@ def summaries_of(store: Store, ids: Sequence[str]) -> dict[str, RunSummary]:
 
 
 def keep_summary_of(store: Store, run_id: str, result: Result) -> None:
-    """Store the summary of a run whose result is at hand, so that nobody has to compute it again."""
+    """Store the summary of a run whose result is available, so that it is not computed again."""
     with suppress(AssayError):
         store.keep_summary(run_id, SUMMARY_VERSION, RunSummary.of(result).to_json())
 
@@ -121,7 +121,7 @@ def _computed(store: Store, run_id: str) -> RunSummary | None:
         summary = RunSummary.of(rebuilt(store.load(run_id), store.answers(run_id)))
     except (AssayError, KeyError):
         return None
-    with suppress(AssayError):  # a store that can only be read still has figures to show
+    with suppress(AssayError):  # a read-only store still has figures to show
         store.keep_summary(run_id, SUMMARY_VERSION, summary.to_json())
     return summary
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KeptEvaluation:
-    """One evaluation of a training, as it was stored."""
+    """One evaluation during training, as stored."""
 
     step: int
     """The training step after which it was made."""
@@ -66,7 +66,7 @@ class KeepEvaluations(TrainerCallback):  # type: ignore[misc]
         metrics = TrainerMetrics(tokenizer)
         Trainer(..., compute_metrics=metrics, callbacks=[metrics, KeepEvaluations(metrics, name="small model")])
 
-    Several evaluation sets have a best of their own each. Of several processes the first one stores.
+    Each of several evaluation sets has its own best. If there are several processes, the first one stores.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class KeepEvaluations(TrainerCallback):  # type: ignore[misc]
         tags: Iterable[str] = (),
         say: Callable[[str], object] | None = print,
     ) -> None:
-        """`by` is the figure that decides, as it is logged but for 'eval_', e.g. 'owa_keyboard_accuracy'.
+        """`by` is the figure that decides, as it is logged without 'eval_', e.g. 'owa_keyboard_accuracy'.
 
         By default it is the Trainer's `metric_for_best_model` if that is one of ours, else the first figure of the
         first protocol. `margin` is how large a difference may be and still not matter. `say` is called with a sentence
@@ -106,7 +106,7 @@ class KeepEvaluations(TrainerCallback):  # type: ignore[misc]
         metrics: dict[str, float] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Comes after each evaluation, with what was logged."""
+        """Called after each evaluation, with what was logged."""
         report = self.metrics.report
         if report is None or not state.is_world_process_zero:
             return
@@ -158,7 +158,7 @@ class KeepEvaluations(TrainerCallback):  # type: ignore[misc]
 
 
 def _subset(report: EventReport, logged: dict[str, float]) -> str:
-    """The evaluation set whose figures were logged: what stands between 'eval_' and a figure's own name."""
+    """The evaluation set whose figures were logged: the part between 'eval_' and a figure's own name."""
     for figure in figures(report):
         for key in logged:
             if key.endswith(f"_{figure}"):

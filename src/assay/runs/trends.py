@@ -45,7 +45,7 @@ class Trend:
         return list(dict.fromkeys(figure.group for point in self.points for figure in point.figures))
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each run and agent, as the chart takes them."""
+        """A row for each run and agent, in the form that the chart takes."""
         return [
             {
                 "model": figure.group,

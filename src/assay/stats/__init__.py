@@ -1,6 +1,6 @@
 """Statistics of evaluation: percentiles, the interquartile mean, and intervals that name their unit.
 
-Knows NumPy and `assay.types`, and nothing of events or conversations.
+Uses NumPy and `assay.types`; knows nothing about events or conversations.
 """
 
 from assay.stats.agreement import corrected_mean, kappa, slope

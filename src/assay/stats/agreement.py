@@ -1,6 +1,6 @@
-"""Agreement of a judge with people: Cohen's kappa, bias, and a mean corrected for the judge's known errors.
+"""Agreement of a judge with human raters: Cohen's kappa, bias, and a mean corrected for the judge's known errors.
 
-Units count as wholes: answers of one scenario are not independent.
+Intervals are over whole groups, because answers of one scenario are not independent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def kappa(
     """
     first, second = _column(a), _column(b)
     if len(first) != len(second):
-        raise UsageError(f"two raters rate the same things: {len(first)} and {len(second)} ratings were given")
+        raise UsageError(f"both raters must rate the same items: {len(first)} and {len(second)} ratings were given")
     cells = np.stack([first * second, first, second, np.ones(len(first))], axis=1)
     return _interval(cells, _kappa, groups, "rating", level, CORRELATION)
 
@@ -87,10 +87,10 @@ def corrected_mean(
     groups: tuple[Sequence[str], Sequence[str]] | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """The mean that people's labels would have, from many judgements and a few labels (prediction-powered inference).
+    """The mean that human labels would have, from many judgements and a few labels (prediction-powered inference).
 
-    `judged` are the judge's scores of answers without a label; `labelled` those of answers with one, and `labels` what
-    people say of these. The judge's mean error on the labelled answers corrects its mean on the others; how much the
+    `judged` are the judge's scores of answers without a label; `labelled` those of answers with one, and `labels` the
+    human labels of these. The judge's mean error on the labelled answers corrects its mean on the others; how much the
     judge counts (λ of PPI++) is chosen from the data, so that a bad judge does no harm. `groups` are the groups of the
     answers without and with a label. The interval is a t interval on the logit scale, from the linearised error over
     groups; it needs two groups with labels.
@@ -142,7 +142,7 @@ def _power(free: Floats, known: Floats, truth: Floats) -> float:
 
 
 def _share_ends(value: float, reach: float) -> tuple[float, float]:
-    """Ends of an interval of a share, on the logit scale, which keeps its coverage near 0 and 1; plain at the edge."""
+    """Ends of an interval of a share, on the logit scale, which keeps its coverage near 0 and 1; linear at 0 and 1."""
     room = value * (1 - value)
     if room <= 0:
         return max(0.0, value - reach), min(1.0, value + reach)

@@ -100,7 +100,7 @@ def value_intervals(
         whole = Distribution.merge(known) if whole is None else whole
         parts = known
     assert strata is not None, "indexed values need the strata of their units"
-    by_jackknife = plan.unit == "episode" and "mean" in statistics  # which counts itself
+    by_jackknife = plan.unit == "episode" and "mean" in statistics  # it counts its own figure
     plan.count(len(statistics) - by_jackknife)
     n_units = len(strata) if plan.unit == "episode" else whole.n
     blank = Estimate(None, level=plan.level, unit=plan.unit, n=whole.n, n_units=n_units)

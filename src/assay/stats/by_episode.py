@@ -36,7 +36,7 @@ VALUES_AT_ONCE = 30_000
 
 @dataclass(frozen=True, slots=True)
 class UnitValues:
-    """The values of several neighbouring units, one unit behind the other; within a unit in any order."""
+    """The values of several neighbouring units, one unit after the other; within a unit in any order."""
 
     values: Floats
     """Shape (n,), no NaN."""
@@ -47,7 +47,7 @@ class UnitValues:
 
     @classmethod
     def of(cls, values: Floats, counts: Ints, sizes: Sequence[int] | Ints) -> UnitValues:
-        """Values of which those that are NaN are left out."""
+        """The values without NaN."""
         sizes = np.asarray(sizes, np.int64)
         known = ~np.isnan(values)
         if known.all():
@@ -247,7 +247,7 @@ class _WeightedRows:
             return np.where(sizes > 0, totals / sizes, of_all)
 
     def quantiles(self, q: float) -> Floats:
-        """The q-th percentile of each resample; of an empty one whatever comes."""
+        """The q-th percentile of each resample; arbitrary if it is empty."""
         virtual = (q / 100) * (self.n - 1)
         below = np.floor(virtual)
         ends = [self.at_rank(np.maximum(rank, 0)) for rank in (below, np.minimum(below + 1, self.n - 1))]
@@ -269,7 +269,7 @@ class _WeightedRows:
         """Sum and count of each value of a block in some resamples, shape (rows, values of the block) each."""
         cells, low = self.cells.of_block(block), self.cells.edges[block]
         index = self.cells.index[cells]
-        first = np.flatnonzero(np.diff(index, prepend=-1))  # every value has cells, and they stand in its order
+        first = np.flatnonzero(np.diff(index, prepend=-1))  # every value has cells, in the order of values
         counts = np.add.reduceat(self.weighted(block, rows), first, axis=1)
         return self.cells.values[low : self.cells.edges[block + 1]] * counts, counts
 
@@ -290,7 +290,7 @@ def _rows_by_block(blocks: Sequence[Ints]) -> Iterator[tuple[int, Ints]]:
 
 
 def together(parts: Iterable[Distribution | UnitValues]) -> Iterator[UnitValues]:
-    """The same values with several units at a time, so that each step is worth its call."""
+    """The same values with several units at a time, so that each call does enough work to be worth it."""
     waiting: list[Distribution] = []
     size = 0
     for part in parts:

@@ -72,7 +72,7 @@ class IndexedValues:
 
 @dataclass(frozen=True, slots=True)
 class UnitRows:
-    """The rows of one state of many units, one unit behind the other, from which values are derived."""
+    """The rows of one state of many units, one unit after the other, from which values are derived."""
 
     columns: tuple[Integers, ...]
     counts: Integers

@@ -39,7 +39,7 @@ class Scale:
     words: str
     """In the description of the method."""
     range: tuple[float, float] | None
-    """The smallest value and the largest, or what a useless and a perfect result have; None if there are no such."""
+    """The smallest value and the largest, or those of a useless and a perfect result; None if there are none."""
     forward: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
     """Derivative of `forward`."""

@@ -20,11 +20,11 @@ from assay.stats.quantiles import interpolate, percent_of
 from assay.types import Distribution, Floats, Ints
 
 MANY = 200
-"""Number of units from which on this is used. docs/concepts/intervals.md has the coverage with and without it."""
+"""Number of units from which this is used. docs/concepts/intervals.md has the coverage with and without it."""
 # Edges of blocks, in standard errors from a quantile.
 _STEPS = np.array([0.1, 0.25, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.3, 2.6, 3.0, 3.5, 4.5])
 _EDGES = np.concatenate([-_STEPS[::-1], [0.0], _STEPS])
-# A value that is this much of a standard error is a block of its own, since many values are equal there.
+# A value that is this much of a standard error is a separate block, since many values are equal there.
 _OF_ITS_OWN = 0.05
 
 
@@ -87,7 +87,7 @@ class _Resampled:
         return np.asarray(self.counts[:, -1])
 
     def quantiles(self, q: float) -> Floats:
-        """The q-th percentile of each resample; of an empty one whatever comes."""
+        """The q-th percentile of each resample; arbitrary if it is empty."""
         rank = np.maximum((q / 100) * (self.n - 1), 0)
         block = np.clip((self.counts <= rank[:, None]).sum(axis=1) - 1, 0, len(self.edges) - 2)
         row = np.arange(len(rank))

@@ -27,7 +27,7 @@ _POWER = 0.8
 # The interval is about this much wider than the plain t interval, because it is corrected for skewness.
 _WIDER = 1.05
 _MOST_NEEDED = 10**9
-# Both ends of the range of a spread leave out this much of what it may be.
+# Each end of the range of a spread leaves out this much of its distribution.
 _UNSURE = 0.1
 
 
@@ -85,7 +85,7 @@ def difference(
     replicates: Floats | None = None,
     changes: Changes | None = None,
 ) -> Difference | None:
-    """Interval, p-value and error of the difference `value`; None if it cannot be told.
+    """Interval, p-value and error of the difference `value`; None if it cannot be computed.
 
     Either `contributions` says what each case contributes to the difference, shape (cases,), or `replicates` has the
     difference in every resample, shape (reps,), NaN if undefined.
@@ -139,7 +139,7 @@ def _two_sided(t: float, freedom: float) -> float:
 def _allowing_for(changes: Changes, found: Difference, level: float) -> Difference:
     """The difference with the interval and p-value that it has if few cases change.
 
-    If none does, the cases may have missed a part of all cases that changes as much as is possible; if all change by
+    If none does, the sample may have missed a part of all cases that changes as much as is possible; if all change by
     the same amount, a part that changes by as much more or not at all. If a minority does, that minority may be larger
     by chance, as a binomial count may, and the changes may have the same sign by chance.
     """
@@ -216,7 +216,7 @@ def cases_needed(
 
 
 Enough = Callable[[int, float], bool]
-"""Whether so many cases are enough, with Student's t of so many degrees of freedom."""
+"""Whether this many cases are enough, with Student's t of this many degrees of freedom."""
 
 
 def _shows_apart(value: float, spread: float, tail: float) -> Enough:

@@ -1,4 +1,4 @@
-"""How intervals are to be computed: the unit, the level, and the resamples if there are any."""
+"""How to compute intervals: the unit, the level, and the number of resamples if there are any."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNITS = ("reference", "event", "episode")
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How intervals are computed. The defaults: 95 %; where something is resampled, 1000 resamples, seed 42."""
+    """How intervals are computed. The defaults: 95 %, and if something is resampled, 1000 resamples with seed 42."""
 
     unit: str = "event"
     """'reference', 'event' or 'episode'."""
@@ -26,7 +26,7 @@ class Resampling:
     """Keep in the estimate what each unit contributes, or the replicates if it was resampled. With the same units,
     strata and seed, those of two estimates may be subtracted: that is the paired difference."""
     made: Callable[[int], None] | None = field(default=None, repr=False, compare=False)
-    """Called with the number of figures each time some have been made, to show progress."""
+    """Called with the number of figures each time some have been computed, to show progress."""
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -41,7 +41,7 @@ class Resampling:
             )
 
     def count(self, figures: int) -> None:
-        """Tell that so many more figures are being made."""
+        """Report that this many more figures are being computed."""
         if self.made is not None:
             self.made(figures)
 
