@@ -85,7 +85,7 @@ def test_every_form_is_written(store: str, tmp_path: Path) -> None:
     assert suite is not None
     assert suite.get("failures") == "2"
     assert "❌ worse" in paths["markdown"].read_text()
-    assert "Differences to the baseline" in paths["html"].read_text()
+    assert "Differences from the baseline" in paths["html"].read_text()
     content = json.loads(paths["json"].read_text())
     assert [verdict["call"] for verdict in content["comparisons"][0]["verdicts"]] == ["worse", "worse"]
     assert len(content["failures"]) == 2

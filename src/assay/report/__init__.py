@@ -1,4 +1,4 @@
-"""How results are shown: charts as data, tables for the terminal, pages that need nothing but a browser, exports.
+"""How results are shown: charts as data, tables for the terminal, pages that need only a browser, and exports.
 
 tables(result)             tables for the terminal, as something that `rich` prints
 page(result)               the report as one HTML page

@@ -1,4 +1,4 @@
-"""Developer experience as every medium shows it: what was measured, in words, and why a figure is missing."""
+"""Developer experience for every output format: what was measured, in words, and why a figure is missing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MeasuredExperience(Protocol):
 
     @property
     def claimed(self) -> Mapping[str, Any] | None:
-        """What was claimed before it was measured; None if nothing was."""
+        """What was claimed before it was measured; None if there was no claim."""
 
     @property
     def method(self) -> Mapping[str, str]:

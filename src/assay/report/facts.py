@@ -77,7 +77,7 @@ class MatrixCell:
     skipped: int
     """Trials that were skipped from the first turn on."""
     reasons: tuple[str, ...]
-    """Why turns failed or were skipped, each once: 'failed: …', 'skipped: …'."""
+    """Why turns failed or were skipped, without duplicates: 'failed: …', 'skipped: …'."""
 
     @property
     def state(self) -> CellState:
@@ -239,7 +239,7 @@ def _typical(records: Sequence[Record]) -> dict[str, float]:
     if low is None or high is None:
         return {}
     middle = [_split(record) for record, wall in zip(records, walls, strict=True) if low <= wall <= high]
-    # Of two turns, none lies between the quartiles; then all are typical.
+    # With two turns, none lies between the quartiles; then both are typical.
     middle = middle or [_split(record) for record in records]
     return {part: sum(split[at] for split in middle) / len(middle) for at, part in enumerate(PARTS)}
 

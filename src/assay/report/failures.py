@@ -1,4 +1,4 @@
-"""The checks that answers failed, as every medium lists them: each once, with how many repetitions failed it."""
+"""The checks that answers failed, for every output format: each listed once, with how many repetitions failed it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def failures_of(scores: Scores) -> list[Failure]:
 
 
 def failures_in(answer: Answer) -> Sequence[FailedCheck]:
-    """The checks that an answer failed; those of a turn that ended with an error are one, its error.
+    """The checks that an answer failed; a turn that ended with an error has one, its error.
 
     A turn with a quirk has an outcome instead, which may be acceptable.
     """
@@ -44,7 +44,7 @@ def failures_in(answer: Answer) -> Sequence[FailedCheck]:
 
 
 def failure_words(failure: Failure, *, agent: bool = True) -> str:
-    """A failure as one line: where, which check, why, and with which words."""
+    """A failure as one line: where, which check, why, and the answer's words."""
     where = f"{failure.scenario}, turn {failure.turn + 1}" if failure.turn else failure.scenario
     times = f" ({failure.times} times)" if failure.times > 1 else ""
     return f"{f'{failure.agent} · ' if agent else ''}{where} · {failure.failed}{times}"

@@ -1,4 +1,4 @@
-"""The verdict in words as every medium shows it: marks for its tones, and which protocol is read first."""
+"""The verdict in words for every output format: marks for its tones, and which protocol is read first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from assay.events.evaluation import EventReport
 
 MARKS: Final = {"good": "✓", "bad": "✗", "note": "•"}
-"""A mark for each tone, so that colour is not all that tells them apart."""
+"""A mark for each tone, so that they are not distinguished by colour alone."""
 MEANINGS: Final = {"good": "good", "bad": "bad", "note": "note"}
 """What a screen reader says for the mark."""
 

@@ -6,11 +6,11 @@ from assay.chat.scoring.growth import growth_of
 from assay.chat.scoring.scores import Scores
 from assay.types import Estimate
 
-HEADER = ("agent", "tokens a call", "exponent", "own ms", "exponent", "kB a turn", "history")
+HEADER = ("agent", "tokens per call", "exponent", "own ms", "exponent", "kB per turn", "history")
 """Columns of the table."""
 EXPLAINED = (
     "Tokens sent with one model call and the framework's own time, medians of the first and of the last ten turns. An "
-    "exponent of 0 does not grow, 1 grows in proportion to the turns before; with its 95 % interval over turns."
+    "exponent of 0 means no growth, 1 growth in proportion to the turns before; with its 95 % interval over turns."
 )
 
 

@@ -8,7 +8,7 @@ from assay.report.numbers import number
 
 
 def knee_words(load: AgentLoad) -> str:
-    """Where more users stop helping."""
+    """The number of users beyond which throughput stops growing."""
     if load.knee is not None:
         rate = load.typical(load.knee, "throughput")
         return f"{counted(load.knee, 'user')}, at {rate:.1f} turns/s" if rate is not None else str(load.knee)
@@ -18,7 +18,7 @@ def knee_words(load: AgentLoad) -> str:
 
 
 def isolation_words(load: AgentLoad) -> str:
-    """Whether a session ever saw what another had told."""
+    """Whether a session ever saw what another session had said."""
     sessions = sum(step.sessions for step in load.steps)
     if load.breach_count:
         places = sorted({str(breach["where"]) for step in load.steps for breach in step.breaches})
@@ -37,6 +37,6 @@ def leak_words(load: AgentLoad) -> str:
         return "not measured"
     closed = load.rounds[-1][0]
     if leak.low is None or leak.high is None:
-        return f"{number(leak.value, 'kB')} kB a session"
-    ends = f"{number(leak.value, 'kB')} kB a session [{number(leak.low, 'kB')}, {number(leak.high, 'kB')}]"
+        return f"{number(leak.value, 'kB')} kB per session"
+    ends = f"{number(leak.value, 'kB')} kB per session [{number(leak.low, 'kB')}, {number(leak.high, 'kB')}]"
     return f"{ends} after {closed:,}" if leak.low > 0 else f"none shown after {closed:,}: {ends}"

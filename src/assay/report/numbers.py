@@ -17,7 +17,7 @@ def number(value: float, unit: str = "") -> str:
     else:
         text = f"{value:.1f}"
     if not text.strip("-0.,"):
-        text = text.removeprefix("-")  # what rounds to nothing has no sign
+        text = text.removeprefix("-")  # what rounds to 0 has no sign
     return text.replace("-", "−")
 
 

@@ -1,4 +1,4 @@
-"""The overall in words that every medium shares, and that `static/overall.js` writes again for other weights."""
+"""The overall in words, shared by all output formats; `static/overall.js` writes the same for other weights."""
 
 from __future__ import annotations
 

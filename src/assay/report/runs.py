@@ -1,4 +1,4 @@
-"""Stored runs for people and programs: lists, headers, and exports as JSON, Parquet and HTML.
+"""Stored runs as lists, headers, and exports to JSON, Parquet and HTML.
 
 Lays out what a run holds and what can be recomputed from it; scores nothing.
 """
@@ -52,7 +52,7 @@ def run_details(entry: StoredRun) -> RenderableType:
         "run": f"{run.id} {run.name}".strip(),
         "tags": ", ".join(run.tags),
         "created": run.created,
-        "state": "complete" if entry.complete else "unfinished: nothing says that its cases are all",
+        "state": "complete" if entry.complete else "unfinished: cases may be missing",
         "cases": f"{entry.cases:,}",
         "scored by": ", ".join(f"{name}@{version}" for name, version in run.versions.items()),
         "command": run.command,
@@ -93,7 +93,7 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[st
     """Everything: header, numbers, tallies, answers."""
     content: dict[str, Any] = {"assay": __version__, "run": header(entry)}
     result = rebuilt(run, answers).to_json()
-    # The header has what else a result says of its settings and inputs.
+    # Everything else about settings and inputs is in the header.
     shown = (
         "verdict",
         "protocols",
@@ -217,7 +217,7 @@ def _score_row(answer: AnswerRow, metric: str) -> dict[str, Any]:
 def _state_row(state: State) -> dict[str, Any]:
     """`values` holds columns: one for a distribution, several for a joint one, single numbers for the others.
 
-    They are 64-bit floats here, and sums of squares may be beyond what those hold exactly; JSON has every digit.
+    They are 64-bit floats here, and sums of squares may exceed what those represent exactly; JSON has every digit.
     """
     if isinstance(state, Ratio):
         return {"kind": "ratio", "values": [[state.hits], [state.total]], "counts": []}

@@ -1,4 +1,4 @@
-"""How a comparison is put into words, in every medium: its headline, matching, differences and p-values."""
+"""How a comparison is put into words, in all output formats: its headline, matching, differences and p-values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from assay.report.numbers import number
 
 
 def headline(comparison: Comparison) -> str:
-    """Who is compared with whom, and the count of calls."""
+    """What is compared with what, and the count of calls."""
     calls = comparison.calls
     counted = ", ".join(f"{calls[call]} {call}" for call in ("better", "worse", "same", "inconclusive") if calls[call])
     return f"{comparison.candidate.label} against {comparison.baseline.label}: {counted or 'no verdicts'}"

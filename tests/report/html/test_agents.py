@@ -45,7 +45,7 @@ def page(plausible: Scores) -> str:
     [
         (None, "–"),
         (WeightRange(), "any weight"),
-        (WeightRange(0, 7.5, None, "b"), "any weight to 5"),
+        (WeightRange(0, 7.5, None, "b"), "any weight up to 5"),
         (WeightRange(0, 2.5, None, "b"), "0 to 2.50; above b"),
         (WeightRange(0.5, 9.0, "a", "b"), "0.50 to 5; below a"),
         (WeightRange(0.5, float("inf"), "a"), "0.50 and more; below a"),
@@ -110,7 +110,7 @@ def test_the_page_reads_without_scripts(plausible: Scores, page: str) -> None:
     plain = markup(page)
     assert "comes first with" in plain
     assert plain.count('<tr data-agent="') == 5
-    assert "Moving them needs JavaScript" in plain
+    assert "Changing the weights needs JavaScript" in plain
     # The sliders do nothing without the script, and say so by being disabled.
     assert plain.count('<input type="range"') == plain.count('autocomplete="off" disabled')
 

@@ -2,11 +2,11 @@
 
 A chart is one or more *panels*, `{title of the panel: specification}`: panels are side by side on a wide screen and
 below each other on a phone, which facets inside one Vega-Lite specification cannot. A function sees the rows of
-every model, so that panels that are to be compared share their axes. No rows give no panels.
+every model, so that panels that are to be compared share their axes. Without rows there are no panels.
 
 Colour distinguishes models; if there is only one model, it distinguishes the categories of events. The colours are
 not here: specifications name ranges and styles (`category`, `ordinal`, `heatmap`, `reference`, …) that the page fills
-in for light and dark. This module knows nothing of HTML, of events or of how a number was made.
+in for light and dark. This module knows nothing about HTML, events or how a number was computed.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Chart:
     draw: Callable[..., Panels]
     """The function that draws it."""
     panel: Literal["wide", "medium", "narrow"] = "wide"
-    """How much width a panel wants."""
+    """How wide a panel should be."""
 
 
 CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
@@ -87,8 +87,8 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
         for chart in (
             Chart(
                 "F1 against the tolerance",
-                "Each line is a model, its band the interval: a line that is high on the left is right in what it does "
-                "and when, one that rises late does the right things at the wrong time. Dotted lines are trivial "
+                "Each line is a model, its band the interval: a line that is high on the left does the right things at "
+                "the right time, one that rises late does the right things at the wrong time. Dotted lines are trivial "
                 "baselines; a model among them has no skill. The upright line is the tolerance of all other figures.",
                 "neither side has keys or buttons",
                 f1_by_tolerance,
@@ -126,7 +126,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             ),
             Chart(
                 "Kinds, true and predicted",
-                "Each row is a true kind and adds up to 100 %; what lies off the diagonal was taken for something "
+                "Each row is a true kind and adds up to 100 %; what lies off the diagonal was predicted as something "
                 "else, could not be decoded (invalid) or was not there (missing).",
                 "no events",
                 kinds_confusion,
@@ -141,7 +141,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "Time errors by category",
                 "The higher and narrower around the line at zero, the better the timing; mass to the right is late, to "
-                "the left early. The outermost bars hold all that lies further out. Each panel has its own vertical "
+                "the left early. The outermost bars contain everything further out. Each panel has its own vertical "
                 "scale.",
                 "no comparable events",
                 time_error_distribution,
@@ -202,7 +202,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 panel="narrow",
             ),
             Chart(
-                "Differences to the baseline",
+                "Differences from the baseline",
                 "A point right of the line is better than the baseline, left of it worse; an interval that crosses "
                 "the line does not rule out that there is no difference.",
                 "no metric has an interval on both sides",
@@ -246,7 +246,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
                 framework_overhead,
             ),
             Chart(
-                "Passing again and again",
+                "Passing repeatedly",
                 "The higher the line, the better; a line of pass^k that falls is an agent that passes sometimes, a "
                 "line of pass@k that rises is one that would pass if it were asked again.",
                 "no scenario was repeated",

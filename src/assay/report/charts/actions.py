@@ -1,4 +1,4 @@
-"""Charts about matched actions: how good at which tolerance, at which shift, and how actions ended."""
+"""Charts about matched actions: F1 by tolerance and by shift, and how actions ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OUTCOMES = ("matched", "substituted", "missed", "inserted")
 def f1_by_tolerance(*, rows: Rows, baselines: Rows, marked_ms: float) -> Panels:
     """Draw F1 against the tolerance with its interval, and trivial baselines below: one panel with all models.
 
-    Rows: `model`, `tolerance_ms`, `f1`, `low`, `high` (0–1; None where undefined), `n` (actions of both sides). Those
+    Rows: `model`, `tolerance_ms`, `f1`, `low`, `high` (0–1; None if undefined), `n` (actions of both sides). Those
     of `baselines` have `name` in place of the model. `marked_ms` is the tolerance of the other figures.
     """
     if not rows:
@@ -86,8 +86,9 @@ def f1_by_tolerance(*, rows: Rows, baselines: Rows, marked_ms: float) -> Panels:
 def f1_by_shift(*, rows: Rows, lags: Rows) -> Panels:
     """Draw F1 against the shift of the predictions, with the lag of each model: one panel with all models.
 
-    Rows: `model`, `shift_ms` (predictions are taken so much earlier), `f1`, `low`, `high` (0–1; None where undefined),
-    `n` (actions of both sides). `lags` have `model`, `lag_ms`, `low_ms`, `high_ms` and `f1`, the value there.
+    Rows: `model`, `shift_ms` (how much earlier the predictions are taken), `f1`, `low`, `high` (0–1; None if
+    undefined), `n` (actions of both sides). `lags` have `model`, `lag_ms`, `low_ms`, `high_ms` and `f1`, the value
+    there.
     """
     if not rows:
         return {}
@@ -208,7 +209,7 @@ def action_outcomes(*, rows: Rows) -> Panels:
             f"How the actions of {model} ended, by kind: matched, substituted, missed, and inserted ones on top.",
             [row for row in rows if row["model"] == model],
             height=44 * len(kinds) + 10,
-            # Named in the order in which they stack, not by the alphabet.
+            # Named in the order in which they stack, not alphabetically.
             transform=[{"calculate": f"indexof({list(_OUTCOMES)!r}, datum.outcome)", "as": "place"}],
             layer=[
                 {
@@ -233,7 +234,7 @@ def action_outcomes(*, rows: Rows) -> Panels:
                             "field": "outcome",
                             "type": "nominal",
                             "scale": {"domain": list(_OUTCOMES), "range": "diverging"},
-                            # Two by two, so that none is cut in a narrow panel.
+                            # Two per row, so that none is cut off in a narrow panel.
                             "legend": {"title": None, "orient": "top", "columns": 2, "symbolType": "square"},
                         },
                         "order": {"field": "place", "type": "quantitative"},
@@ -293,7 +294,7 @@ def _counted(rows: Rows) -> str:
 
 
 def _apart(rows: Rows, gap: float = 0.055) -> list[Spec]:
-    """Labels at the heights of their lines, pushed up where two would overlap."""
+    """Labels at the heights of their lines, pushed up if two would overlap."""
     placed: list[Spec] = []
     for row in sorted((row for row in rows if row["f1"] is not None), key=lambda row: row["f1"]):
         at = max(row["f1"], placed[-1]["label_at"] + gap) if placed else row["f1"]

@@ -1,4 +1,4 @@
-"""Charts about agents side by side: times, waiting times, and how reliably they pass."""
+"""Charts that compare agents: times, waiting times, and how reliably they pass."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def framework_overhead(*, rows: Rows) -> Panels:
         y="model",
         order=models,
         x={
-            "title": "ms a turn",
+            "title": "ms per turn",
             "scale": {"domain": [0, 1.06 * max(ends, default=1.0) or 1.0], "nice": False},
             "axis": {"tickCount": 5},
         },
@@ -135,7 +135,7 @@ def framework_overhead(*, rows: Rows) -> Panels:
         zero=False,
     )
     for layer in drawn["layer"]:
-        # Each agent has a line of its own, so a lane inside it for every agent would leave most of it empty.
+        # Each agent has its own line, so a lane inside it for every agent would leave most of it empty.
         layer["encoding"].pop("yOffset", None)
         if "shape" in layer["encoding"]:
             layer["encoding"]["shape"] = {**model_shape(models), "legend": None}

@@ -25,7 +25,7 @@ _DOUBLINGS = {"values": [2.0**power for power in range(-6, 7)]}
 def shares_right(*, rows: Rows) -> Panels:
     """Draw shares with their intervals on an axis from 0 to 1: one panel with all models.
 
-    Rows: `model`, `name` (of the share), `value`, `low`, `high` (0–1; None where undefined), `n` (of how many).
+    Rows: `model`, `name` (of the share), `value`, `low`, `high` (0–1; None if undefined), `n` (of how many).
     """
     return _points(rows, "Shares, with intervals, by name and model.", "", [0, 1], "share", "~%", ".2%")
 
@@ -33,7 +33,7 @@ def shares_right(*, rows: Rows) -> Panels:
 def movement_agreement(*, rows: Rows) -> Panels:
     """Draw correlation and scale of movement with their intervals: a panel for each.
 
-    Rows: `model`, `name` (of the axis), `figure` ("correlation" or "scale"), `value`, `low`, `high` (None where
+    Rows: `model`, `name` (of the axis), `figure` ("correlation" or "scale"), `value`, `low`, `high` (None if
     undefined), `n` (bins).
     """
     correlations = [row for row in rows if row["figure"] == "correlation"]
@@ -64,7 +64,7 @@ def digits_right(*, rows: Rows) -> Panels:
     """Draw the share of numbers whose first digits are right, by how many are compared: a panel for each value.
 
     Rows: `model`, `name` (of the value, e.g. "dx"), `level` (p1, p2 or p3: up to the third, second and last digit from
-    the end), `value`, `low`, `high` (0–1; None where undefined), `n` (numbers compared).
+    the end), `value`, `low`, `high` (0–1; None if undefined), `n` (numbers compared).
     """
     models = models_of(rows)
     panels = {}

@@ -1,4 +1,4 @@
-"""Charts about two runs: how far apart, how often better, and over which scores."""
+"""Charts about two runs: how large the differences are, how often a case is better, and the profiles of scores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def differences(*, rows: Rows) -> Panels:
         some = [row for row in rows if row["unit"] == unit]
         ending = f", {unit}" if unit else ""
         panels[f"In {unit}" if unit else "Shares and scores"] = specification(
-            f"Differences to the baseline{ending}, with intervals, by metric and candidate.",
+            f"Differences from the baseline{ending}, with intervals, by metric and candidate.",
             some,
             **points_with_intervals(
                 some,

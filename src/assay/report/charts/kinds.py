@@ -1,4 +1,4 @@
-"""Charts about kinds of events: what was predicted for what, and how much of it can be compared."""
+"""Charts about kinds of events: which kind was predicted for which, and how many events can be compared."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ def kinds_confusion(*, rows: Rows) -> Panels:
                 },
                 *(
                     {
-                        # A share that rounds to 0 or 100 % without being it keeps its sign, so that no cell lies.
+                        # A share that rounds to 0 or 100 % without being it keeps its sign, so that no cell is
+                        # misleading.
                         "transform": [
                             {"filter": test},
                             {

@@ -17,11 +17,11 @@ from assay.report.charts.parts import (
 
 
 def load_throughput(*, rows: Rows) -> Panels:
-    """Draw turns a second against users: a line for each agent, with a mark at its knee.
+    """Draw turns per second against users: a line for each agent, with a mark at its knee.
 
-    Rows: `model` (the agent), `users`, `value` (turns a second), `knee` (whether this step is the knee).
+    Rows: `model` (the agent), `users`, `value` (turns per second), `knee` (whether this step is the knee).
     """
-    return _lines(rows, title="turns a second", what="Turns answered in a second", number=",.1f", knees=True)
+    return _lines(rows, title="turns per second", what="Turns answered per second", number=",.1f", knees=True)
 
 
 def load_waiting(*, rows: Rows) -> Panels:
@@ -66,7 +66,7 @@ def _lines(
             "field": "users",
             "type": "quantitative",
             "title": across,
-            # Steps grow by factors, so that a line by powers of ten spreads them evenly.
+            # Steps grow by factors, so that a logarithmic axis spreads them evenly.
             "scale": {"type": "log", "nice": False} if by_powers else {"zero": True},
             "axis": {"values": sorted({row["users"] for row in rows}), "format": ",d", "grid": False}
             if by_powers

@@ -107,7 +107,7 @@ def models_of(rows: Rows) -> list[str]:
 
 
 def ordered_names(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    """Put the names into the given order, unknown ones last, by the alphabet."""
+    """Put the names into the given order, unknown ones last, in alphabetical order."""
     return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 
 

@@ -126,7 +126,7 @@ def error_over_position(*, rows: Rows) -> Panels:
     """Draw time error against the position in the episode: a panel for the median and one for the 95th percentile.
 
     Rows: `model`, `from_position` and `to_position` (first and last position of the bucket, from 0), `p50_ms`, `p95_ms`
-    (absolute time error, in ms; None where undefined), `p50_low`, `p50_high`, `p95_low`, `p95_high` (their intervals;
+    (absolute time error, in ms; None if undefined), `p50_low`, `p50_high`, `p95_low`, `p95_high` (their intervals;
     None if there are none), `n` (comparable events in the bucket).
     """
     if not rows:
@@ -218,7 +218,7 @@ def _outline(rows: Rows, model: str) -> list[Spec]:
 
 def _bins(rows: Rows, models: list[str]) -> list[Spec]:
     """List the bins with the share of every model in them: `share_0` of the first, and so on."""
-    # Numbered, because a model's name may hold characters that mean something in the name of a field.
+    # Numbered, because a model's name may contain characters that are special in the name of a field.
     bins: dict[tuple[float, float], Spec] = {}
     for row in rows:
         ends = (row["low_ms"], row["high_ms"])

@@ -15,7 +15,7 @@ _NOT_XML = {code: "\ufffd" for code in range(32) if code not in (9, 10, 13)} | {
 
 
 def junit(outcomes: Sequence[Outcome]) -> str:
-    """The document as text. A metric without a verdict is a skipped test, unless that is what the gate refuses."""
+    """The document as text. A metric without a verdict is a skipped test, unless the gate fails on that."""
     root = Xml.Element("testsuites", name="assay")
     suites: dict[int, Xml.Element] = {}
     for outcome in outcomes:
@@ -35,9 +35,9 @@ def junit(outcomes: Sequence[Outcome]) -> str:
 def trials_junit(scores: Scores, *, suite: str = "conversations") -> str:
     """The document about scored conversations: a suite for each agent, a test for each scenario.
 
-    A scenario passes if all its trials do. A failed test names every check that failed, with its words; a scenario
-    that was skipped is a skipped test. Of a file that was too large to keep its answers, the checks of the first failed
-    answers are named.
+    A scenario passes if all its trials do. A failed test names every check that failed, with the answer's words; a
+    scenario that was skipped is a skipped test. If a file was too large to keep its answers, only the checks of the
+    first failed answers are named.
     """
     root = Xml.Element("testsuites", name="assay")
     failures: dict[tuple[str, str], list[str]] = {}

@@ -35,11 +35,11 @@ def render(scores: Scores) -> str:
 
 
 def content(scores: Scores, *, shown: Markup | None = None) -> Content:
-    """What the page shows; `shown` takes the place of the answers themselves."""
+    """What the page shows; `shown` replaces the answers themselves."""
     scenarios = len(scores.scenarios)
     lead = (
         f"{scores.answer_count:,} answers of {len(scores.agents)} agents in {scenarios:,} scenarios. Intervals are "
-        "95 %, over scenarios. What could not be measured enters no mean."
+        "95 %, over scenarios. What could not be measured is left out of the means."
     )
     passes = (
         "pass^k: all of k repetitions of a scenario pass. pass@k: at least one does. Over the scenarios with "

@@ -43,11 +43,11 @@ STYLE = Markup("""<style>
 .failures code { overflow-wrap: anywhere; }
 </style>
 """)
-"""How answers look; a page that shows answers has it once."""
+"""The style of answers; a page that shows answers includes it once."""
 
 
 def metric_table(scores: Scores, *, marks: Mapping[str, str] = _NO_MARKS) -> Markup:
-    """Each agent's mean of each metric. Intervals and counts stand below their value: so the table fits on a phone.
+    """Each agent's mean of each metric. Intervals and counts are below their value, so that the table fits on a phone.
 
     `marks` are shown beside the names of metrics.
     """

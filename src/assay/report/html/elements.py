@@ -1,4 +1,4 @@
-"""HTML as a type of its own: text is escaped, and only `Markup` passes through unchanged.
+"""HTML as a separate type: text is escaped, and only `Markup` passes through unchanged.
 
 Every function of a page takes text as `str` and HTML as `Markup`, so that a missing escape is a type error. Only
 `element` and `join` make markup from text, and both escape it; no other module builds HTML out of strings.

@@ -88,7 +88,7 @@ def _steps(load: AgentLoad) -> Markup:
 
 def _isolation(result: LoadResult) -> Markup:
     explained = (
-        "Each session tells a name and a preference that no other session has, and is asked for them later. Answers, "
+        "Each session states a name and a preference that no other session has and is asked for them later. Answers, "
         "arguments and results of tools, stored preferences and every request to the model are searched for words of "
         "other sessions."
     )
@@ -105,7 +105,7 @@ def _isolation(result: LoadResult) -> Markup:
         for breach in step.breaches
     ]
     if not rows:
-        return element("p", explained) + element("p", "No session saw what another had told.")
+        return element("p", explained) + element("p", "No session saw anything that another session had said.")
     more = len(rows) - _MOST_LISTED
     note = element("p", f"{more:,} more; the JSON has up to 100 of each step.", class_="note") if more > 0 else EMPTY
     header = ["agent", "users", "seen in", "by the session", "canary of another"]

@@ -1,7 +1,7 @@
 """One self-contained HTML page: text, tables and charts that open offline, on a phone, in light and in dark.
 
-A page fetches nothing, and its content security policy makes sure of it. This module knows nothing of what a page is
-about: it takes text, HTML as `Markup`, and chart specifications as data.
+A page fetches nothing, and its content security policy enforces that. This module does not know what a page is about:
+it takes text, HTML as `Markup`, and chart specifications as data.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def figure(
 ) -> Markup:
     """Make room for a chart, with its title and a sentence on how to read it.
 
-    `panel` is how much width each of its panels wants. `nothing` says why there is nothing to draw; the figure then
+    `panel` is how wide each of its panels should be. `nothing` says why there is nothing to draw; the figure then
     holds that sentence, and the chart must not be given to `document`.
     """
     anchor = f"chart-{chart_id}"

@@ -157,7 +157,7 @@
   function words(range) {
     if (!range) return ["–"];
     const { low, high, below, above } = range;
-    if (low === 0 && high >= most) return [high === Infinity ? "any weight" : `any weight to ${most}`];
+    if (low === 0 && high >= most) return [high === Infinity ? "any weight" : `any weight up to ${most}`];
     if (low === high) return [`only at ${low.toFixed(2)}`];
     const first = low === 0 ? "0" : low.toFixed(2);
     const said = [high === Infinity ? `${first} and more` : `${first} to ${high >= most ? most : high.toFixed(2)}`];

@@ -1,4 +1,4 @@
-"""Tables for the terminal, in 80 columns: a module for each subject. They lay out what they are given, no more."""
+"""Tables for the terminal, in 80 columns: a module for each subject. They only lay out what they are given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.table import Table
 
 
 def plain_table(title: str) -> Table:
-    """A table as all of ours look: no lines, the title on the left."""
+    """A table in the common style: no lines, the title on the left."""
     return Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
 
 

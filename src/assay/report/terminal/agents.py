@@ -1,4 +1,4 @@
-"""Agents side by side for the terminal: what matters of the page, in 80 columns, however many agents there are.
+"""Agents side by side for the terminal: the main parts of the page, in 80 columns, however many agents there are.
 
 Lays out what `compare.overall` and `report.facts` have; computes nothing.
 """
@@ -44,7 +44,7 @@ from assay.runs.results import ExperimentResult
 from assay.types import Estimate
 
 _NONE: Final[Mapping[str, MeasuredExperience]] = MappingProxyType({})
-# So many agents fit beside each other in 80 columns, and so many with an interval beside each number.
+# How many agents fit side by side in 80 columns, without and with an interval beside each number.
 _BESIDE, _BESIDE_WIDE = 5, 3
 _MOST_ROWS = 15
 _STYLES = {"all": "green", "some": "yellow", "none": "red", "failed": "bold red", "skipped": "dim", "absent": "dim"}
@@ -139,12 +139,12 @@ def _overall(found: Overall, failed: Mapping[str, int], width: int) -> Renderabl
         named = [_text(agent), Text(beside[agent], "red")] if longest else [_text(agent)]
         shown.add_row(str(rank), *named, f"{found.standing.values[agent]:.3f}", Text(_ends(estimate, 3)), share)
     weight = DEFAULT_WEIGHTS.criteria[TRIALS_PASSED]
-    title = f"Overall · trials passed weigh {weight:g}, as a group of metrics does, each metric 1"
+    title = f"Overall · weight of trials passed {weight:g}, like a group of metrics; of each metric 1"
     return Group(_title(title), shown, *_standing_words(found), *_without(found))
 
 
 def _without(found: Overall) -> Iterator[Text]:
-    """Who is not in the overall, and why."""
+    """Which agents are not in the overall, and why."""
     for agent, why in found.means.without.items():
         yield _text(f"Not in the overall, no turn was scored: {_short(agent)}, {shorten(why, 160)}", "yellow")
 
@@ -156,11 +156,11 @@ def _standing_words(found: Overall) -> Iterator[Text]:
     elif standing.lead is not None:
         text = _text(f"{_short(standing.order[0])} is {standing.lead:.3f} ahead of {_short(standing.order[1])}", "bold")
         if lead is not None and lead.low is not None and lead.high is not None:
-            # Developer experience does not vary with the scenario, so this says nothing of how sure that part is.
+            # Developer experience does not vary with the scenario, so this says nothing about how certain that part is.
             chance = "more than the choice of scenarios explains" if lead.low > 0 else "the scenarios may explain it"
             text.append(f", [{lead.low:+.3f}, {lead.high:+.3f}]: {chance}.", style="not bold")
         yield text
-    # The weight of a group of one is that of the one.
+    # The weight of a group with one member is that of the member.
     sizes = Counter(criterion.group for criterion in found.means.criteria)
     groups = {name: kept for name, kept in found.group_ranges.items() if sizes[name] > 1}
     made = lead_words(found.means, found.weights, standing)
@@ -268,7 +268,7 @@ def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
             *map(_ms, (wall[0], wall[1], text[0], *(one.parts.get(part) for part in PARTS))),
             Text(ends, style="dim"),
         )
-    yield Group(_title("Where the time goes · ms a turn, medians"), shown)
+    yield Group(_title("Where the time goes · ms per turn, medians"), shown)
     counts = plain_table("")
     _named(counts, "agent", width - 62)
     for column in ("in", "out", "model calls", "tool calls", "tools otherwise", "tokens otherwise", "on the wire"):
@@ -281,7 +281,7 @@ def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
             *("–" if value is None else f"{value:.2f}" for value in (one.model_calls, one.tool_calls)),
             *(f"{differ:,} of {n:,}" if n else "–" for differ, n in (own.tool_calls, own.tokens, own.wire)),
         )
-    yield Group(_title("Tokens and calls · means a turn, and turns that the framework counts otherwise"), counts)
+    yield Group(_title("Tokens and calls · means per turn, and turns the framework counts differently"), counts)
     for one in found:
         if one.broken_streams:
             yield _text(f"{one.agent}: in {counted(one.broken_streams, 'turn')} a stream of the model broke off")
@@ -290,7 +290,7 @@ def _times(scores: Scores, width: int) -> Iterator[RenderableType]:
 def _growth(scores: Scores) -> Iterator[RenderableType]:
     rows = growth_rows(scores)
     if rows:
-        shown = plain_table("Growth over a long conversation · exponent 0: none, 1: with the turns")
+        shown = plain_table("Growth over a long conversation · exponent 0: none, 1: linear")
         for column in HEADER:
             is_text = column in ("agent", "history")
             shown.add_column(column, justify="left" if is_text else "right", no_wrap=column == "agent")
@@ -386,7 +386,7 @@ def _beside(first: str, agents: Sequence[str], some: range, width: int, *, cell:
 
 
 def _named(shown: Table, title: str, room: int) -> None:
-    """A first column of names that others chose: however long they are, the numbers keep their place."""
+    """A first column of names chosen by users: however long they are, the numbers stay aligned."""
     shown.add_column(title, overflow="ellipsis", no_wrap=True, max_width=max(room, 8))
 
 

@@ -1,4 +1,4 @@
-"""How far judge and metrics agree with people, for the terminal. Lays out what `scoring.calibration` has."""
+"""How far judge and metrics agree with human labels, for the terminal. Lays out what `scoring.calibration` has."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _agreement(agreements: tuple[Agreement, ...]) -> tuple[RenderableType, ...]:
     for one in agreements:
         cells = (one.both, one.too_kind, one.too_strict, one.neither)
         shown.add_row(Text(plain(one.metric)), str(one.n), _value(one.kappa), _ends(one.kappa), *map(str, cells))
-    title = "Agreement with people · κ: 1 full, 0 no better than chance; then who calls how many good"
+    title = "Agreement with people · κ: 1 full, 0 no better than chance; then answers called good"
     return Text(title, style="bold"), shown
 
 
@@ -48,15 +48,15 @@ def _corrected(agreements: tuple[Agreement, ...]) -> tuple[RenderableType, ...]:
         shown.add_row(Text(plain(one.metric)), *row)
         for agent, estimate in one.by_agent.items():
             shown.add_row(Text(plain(f"  {agent}"), "dim"), "", _value(estimate), _ends(estimate))
-    title = "What people would say of all answers · each mean corrected for its errors on the labelled ones"
+    title = "Estimated human mean of all answers · each mean corrected for its errors on the labelled ones"
     return Text(title, style="bold"), shown
 
 
 def _position(found: Position) -> tuple[RenderableType, ...]:
     title = "Pairs, compared in both orders"
     said = (
-        f"{counted(found.pairs, 'pair')}: decided as people {found.agreed}, against them {found.opposed}, by position "
-        f"{found.flipped}. Of the orders without a tie, the answer shown first is preferred in a share of "
+        f"{counted(found.pairs, 'pair')}: decided like people {found.agreed}, against people {found.opposed}, by "
+        f"position {found.flipped}. Of the orders without a tie, the answer shown first is preferred in a share of "
         f"{_value(found.first)} {_ends(found.first)}; 0.50 means no bias."
     )
     return Text(title, style="bold"), Text(said)

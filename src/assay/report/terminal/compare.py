@@ -20,7 +20,7 @@ _CHANGES = 5
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> RenderableType:
-    """One comparison in full, or several candidates beside their baseline."""
+    """One comparison in full, or several candidates next to their baseline."""
     if len({comparison.baseline.label for comparison in comparisons}) == 1 and len(comparisons) > 1:
         return _beside(comparisons)
     parts: list[RenderableType] = []

@@ -121,7 +121,7 @@ def _unit(result: ProtocolResult) -> str:
     if not units:
         return "no intervals"
     level = next(iter(units.values())).level
-    # Shares have no order, so that beside `reference` some intervals are always by event.
+    # Shares have no order, so with `reference` some intervals are still by event.
     return f"{100 * level:g}% intervals by {' and '.join(sorted(units))}"
 
 

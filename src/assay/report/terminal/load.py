@@ -72,7 +72,7 @@ def _summary(result: LoadResult) -> Table:
         most = load.users[-1]
         memory = (
             f"{load.idle_bytes / 2**20:,.0f} MB idle, {_cell(load.typical(most, 'peak_mb'), 0)} MB with {most:,} "
-            f"users, {_cell(load.typical(most, 'session_kb'), 0)} kB a session"
+            f"users, {_cell(load.typical(most, 'session_kb'), 0)} kB per session"
         )
         rows = {
             "knee": knee_words(load),

@@ -14,7 +14,7 @@ from assay.report.terminal import plain, plain_table
 from assay.report.text import shorten
 
 MARK = "≈"
-"""Stands beside a metric that does not tell agents from baselines."""
+"""Marks a metric on which agents are not above the baselines."""
 _MOST_FAILURES = 10
 _LONGEST_LINE = 240
 

@@ -17,7 +17,7 @@ from assay.report.terminal import plain, plain_table
 _BESIDE = 5
 _CELL = 8
 _MOST_ROWS = 45
-# Words so short that whole names of scenarios stand beside five of them.
+# Words so short that five of them fit beside the full name of a scenario.
 _SHORT: Mapping[QuirkOutcome, str] = {
     "recovered": "ok",
     "degraded": "told",
@@ -51,7 +51,7 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         shown.add_row(Text("the next turn works"), *(Text("{:,}/{:,}".format(*sums[at].works)) for at in some))
         yield Group(Text(f"Robustness · {counted(len(rows), 'scenario')} with a quirk, trials", style="bold"), shown)
     harmful = [row for row in rows if not row.is_harmless]
-    title = "What came of each quirk · worst first, ! the next turn fails too"
+    title = "Outcome of each quirk · worst first, ! the next turn fails too"
     for some in _chunks(agents) if harmful else ():
         shown = _beside("scenario", agents, some, width)
         for row in harmful[:_MOST_ROWS]:

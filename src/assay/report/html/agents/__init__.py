@@ -1,4 +1,4 @@
-"""The HTML page about agents side by side: which comes first and how surely, where they differ, and every answer.
+"""The HTML page that compares agents: which comes first and how certain that is, where they differ, and every answer.
 
 page(result)          the page of an experiment, as text
 content(scores, …)    what it shows, also for a page of `assay serve`
@@ -59,8 +59,8 @@ def content(
 ) -> Content:
     """What the page shows; it opens with these weights, and its reader may move them.
 
-    `skill` is that of the agents over the baselines, if those were played. If answers have pages of their own,
-    `address` says where, and they are left out here.
+    `skill` is that of the agents over the baselines, if those were played. If answers have their own pages, `address`
+    says where, and they are left out here.
     """
     figures = Figures()
     found = overall(scores, weights)
@@ -126,8 +126,8 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str) -> Markup:
     ]
     tiles.append(element("li", element("b", f"{len(scores.answers):,}"), " turns"))
     explained = (
-        "Intervals are 95 %, over scenarios. What could not be measured enters no mean, and a turn that failed has no "
-        "scores: it counts as one that does not pass. "
+        "Intervals are 95 %, over scenarios. What could not be measured is left out of the means. A failed turn has no "
+        "scores and counts as one that does not pass. "
         f"assay {__version__}."
     )
     return join(

@@ -1,4 +1,4 @@
-"""The section on answers: each with its evidence, scenario by scenario, the agents beside each other."""
+"""The section on answers: each with its evidence, scenario by scenario, the agents side by side."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from assay.report.html.page import table
 from assay.types import Estimate
 
 MARK = "≈"
-"""Stands beside a metric that does not tell agents from baselines."""
+"""Marks a metric on which agents are not above the baselines."""
 
 
 def baselines_section(found: SkillOverBaselines | None) -> Markup:
@@ -18,8 +18,8 @@ def baselines_section(found: SkillOverBaselines | None) -> Markup:
     explained = element(
         "p",
         *("Two agents without any skill had the same scenarios: ", element("b", "stock"), " always gives one text, "),
-        *("written to please the rules, and ", element("b", "echo"), " repeats the question. Skill is what an agent "),
-        "has beyond the better of them, of what there is to have: 0 is no better, 1 passes every trial.",
+        *("written to please the rules, and ", element("b", "echo"), " repeats the question. Skill is how much "),
+        "of the way from the better of them to perfection an agent covers: 0 is no better, 1 passes every trial.",
     )
     rows: list[list[str]] = [
         [isolated(agent), _share(found.passed[agent]), _skill(found.skill[agent])] for agent in found.agents

@@ -1,4 +1,4 @@
-"""The section on developer experience: measured beside claimed, with the method."""
+"""The section on developer experience: measured and claimed values, with the method."""
 
 from __future__ import annotations
 

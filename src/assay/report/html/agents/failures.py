@@ -1,4 +1,4 @@
-"""The section on failed checks: which check failed, in which scenario, for which agent, and with which words."""
+"""The section on failed checks: which check failed, in which scenario, for which agent, and the answer's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section on quirks: the matrix of what came of each, worst first; every cell leads to its transcript."""
+"""The section on quirks: the matrix of their outcomes, worst first; every cell links to its transcript."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _sums(rows: Sequence[QuirkRow], agents: Sequence[str]) -> Markup:
         for outcome in OUTCOMES
     ]
     lines.append(["next turn works", *("{:,} of {:,}".format(*one.works) for one in sums)])
-    return table(["trials", *map(isolated, agents)], lines, label="What came of the quirks, in trials")
+    return table(["trials", *map(isolated, agents)], lines, label="Outcomes of the quirks, in trials")
 
 
 def _matrix(rows: Sequence[QuirkRow], agents: Sequence[str], address: CellAddress, title: str) -> Markup:

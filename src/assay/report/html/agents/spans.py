@@ -1,4 +1,4 @@
-"""What a turn of a conversation with a quirk left behind: what the framework did, its spans, and its log."""
+"""Details of a turn in a conversation with a quirk: what the framework did, its spans, and its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The section on the overall: which agent comes first, by how much, how surely, and weights that a reader may move.
+"""The section on the overall: which agent comes first, by how much and how certain that is, and weights that a reader
+may change.
 
 Everything is written out for the weights that the page opens with, so that it reads without scripts;
 `static/overall.js` writes the same words again for other weights.
@@ -23,8 +24,8 @@ from assay.types import Estimate
 
 _STEP = 0.25
 _OUTCOME = (
-    "What fails has no scores, so that only this share counts it; the page opens with weights at which it counts as "
-    "much as five metrics, which is a group's worth."
+    "A failed turn has no scores, so only this share counts it; the page opens with weights at which it counts as "
+    "much as a group of five metrics."
 )
 
 
@@ -99,7 +100,7 @@ def range_words(kept: WeightRange | None) -> Markup:
     if kept is None:
         return join(["–"])
     if kept.low == 0 and kept.high >= MAX_WEIGHT:
-        return join(["any weight" if math.isinf(kept.high) else f"any weight to {MAX_WEIGHT:g}"])
+        return join(["any weight" if math.isinf(kept.high) else f"any weight up to {MAX_WEIGHT:g}"])
     if kept.low == kept.high:
         return join([f"only at {fixed(kept.low, 2)}"])
     low = "0" if kept.low == 0 else fixed(kept.low, 2)
@@ -164,7 +165,7 @@ def _chance(found: Overall) -> Markup:
 
 
 def _percent(share: float) -> str:
-    """A share in percent; one that is not quite 0 or 1 does not look as if it were."""
+    """A share in percent; one that is not quite 0 or 1 is not shown as 0 % or 100 %."""
     if 0 < share < 0.01:
         return "<1 %"
     return ">99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
@@ -219,13 +220,13 @@ def _weights(found: Overall) -> Markup:
     reset = element("button", "reset", type="button", data_reset=True, disabled=True)
     groups = (_group(found, group, at) for at, group in enumerate(found.means.groups))
     explained = (
-        "Move a weight and the overall follows. The bar below it, and the words beside it, are the weights with "
-        "which the same agent stays first while the others are as set. A group's weight multiplies those in it."
+        "Change a weight and the overall changes with it. The bar below it and the text beside it show the weights at "
+        "which the same agent stays first if the others stay as set. A group's weight multiplies the weights in it."
     )
-    without_script = "Moving them needs JavaScript; what is shown holds for these."
+    without_script = "Changing the weights needs JavaScript; the results shown are for these."
     return join(
         [
-            element("h3", "What counts how much", id="weights"),
+            element("h3", "Weights", id="weights"),
             element("p", explained),
             element("noscript", element("p", without_script, class_="nothing")),
             element("div", *presets, reset, class_="presets", role="group", aria_label="Presets"),

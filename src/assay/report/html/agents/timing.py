@@ -83,10 +83,10 @@ def _times_table(found: Sequence[TimeFacts]) -> Markup:
         row("to the first text", "median; p95", [_two(one.first_text) for one in found]),
         *(row(part, "median", [ms(one.parts.get(part)) for one in found]) for part in PARTS[:2]),
         row("framework overhead", "median, 95 % interval", [overhead_words(one.overhead) for one in found]),
-        row("model calls", "a turn, mean", [_mean(one.model_calls) for one in found]),
-        row("tool calls", "a turn, mean", [_mean(one.tool_calls) for one in found]),
-        row("tokens in", "a turn, mean", [_count(one.input_tokens) for one in found]),
-        row("tokens out", "a turn, mean", [_count(one.output_tokens) for one in found]),
+        row("model calls", "per turn, mean", [_mean(one.model_calls) for one in found]),
+        row("tool calls", "per turn, mean", [_mean(one.tool_calls) for one in found]),
+        row("tokens in", "per turn, mean", [_count(one.input_tokens) for one in found]),
+        row("tokens out", "per turn, mean", [_count(one.output_tokens) for one in found]),
     ]
     if any(one.broken_streams for one in found):
         rows.append(row("streams that broke off", "turns", [f"{one.broken_streams:,}" for one in found]))
@@ -134,7 +134,7 @@ def _accounts(found: Sequence[Accounts]) -> Markup:
     )
     text = join(
         [
-            element("h3", "Do the frameworks count as the spans do?"),
+            element("h3", "Do the frameworks' counts agree with the spans?"),
             element("p", explained),
             table(["disagree", *(isolated(one.agent) for one in found)], rows, label="Counts that disagree"),
         ]

@@ -23,7 +23,7 @@ from assay.report.html.page import Content, save
 _CHARTS = {"owa": pair_charts, "sequence": sequence_charts, "d2e": bin_charts}
 _ASKS = {
     "assay": "Both streams run freely on one clock. Keys and buttons are matched one to one within a tolerance, holds "
-    "like notes, the pointer as a path; beside the model stand trivial baselines.",
+    "like notes, the pointer as a path; trivial baselines are scored too.",
     "owa": "The first prediction is compared with the first truth, the second with the second, and so on: one event "
     "too many or too few shifts all that follow.",
     "sequence": "Token by token at the same position: digits, types and keys, as in published tables.",
@@ -99,7 +99,7 @@ def _lead(reports: Mapping[str, EventReport]) -> str:
 
 
 def _warnings(reports: Mapping[str, EventReport]) -> Markup:
-    """What changes how the numbers are to be read; each sentence once, however many models share it."""
+    """Warnings that change how to read the numbers; each sentence once, however many models share it."""
     owners: dict[str, list[str]] = {}
     for name, report in reports.items():
         for warning in report.warnings:

@@ -82,7 +82,7 @@ def _point(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _baselines(known: _Details) -> list[dict[str, Any]]:
-    """Those that do anything; the copied input only if it is the one to beat. All models share them."""
+    """The baselines that do anything; the copied input only if it is the best baseline. All models share them."""
     shown = {"repeat_last", "majority", "random", known["best_baseline"]} - {"idle", None}
     return [
         {"name": name.replace("_", "-"), "tolerance_ms": row["tolerance_ms"], **row["baselines"][name]}
@@ -127,7 +127,7 @@ def _keys(known: _Details) -> Markup:
     body = (element("tr", *_key_cells(row)) for row in rows)
     whole = element("table", element("thead", element("tr", *heads)), element("tbody", *body), class_="sortable")
     region = element("div", scrolling(whole, label="Keys, buttons and scrolls"), class_="tall")
-    note = "Presses and releases together, the commonest first; a click on a column's head sorts by it."
+    note = "Presses and releases together, the most common first; a click on a column's head sorts by it."
     return element("h3", "Key by key") + element("p", note, class_="muted") + region + _confusions(known)
 
 
@@ -143,7 +143,7 @@ def _key_cells(row: Mapping[str, Any]) -> list[Markup]:
 
 
 def _share(value: float | None, *, bar: bool = False) -> Markup:
-    """A share as a cell; the bar repeats it for the eye."""
+    """A share as a cell, with a bar of that length."""
     if value is None:
         return element("td", "–", class_="num", data_value="")
     drawn = element("i", style=f"width: {100 * value:.0f}%") if bar else EMPTY
@@ -158,7 +158,7 @@ def _confusions(known: _Details) -> Markup:
     rows = [[row["true"], row["predicted"], f"{row['times']:,}"] for row in pairs]
     note = element("p", "The same key twice is a press for a release.", class_="muted")
     return details(
-        "Substitutions, the commonest first", table(["true", "predicted", "times"], rows, numeric=(2,)) + note
+        "Substitutions, the most common first", table(["true", "predicted", "times"], rows, numeric=(2,)) + note
     )
 
 
@@ -177,7 +177,7 @@ def _moments(moments: Sequence[Mapping[str, Any]]) -> Markup:
         return EMPTY
     how = (
         "The two seconds with the most errors. In each lane the truth is above and the prediction below; bars are held "
-        "keys, lines join what was matched or taken for something else."
+        "keys, lines join matches and substitutions."
     )
     return element("h3", "Worst moments") + element("p", how, class_="muted") + outcome_legend() + _grid(cards)
 

@@ -12,7 +12,7 @@ _WIDTH, _HEIGHT, _MARGIN = 360, 250, 16
 
 
 def pointer_path(path: Mapping[str, Any]) -> Markup:
-    """Both paths of one episode, to one scale, with a bar that tells it."""
+    """Both paths of one episode, to the same scale, with a scale bar."""
     points = path["points"]
     xs = [x for _, tx, _, px, _ in points for x in (tx, px)]
     ys = [y for _, _, ty, _, py in points for y in (ty, py)]

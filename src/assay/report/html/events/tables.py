@@ -36,7 +36,7 @@ def chart_rows(results: Mapping[str, ProtocolResult], names: Mapping[str, str]) 
 
 
 def _metric_table(results: Mapping[str, ProtocolResult], metrics: Sequence[ProtocolMetric]) -> Markup:
-    """Groups are rows of their own, and intervals stand below their value: so the table fits on a phone."""
+    """Groups are separate rows, and intervals are below their value, so that the table fits on a phone."""
     alone = len(results) == 1
     rows: list[list[str]] = []
     for group in dict.fromkeys(metric.group for metric in metrics):

@@ -40,7 +40,7 @@ def _findings(found: Sequence[Mapping[str, Any]]) -> Markup:
 
 
 def _mark(tone: str) -> Markup:
-    """A mark with a shape of its own for each tone."""
+    """A mark with its own shape for each tone."""
     return element("span", MARKS[tone], class_=f"mark tone-{tone}", role="img", aria_label=MEANINGS[tone])
 
 
