@@ -266,7 +266,7 @@ def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
         ]
         statuses = {answer.record.status for answer in load_answers("agents", store=store) if answer.record}
     assert statuses == {"scored"}
-    assert "Kept as run" in done.stderr
+    assert "Stored as run" in done.stderr
     assert not (folder / "mine.db").exists()
 
 

@@ -78,7 +78,7 @@ def test_a_stored_run_is_announced_with_what_shows_more_of_it(capsys: pytest.Cap
     _output.announce_run("ab12")
     _output.announce_run("ab12", see_also=["assay runs show ab12", "assay compare ab12"])
     assert capsys.readouterr().err == (
-        "Kept as run ab12.\nKept as run ab12. See also: assay runs show ab12; assay compare ab12\n"
+        "Stored as run ab12.\nStored as run ab12. See also: assay runs show ab12; assay compare ab12\n"
     )
 
 

@@ -44,7 +44,7 @@ def test_an_evaluation_is_stored_listed_shown_exported_tagged_and_deleted(data: 
         **store,
     )
     assert made.returncode == 0, made.stderr
-    run = made.stderr.split("Kept as run ")[1].split()[0].rstrip(".")
+    run = made.stderr.split("Stored as run ")[1].split()[0].rstrip(".")
     assert run in assay("runs", "list", cwd=tmp_path, **store).stdout
     (listed,) = json.loads(assay("runs", "list", "--json", "-", cwd=tmp_path, **store).stdout)
     assert (listed["id"], listed["name"], listed["tags"], listed["cases"]) == (run, "mine", ["t1"], 2)
@@ -84,7 +84,7 @@ def test_scored_conversations_are_stored_shown_and_exported(tmp_path: Path) -> N
     write_jsonl(samples.transcripts(), tmp_path / "said.jsonl")
     made = assay("chat", "score", "said.jsonl", "--name", "talk", "--json", "live.json", cwd=tmp_path, **store)
     assert made.returncode == 0, made.stderr
-    assert "Kept as run " in made.stderr
+    assert "Stored as run " in made.stderr
     shown = assay("runs", "show", "talk", cwd=tmp_path, **store)
     assert made.stdout.strip() in shown.stdout
     for name in ("out.json", "out.html", "out.parquet"):

@@ -65,16 +65,16 @@ def _run() -> None:
     except AssayError as error:
         _exit_with(str(error))
     except BrokenPipeError:
-        # The reader of our output has closed the pipe. Python would raise again when it flushes at exit.
+        # The program that reads our output has closed the pipe. Python would raise again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        # A file that cannot be opened or written is not a bug of the program: a full disk, a missing folder.
+        # A file that cannot be opened or written is not a bug in assay: a full disk, a missing folder.
         _exit_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
-        # An error of assay itself. Not 1, which a gate would take for a verdict.
+        # An error in assay itself. Not exit code 1, which would look like a gate that failed.
         print(redacted(traceback.format_exc()), file=sys.stderr)
-        _exit_with(f"this is an error of assay itself: {type(error).__name__}. Please report it")
+        _exit_with(f"this is an error in assay itself: {type(error).__name__}. Please report it")
 
 
 def _exit_with(sentence: str) -> NoReturn:

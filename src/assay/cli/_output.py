@@ -1,4 +1,4 @@
-"""What every command writes in the same way: JSON, other files, progress, notes and the closing lines.
+"""Output that all commands share: JSON, other files, progress, notes and the closing lines.
 
 Results go to standard output, everything else to standard error. This module does not know what a command computes.
 """
@@ -73,7 +73,7 @@ def write_file(target: str | Path, write: Callable[[], object]) -> None:
 def check_outputs(*targets: str | Path | None, inputs: Sequence[str | Path | None] = ()) -> None:
     """Raise UsageError for a target that cannot be written, before hours of work are lost to a wrong path.
 
-    Its folder must exist, it must not be an input, and no other target.
+    Its folder must exist, and it must be neither an input nor another target.
     """
     files = [target for target in targets if target is not None and str(target) != "-"]
     for number, target in enumerate(files):
@@ -105,14 +105,14 @@ def announce(line: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print something that changes how the results are to be read."""
+    """Print a note that changes how to read the results."""
     announce(f"note: {text}")
 
 
 def announce_run(run_id: str | None, *, see_also: Sequence[str] = ()) -> None:
-    """Say under which id the run was stored, if it was, and which commands show more of it."""
+    """Print the id under which the run was stored, if it was, and commands that show more about it."""
     if run_id is not None:
-        announce(f"Kept as run {run_id}." + (f" See also: {'; '.join(see_also)}" if see_also else ""))
+        announce(f"Stored as run {run_id}." + (f" See also: {'; '.join(see_also)}" if see_also else ""))
 
 
 # --- progress -------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def announce_run(run_id: str | None, *, see_also: Sequence[str] = ()) -> None:
 def byte_progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
     """A bar for each phase with its rate and the time left, if standard error is a terminal; otherwise nothing.
 
-    It moves several times a second, whether something was reported or not.
+    It moves several times per second, whether or not something was reported.
     """
     if not sys.stderr.isatty():
         yield None

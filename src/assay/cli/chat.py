@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.chat.judge import Judge
 
 JudgeCache = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Keep the judge's replies here, and do not ask again what it has.")
+    Path | None, typer.Option(metavar="FILE", help="Cache the judge's replies here, so that nothing is asked twice.")
 ]
 _JUDGED_AT_ONCE = 4
 
@@ -107,7 +107,7 @@ def score(
         scores = score_transcripts(transcripts, metrics=chosen, seed=seed, at_once=at_once)
         if not scores.answers:
             raise SourceError("has no answers to score", where=str(file), hint=NO_ANSWERS_HINT)
-        # Before anything else is written: what was scored must not be lost to a wrong path.
+        # Stored before anything else is written: a wrong path must not lose what was scored.
         run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])
         if json_out is not None:
             write_json(scores.to_json(), json_out)
@@ -129,7 +129,7 @@ def calibrate(
     labels: Annotated[
         Path,
         typer.Option(
-            help='JSONL with what people say: {"agent": …, "scenario": …, "turn": 0, "label": true}, '
+            help='JSONL with human labels: {"agent": …, "scenario": …, "turn": 0, "label": true}, '
             'or {"scenario": …, "better": AGENT, "worse": AGENT}.'
         ),
     ],
@@ -143,7 +143,7 @@ def calibrate(
     ] = None,
     store: StoreAddress = None,
 ) -> None:
-    """Tell how far judge and metrics agree with people's labels: kappa, confusion, bias, corrected scores."""
+    """Show how far judge and metrics agree with human labels: kappa, confusion, bias, corrected scores."""
     from assay.chat.scoring.calibration import calibrate as calibrated
     from assay.chat.scoring.calibration import compare_pairs, read_labels
     from assay.runs import load
@@ -168,7 +168,7 @@ def calibrate(
 
 
 def _judge(url: str | None, model: str | None, *, cache: Path | None, samples: int = 3) -> Judge | None:
-    """The judge that the options ask for; None if they ask for none."""
+    """The judge that the options describe; None if there is none."""
     if not url and not model:
         return None
     if not (url and model):

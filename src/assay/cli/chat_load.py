@@ -43,7 +43,7 @@ def load(
     step_timeout: Annotated[float, typer.Option(min=1, help="Timeout of a step in seconds.")] = 600.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the weather, the model and the canaries.")] = 42,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Install nothing for agents with a version of their own.")
+        bool, typer.Option("--offline", help="Install nothing for agents with a pinned version.")
     ] = False,
     require: Annotated[
         list[str] | None,
@@ -69,8 +69,8 @@ def load(
 ) -> None:
     """Measure agents under load: more and more users at once, against the embedded model and weather.
 
-    Each session tells a secret and a preference, and none may ever surface in another. The table names the knee: the
-    number of users beyond which throughput rises by less than 10 % while the 95th percentile rises by more.
+    Each session states a secret and a preference, which must never appear in another session. The table names the knee:
+    the number of users beyond which throughput rises by less than 10 % while the 95th percentile rises by more.
     """
     from assay.chat.agents import AGENTS
     from assay.chat.load.plan import LoadPlan
@@ -96,7 +96,7 @@ def load(
         with _progress() as report:
             result = load_test(chosen, plan=plan, report=report)
     except KeyboardInterrupt:
-        announce("Stopped. A load test is stored only if it comes to its end.")
+        announce("Stopped. A load test is stored only if it is completed.")
         raise typer.Exit(130) from None
     run_id = None if no_store else keep(result, store, name=name, tags=tag or [])
     if json_out is not None:
@@ -121,7 +121,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _requirements(texts: list[str], known: tuple[int, ...]) -> list[Callable[[LoadResult], list[str]]]:
-    """The conditions as functions that say what fails; they are read before anything is played."""
+    """The conditions as functions that say what fails; they are parsed before anything is played."""
     from assay.chat.load.results import FIGURES
     from assay.compare.gates import Requirement
     from assay.errors import unknown_name

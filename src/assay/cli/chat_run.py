@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _WHAT, _WHERE, _PACE, _GATE, _OUTPUT = "What to run", "Model and weather", "Pace", "Gate", "Output"
 _INTERRUPTED = 130
-# Turns that were skipped because an earlier one failed, which is reported itself.
+# Turns that were skipped because an earlier turn failed; only that failure is reported.
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
 _BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out", "junit", "markdown", "fail_on", "require"})
@@ -129,9 +129,7 @@ def run(
     ] = True,
     offline: Annotated[
         bool,
-        typer.Option(
-            "--offline", help="Install nothing for agents with a version of their own.", rich_help_panel=_WHAT
-        ),
+        typer.Option("--offline", help="Install nothing for agents with a pinned version.", rich_help_panel=_WHAT),
     ] = False,
     resume: Annotated[
         str | None,
@@ -269,7 +267,7 @@ def list_agents() -> None:
                 built_on.append(f"{package} {version(package)}")
             except PackageNotFoundError:
                 built_on.append(f'{package} is not installed: pip install "assay-agents[{kind.extra}]"')
-        # As text: in markup, the extra in brackets would be taken for a style and vanish.
+        # As text: as markup, the extra in brackets would be read as a style and vanish.
         table.add_row(agent, kind.title, Text("\n".join(built_on)))
     shown_console().print(table)
 

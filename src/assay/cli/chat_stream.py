@@ -1,4 +1,4 @@
-"""`assay chat score` of a large file: scored a part at a time, written and stored as it goes."""
+"""`assay chat score` of a large file: scored, written and stored a part at a time."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class _JsonAnswers:
 
 @contextmanager
 def _json_answers(target: str) -> Iterator[_JsonAnswers]:
-    """A writer of JSON to a file or, for '-', to standard output; a file that is not completed is not there."""
+    """A writer of JSON to a file or, for '-', to standard output; an incomplete file is not left behind."""
     if target == "-":
         sys.stdout.flush()
         binary = getattr(sys.stdout, "buffer", None)

@@ -60,7 +60,7 @@ def compare(
 ) -> None:
     """Compare runs with a baseline: what is better, worse, the same, or not decided yet.
 
-    Exits 0, 1 with a reason if a gate fails, 2 if the call is wrong.
+    Exits 0, 1 with a reason if a gate fails, 2 if the arguments are wrong.
     """
     from assay.compare import Gates, Requirement
     from assay.runs import compare as compare_runs

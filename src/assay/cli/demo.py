@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.runs.results import ExperimentResult
 
 _AGENTS = ("google-adk", "agent-framework")
-# A part of the suite with something of every kind, small enough to be watched.
+# A part of the suite with scenarios of every kind, small enough to watch.
 _SCENARIOS = 24
 _REPETITIONS = 2
 # A model that never errs would show no difference between a good answer and a bad one.
@@ -42,7 +42,7 @@ _QUIRKS = (
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("assay-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the demo's files.")] = Path("assay-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic recordings.")] = 7,
 ) -> None:
     """Score three synthetic models of desktop events, run two agent frameworks side by side, and report on each.
@@ -82,7 +82,7 @@ def _events(out: Path, seed: int, console: Console) -> None:
     console.print(
         f"[bold]Desktop events.[/bold] {len(truth):,} synthetic events in {len(truth.episodes)} episodes, and three "
         "synthetic models: [bold]good[/bold] is nearly right, [bold]late[/bold] is right but 80 ms late, and "
-        "[bold]echo[/bold] has learned nothing but to repeat what came last.\n"
+        "[bold]echo[/bold] only repeats what came last.\n"
     )
     reports = {
         name: evaluate(str(files[name]), str(files["truth"]), protocols=every_protocol(), seed=42) for name in models
@@ -111,7 +111,7 @@ def _events(out: Path, seed: int, console: Console) -> None:
 
 
 def _keep_events(path: Path, reports: Mapping[str, EventReport]) -> Path:
-    """Each model's evaluation as a run of its own, named after it."""
+    """Store each model's evaluation as a separate run, named after it."""
     from assay.runs import record
     from assay.runs.machine import command_line
 
@@ -140,8 +140,8 @@ def _agents(out: Path, console: Console) -> None:
     experiment = plan_experiment("weather", _AGENTS, limit=_SCENARIOS, skill=_SKILL, repeat=_REPETITIONS)
     titles = " and ".join(f"[bold]{AGENTS.get(agent).title}[/bold]" for agent in _AGENTS)
     console.print(
-        f"\n[bold]Agents.[/bold] The same weather assistant in {titles}, the real packages, led through "
-        f"{len(experiment.suite.scenarios)} scenarios {_REPETITIONS} times, faults among them. Model and weather are "
+        f"\n[bold]Agents.[/bold] The same weather assistant in {titles}, the real packages, run through "
+        f"{len(experiment.suite.scenarios)} scenarios {_REPETITIONS} times, some with faults. Model and weather are "
         "embedded; nothing leaves this machine.\n"
     )
     store, report = out / "assay.db", out / "agents.html"
@@ -180,7 +180,7 @@ def _robustness(out: Path, console: Console) -> None:
 
 
 def _skill_words(result: ExperimentResult) -> str:
-    """What the baselines of the run say, in a sentence."""
+    """The scores of the run's baselines, in a sentence."""
     found = result.skill()
     if found is None:
         return ""
@@ -188,7 +188,7 @@ def _skill_words(result: ExperimentResult) -> str:
     shares = ", ".join(f"[bold]{name}[/bold] passes {100 * (found.passed[name] or 0):.0f} %" for name in names)
     return (
         "Two baselines had the same scenarios: a constant text written to please the rules, and an echo of the "
-        f"question. Of their trials {shares}; what the agents have beyond that is skill."
+        f"question. Of their trials, {shares}; what the agents pass beyond that is skill."
     )
 
 

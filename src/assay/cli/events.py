@@ -53,7 +53,7 @@ ImageToken = Annotated[str | None, typer.Option(help="Token in place of a frame'
 @app.command("eval")
 def evaluate(
     predicted: Annotated[
-        str, typer.Argument(metavar="PRED", help="What the model said: file, folder, glob, address or '-'.")
+        str, typer.Argument(metavar="PRED", help="Predicted events: file, folder, glob, address or '-'.")
     ],
     truth: Annotated[str, typer.Argument(metavar="TRUTH", help="True events: file, folder, glob or address.")],
     protocol: Annotated[
@@ -64,10 +64,10 @@ def evaluate(
     strict: Strict = False,
     column: Columns = None,
     pred_column: Annotated[
-        list[str] | None, typer.Option(help="As --column, for PRED only.", rich_help_panel=_READING)
+        list[str] | None, typer.Option(help="Like --column, for PRED only.", rich_help_panel=_READING)
     ] = None,
     truth_column: Annotated[
-        list[str] | None, typer.Option(help="As --column, for TRUTH only.", rich_help_panel=_READING)
+        list[str] | None, typer.Option(help="Like --column, for TRUTH only.", rich_help_panel=_READING)
     ] = None,
     rows: RowMeaning = "auto",
     tokenizer: TokenizerFile = None,

@@ -15,15 +15,15 @@ def init(
     folder: Annotated[Path, typer.Argument(help="Where to write; created if it does not exist.")] = Path(),
     agents: Annotated[
         str | None,
-        typer.Option(help="What is to be tested, as chat run takes it; by default a sample function."),
+        typer.Option(help="Agents to test, as for chat run --agents; by default a sample function."),
     ] = None,
     domain: Annotated[str | None, typer.Option(help="weather or shop.")] = None,
     name: Annotated[str, typer.Option(help="Name of the suite.")] = "mine",
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
-    """Write a suite, a file of agents and a job for CI that run at once.
+    """Write a suite, a file of agents and a job for CI, ready to run.
 
-    What is not given is asked for, if there is a terminal to ask on.
+    Asks for what is not given, if there is a terminal.
     """
     from assay.runs.scaffold import AGENT_FILE, SAMPLE_AGENT, SUITE, Project, write_project
 

@@ -163,7 +163,7 @@ def delete(
 ) -> None:
     """Delete runs with everything that belongs to them."""
     with _opened(store) as opened:
-        # All are looked up before the first is deleted: @last would refer to another run afterwards.
+        # All references are resolved before the first run is deleted: @last would refer to another run afterwards.
         chosen = [opened.describe(run) for run in dict.fromkeys(runs)]
         for entry in {entry.run.id: entry for entry in chosen}.values():
             label = f"{entry.run.id} ({entry.run.name})" if entry.run.name else entry.run.id

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def serve(
     store: StoreAddress = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; others than loopback need --token.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on; all but loopback need --token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 finds a free one.")] = 8321,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     token: Annotated[
         str | None,
-        typer.Option(help="What visitors have to know; they get a cookie.", envvar="ASSAY_TOKEN", show_envvar=True),
+        typer.Option(help="Token that visitors must give; they get a cookie.", envvar="ASSAY_TOKEN", show_envvar=True),
     ] = None,
     agents: Annotated[
         str | None,

@@ -1,8 +1,9 @@
 """The store of runs: a SQLite file by default, PostgreSQL by address, with the same code.
 
 Tallies are stored, and estimates are recomputed from them. The parts: `schema` defines the tables, `migrations` creates
-and changes them, `encoding` writes a tally as bytes, `database` opens connections and explains their errors, `runs` is
-the store itself, `references` finds the run that a user names, `contents` reads and writes what a run contains.
+and changes them, `encoding` writes a tally as bytes, `database` opens connections and explains their errors, `store` is
+the store itself, `references` finds the run that a user names, `searching` lists runs, `contents` reads and writes what
+a run contains, `reviews` what people say about answers, and `checking` verifies digests.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether a run is stored as it was written: a digest for each complete run, made when it is finished.
+"""Checks that a run is stored as it was written, by a digest of each complete run, made when it is finished.
 
-A disk, a copy or a careless statement can change a byte that still decodes, and the estimates with it. The digest is
-over the rows as the database holds them: one for the head, the cases and the tallies of a run, one for its turns, so
-that each is checked when it is loaded. Names, tags, summaries and reviews may change and are not part of it.
+A disk, a copy or a careless statement can change a byte that still decodes, and the estimates with it. The digest is of
+the rows as the database stores them: one for the head, the cases and the tallies of a run, one for its turns, so that
+each is checked when it is loaded. Names, tags, summaries and reviews may change and are not part of it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def named_damage(run_id: str) -> Iterator[None]:
 
 
 def copy_run(source: Connection, target: Connection, number: int) -> None:
-    """Copy every row of a run, as it is, into another store, which numbers the run anew."""
+    """Copy every row of a run, as it is, into another store, which gives the run a new number."""
     names = [column.name for column in schema.runs.columns if column.name != "number"]
     values = dict(
         zip(names, _raw(source, f"SELECT {', '.join(names)} FROM runs WHERE number = {number}")[0], strict=True)
@@ -126,7 +126,7 @@ def _turns_digest(connection: Connection, number: int) -> str:
 
 
 def _rows(connection: Connection, table: Table, number: int) -> Iterable[tuple[Any, ...]]:
-    # Without the number of the run, which is another in a copy.
+    # Without the number of the run, which is different in a copy.
     columns = [column.name for column in table.columns if column.name != "run"]
     return select_rows(connection, table, columns, run=number)
 

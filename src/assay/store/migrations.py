@@ -99,7 +99,7 @@ _FOURTH = (
 # The checks that an answer did not pass.
 _FIFTH = ("ALTER TABLE turns ADD COLUMN failures TEXT NOT NULL DEFAULT '[]'",)
 
-# Figures of a run as its reader saw them last, so that a list of runs need not compute them; and what reviewers said.
+# The figures of a run as last shown, so that a list of runs need not compute them; and what reviewers said.
 _SIXTH = (
     """CREATE TABLE summaries (
         run BIGINT NOT NULL REFERENCES runs (number) ON DELETE CASCADE,

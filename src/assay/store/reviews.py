@@ -17,7 +17,7 @@ LOWEST_SCORE, HIGHEST_SCORE = 1, 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What one reviewer says about one answer. Nothing said withdraws an earlier review."""
+    """What one reviewer says about one answer. An empty review withdraws an earlier one."""
 
     agent: str
     scenario: str
@@ -45,7 +45,7 @@ class Review:
 
 
 def keep_review(connection: Connection, run: AnyRow, review: Review) -> None:
-    """Store a review in the place of the reviewer's earlier one."""
+    """Store a review; it replaces the reviewer's earlier one."""
     cases = schema.cases.c
     case = connection.execute(
         select(cases.number).where(cases.run == run.number, cases.name == review.scenario)

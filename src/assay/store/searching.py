@@ -20,7 +20,7 @@ _MOST_TAGS = 200
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Which runs are wanted; what is left empty does not matter."""
+    """Which runs to list; an empty field matches every run."""
 
     words: str = ""
     """Each word must be in the run's name or tags, or at the beginning of its id."""

@@ -45,7 +45,7 @@ class StoredRun:
     cases: int
     """How many cases are stored."""
     damaged: bool = False
-    """Whether what describes it cannot be decoded."""
+    """Whether its description cannot be decoded."""
 
 
 Listing = list[StoredRun]
@@ -255,7 +255,7 @@ class Store:
             return count_trials(connection, resolved(connection, ref).number)
 
     def summaries(self, ids: Sequence[str], version: str) -> dict[str, Any]:
-        """The summaries of complete runs, by id, as far as they were stored under this version."""
+        """The summaries of complete runs, by id, if they were stored under this version."""
         with self._database.reading() as connection:
             return load_summaries(connection, ids, version)
 
@@ -295,7 +295,7 @@ class Store:
     # --- damage -----------------------------------------------------------------------------------------------------
 
     def verify(self) -> dict[str, str]:
-        """Every complete run by id: what is wrong with it, or nothing. A damaged file may be an error instead."""
+        """Every complete run by id: what is wrong with it, or nothing. A damaged file may raise an error instead."""
         with self._database.reading() as connection:
             numbers = connection.execute(select(schema.runs.c.number).order_by(schema.runs.c.number)).scalars().all()
         return dict(self._verified(number) for number in numbers)
@@ -400,7 +400,7 @@ def _complete(connection: Connection, run_id: str) -> None:
 
 
 def _listed(row: AnyRow, tags: Iterable[str]) -> StoredRun:
-    """A run as lists show it; of one that cannot be decoded, what is left."""
+    """A run as lists show it; if it cannot be decoded, what is left of it."""
     try:
         return StoredRun(_header(row, tags), row.status == COMPLETE, row.case_count)
     except (ValueError, TypeError):

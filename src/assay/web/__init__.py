@@ -2,5 +2,5 @@
 
 `app` puts everything together, `site` is what every page works with, `safety` guards every request, `shell` is the
 frame around every page, `pages/` has a module for each page, `live/` talks to agents, and `api` serves the same data as
-JSON. Everything that is shown comes through `assay.runs`.
+JSON. All data comes from `assay.runs`.
 """

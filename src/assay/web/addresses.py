@@ -1,4 +1,4 @@
-"""Addresses of pages: every view has one that can be sent to someone."""
+"""Addresses of pages: every view has its own, so that it can be shared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 
 def address(path: str, **given: str | int | Sequence[str] | None) -> str:
-    """An address on this server; what is None or empty is left out, and a list is repeated."""
+    """An address on this server; None and empty values are left out, and a list repeats its name."""
     pairs: list[tuple[str, str]] = []
     for key, value in given.items():
         if isinstance(value, str | int):

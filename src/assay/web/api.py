@@ -1,4 +1,4 @@
-"""The same data as JSON, described by an OpenAPI document that is made from the same table as the routes."""
+"""The data of the pages as JSON, described by an OpenAPI document generated from the same table as the routes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked for."""
+    """One operation of the API."""
 
     path: str
     summary: str
     handle: Callable[[Site, Request], Any]
-    """Gives the data of the answer; runs in a thread."""
+    """Returns the data of the response; runs in a thread."""
     query: Mapping[str, Mapping[str, Any]]
     """Schemas of the parameters in the query."""
     answer: Mapping[str, Any]
@@ -189,7 +189,7 @@ OPERATIONS = (
     ),
     Operation("/api/metrics", "Metrics of answers with their rules", _metrics, {}, _object(metrics=_list_of(_ANY))),
 )
-"""Everything that can be read."""
+"""All operations."""
 
 
 def openapi() -> dict[str, Any]:
@@ -213,7 +213,7 @@ def openapi() -> dict[str, Any]:
                 "parameters": parameters,
                 "responses": {
                     "200": {"description": one.summary, "content": {"application/json": {"schema": dict(one.answer)}}},
-                    "400": {"description": "The question is wrong; the error says why"} | error,
+                    "400": {"description": "The request is wrong; the error says why"} | error,
                     "404": {"description": "There is no such run"} | error,
                 },
             }

@@ -33,7 +33,7 @@ from assay.web.safety import Access, Guard
 from assay.web.shell import View, framed, static_file
 from assay.web.site import Site
 
-# A page that takes longer is given up; nothing that a reader waits for takes this long.
+# A page that takes longer is abandoned; no page should take this long.
 SECONDS_FOR_A_PAGE = 60.0
 _FOREVER = "public, max-age=31536000, immutable"
 _logger = logging.getLogger("assay.web")
@@ -177,7 +177,7 @@ def _complete(site: Site, request: Request) -> Any:
 
 
 def _saved(site: Site, request: Request) -> Response:
-    """The report as one file, to be saved: its own scripts run when it is opened from disk, and not here."""
+    """The report as one file, to be saved: its own scripts run when it is opened from disk, but not here."""
     entry = _complete(site, request)
     page = report.page(site.result(entry.run.id))
     headers = {"content-disposition": f'attachment; filename="assay-{entry.run.id}.html"'}
@@ -193,7 +193,7 @@ def _data(site: Site, handle: Callable[[Site, Request], Any]) -> Callable[[Reque
 
 
 def _thread(site: Site, make: Callable[[Site, Request], Response]) -> Callable[[Request], Any]:
-    """An endpoint that makes its response in a thread, within the time that a page may take."""
+    """An endpoint that computes its response in a thread, within the time limit for a page."""
 
     async def endpoint(request: Request) -> Response:
         async with asyncio.timeout(SECONDS_FOR_A_PAGE):
@@ -322,7 +322,7 @@ def _refuse_http(request: Request, error: Exception) -> Response:
 
 
 def _late(request: Request, error: Exception) -> Response:
-    what = f"This took longer than {SECONDS_FOR_A_PAGE:g} seconds and was given up"
+    what = f"This took longer than {SECONDS_FOR_A_PAGE:g} seconds and was abandoned"
     if request.url.path.startswith("/api/"):
         return json_response({"error": what}, 503)
     return _error_page(what, "Try again, or use the command line for very large runs", 503)

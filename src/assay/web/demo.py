@@ -1,4 +1,4 @@
-"""Runs to look at in an empty store: synthetic recordings and made-up assistants, scored here in some seconds."""
+"""Sample runs for an empty store: synthetic recordings and made-up assistants, scored in a few seconds."""
 
 from __future__ import annotations
 

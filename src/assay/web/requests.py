@@ -24,7 +24,7 @@ def query_text(request: Request, name: str, default: str = "") -> str:
 
 
 def query_texts(request: Request, name: str) -> list[str]:
-    """Every text of that name in the query, each once, without empty ones."""
+    """Every text of that name in the query, without duplicates and empty ones."""
     return [value for value in dict.fromkeys(request.query_params.getlist(name)) if value and len(value) <= MOST_TEXT]
 
 

@@ -1,4 +1,4 @@
-"""Runs that were started from the page: each in a thread with an event loop of its own, so that pages stay quick."""
+"""Runs that were started from the page: each in a thread with its own event loop, so that pages stay responsive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECONDS_TO_STOP = 1.0
 
 
 class StartedRuns:
-    """The runs that this server plays now. Others, started elsewhere, are only seen in the store."""
+    """The runs that this server plays now. Runs started elsewhere are only visible in the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class StartedRuns:
         from assay.runs.experiments import resume_run
 
         if run_id in self.under_way:
-            raise UsageError(f"run {run_id} is under way already")
+            raise UsageError(f"run {run_id} is already in progress")
         playing = _Playing()
         work = resume_run(run_id, store=self._store, begun=playing.has_begun)
         return self._play(playing, work)
@@ -70,7 +70,7 @@ class StartedRuns:
     def _play(self, playing: _Playing, work: Coroutine[Any, Any, Any]) -> str:
         if len(self.under_way) >= MOST_RUNS_AT_ONCE:
             work.close()
-            raise UsageError(f"{MOST_RUNS_AT_ONCE} runs are under way", hint="Wait for one of them, or stop it")
+            raise UsageError(f"{MOST_RUNS_AT_ONCE} runs are in progress", hint="Wait for one of them, or stop it")
         run_id = playing.begin(work, self._failures)
         self._playing[run_id] = playing
         self._failures.pop(run_id, None)
@@ -98,12 +98,12 @@ class _Playing:
         self._known.set()
 
     def begin(self, work: Coroutine[Any, Any, Any], failures: dict[str, str]) -> str:
-        """Start the thread; returns the run's id, or raises what kept it from beginning."""
+        """Start the thread; returns the run's id, or raises the error that prevented the start."""
         self._thread = threading.Thread(target=self._main, args=(work, failures), daemon=True, name="assay run")
         self._thread.start()
         if not self._known.wait(_SECONDS_TO_BEGIN):
             self.stop(wait=False)
-            raise UsageError(f"the run did not begin within {_SECONDS_TO_BEGIN:g} s")
+            raise UsageError(f"the run did not start within {_SECONDS_TO_BEGIN:g} s")
         if self._error is not None and not self._run_id:
             raise self._error
         return self._run_id

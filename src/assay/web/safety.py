@@ -1,4 +1,5 @@
-"""Guards every request: who may ask, from where, how much; and what a browser may do with the answer.
+"""Guards every request: who may send it, from where, and how large it may be; and what a browser may do with the
+response.
 
 A page on loopback can be reached by any web site that a user visits, through the user's own browser. So the Host header
 must name this machine (against DNS rebinding), a request that changes something must prove that it comes from our own
@@ -51,7 +52,7 @@ class Access:
     port: int = 0
     """Its port; 0 accepts any, for tests without a socket."""
     token: str | None = None
-    """What a visitor has to know; None if everybody on this machine may look."""
+    """The token that a visitor must give; None if everyone on this machine may look."""
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     @property
@@ -121,7 +122,7 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         headers = request.headers
         if not self._access.knows_host(headers.get("host", "")):
-            return _no(421, "This server does not answer to that name. Open it by the address that it printed.")
+            return _no(421, "This server does not answer to that host name. Open the address that it printed.")
         if len(request.url.query) > MOST_QUERY_BYTES:
             return _no(414, "The address is too long.")
         length = headers.get("content-length", "0")
@@ -148,7 +149,7 @@ class Guard:
             response = RedirectResponse(f"{to}?{urlencode(kept)}" if kept else to, 303)
             access.grant(response)
             return response
-        return _no(401, "This page needs its token. Open it by the address that assay serve printed.")
+        return _no(401, "This page needs a token. Open the address that assay serve printed.")
 
 
 def is_loopback(host: str) -> bool:
@@ -164,7 +165,7 @@ def is_loopback(host: str) -> bool:
 def is_same_origin(headers: Headers) -> bool:
     """Whether a request comes from a page of this server, or from a program.
 
-    Browsers tell where a request comes from in headers that no script can set. A program, which sends neither, sets a
+    Browsers state where a request comes from in headers that no script can set. A program, which sends neither, sets a
     header that a page of another site could not send without asking first.
     """
     site = headers.get("sec-fetch-site")
@@ -198,7 +199,7 @@ def _cookie(header: str, name: str) -> str:
 
 
 def _digest(text: str) -> bytes:
-    """Equal lengths, so that a comparison does not tell the length either."""
+    """Equal lengths, so that a comparison does not reveal the length either."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

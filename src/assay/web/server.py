@@ -1,4 +1,4 @@
-"""Runs the application until Ctrl-C: binds first, tells the address, opens the browser, and leaves nothing behind."""
+"""Runs the application until Ctrl-C: binds first, prints the address, opens the browser, and cleans up at the end."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def serve_until_stopped(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_SECONDS_TO_END,
-        # Longer than a busy server may take to come back to a connection; browsers close theirs themselves.
+        # Longer than a busy server may take to return to a connection; browsers close theirs themselves.
         timeout_keep_alive=_SECONDS_KEPT_ALIVE,
     )
     server = _Server(config, started, stopping)
@@ -82,7 +82,7 @@ def serve_until_stopped(
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it has started, and when it is about to end."""
+    """A server that reports when it has started and when it is about to end."""
 
     def __init__(
         self, config: uvicorn.Config, started: Callable[[], None], stopping: Callable[[], None] | None

@@ -29,7 +29,7 @@ class View:
 
     content: Content
     place: str = ""
-    """Which entry of the navigation it belongs to."""
+    """The entry of the navigation that it belongs to."""
     above: Markup = EMPTY
     """Shown above the title: where a reader is."""
     actions: Markup = EMPTY
@@ -37,7 +37,7 @@ class View:
     wide: bool = False
     """Whether it uses the whole width of a window."""
     modules: Sequence[str] = field(default=())
-    """Scripts of its own, from `static` of this package."""
+    """Its own scripts, from `static` of this package."""
 
 
 def framed(view: View) -> str:

@@ -1,4 +1,4 @@
-"""What every page works with: the store, results that were loaded lately, and what was named at the start."""
+"""Shared by all pages: the store, recently loaded results, and what was named at the start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 
-# More would only take turns: Python runs one thread at a time.
+# More would only alternate: Python runs one thread at a time.
 _THREADS = 4
 # A loaded run of ten thousand answers takes some hundred megabytes.
 _RESULTS_KEPT = 16
@@ -34,7 +34,7 @@ _SUMMARIES_KEPT = 5000
 
 
 class Recent(Generic[_Value]):
-    """Values that were made lately, by key; each is made once, even if several readers ask at the same time."""
+    """A cache of recent values, by key; each is computed once, even if several readers ask at the same time."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -43,7 +43,7 @@ class Recent(Generic[_Value]):
         self._making: dict[Any, threading.Lock] = {}
 
     def get(self, key: Any, make: Callable[[], _Value]) -> _Value:
-        """The value of a key, made now if it is not there."""
+        """The value of a key, computed now if it is not cached."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
@@ -71,15 +71,15 @@ class Site:
 
     store: Store
     agents: Sequence[AgentSpec] = ()
-    """Agents that were named when the server started, beside those that are installed."""
+    """Agents that were named when the server started, in addition to those that are installed."""
     suites: Path = field(default_factory=lambda: Path("assay-suites"))
     """The folder that kept conversations are written to."""
     recordings: Sequence[tuple[str, str]] = ()
-    """Pairs of predicted and true recordings whose timelines can be looked at."""
+    """Pairs of predicted and true recordings whose timelines can be viewed."""
     pages: Recent[Any] = field(default_factory=lambda: Recent(_PAGES_KEPT))
-    """What was rendered lately, by run and page; complete runs do not change."""
+    """Recently rendered pages, by run and page; complete runs do not change."""
     threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
-    """How many pages are made at a time."""
+    """Limits how many pages are computed at a time."""
     _results: Recent[Result] = field(default_factory=lambda: Recent(_RESULTS_KEPT))
     _summaries: dict[str, RunSummary] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -95,7 +95,7 @@ class Site:
         return self._results.get(run_id, lambda: rebuilt(self.store.load(run_id), self.store.answers(run_id)))
 
     def summaries(self, ids: Sequence[str]) -> dict[str, RunSummary]:
-        """The summaries of complete runs by id; those seen lately are not read again."""
+        """The summaries of complete runs by id; recent ones are cached."""
         with self._lock:
             missing = [run_id for run_id in ids if run_id not in self._summaries]
         found = summaries_of(self.store, missing) if missing else {}

@@ -1,4 +1,4 @@
-"""The agents that can be talked to, each in a process of its own, and their services, opened when first needed."""
+"""The agents of live conversations, each in a separate process, and their services, started when first needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECONDS_TO_CLOSE = 0.8
 
 
 class LiveAgents:
-    """Open agents by name. All of it belongs to the server's event loop."""
+    """Open agents by name. Everything runs in the server's event loop."""
 
     def __init__(self, specs: Sequence[AgentSpec], *, seed: int = 42) -> None:
         self._own = specs
@@ -71,7 +71,7 @@ class LiveAgents:
         return self._hosts[name]
 
     async def truth(self, city: str, days: int, now: datetime) -> Any:
-        """The true weather of a city; None before an agent was asked for."""
+        """The true weather of a city; None until an agent has been opened."""
         return None if self._services is None else await self._services.look_up_truth(city, days, now)
 
     async def close(self) -> None:

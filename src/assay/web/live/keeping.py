@@ -1,4 +1,4 @@
-"""A live conversation as a run like any other, and as a scenario of a suite file."""
+"""Stores a live conversation as a run, or writes it to a suite file as a scenario."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def keep_scenario(folder: Path, conversation: LiveConversation, name: str) -> Pa
     path = folder / f"{_SUITE}.yaml"
     suite: dict[str, Any] = {"name": _SUITE, "version": 1, "description": "Conversations kept from the page"}
     if path.exists():
-        load_suite(path)  # a file that is not a suite is reported, and not written over
+        load_suite(path)  # a file that is not a suite is reported and not overwritten
         suite = yaml.safe_load(path.read_text(encoding="utf-8"))
     scenarios = suite.setdefault("scenarios", [])
     taken = {one["id"] for one in scenarios}

@@ -1,4 +1,4 @@
-"""The addresses of live conversations: start one, say something and hear the answers as events, rate, keep, end."""
+"""The addresses of live conversations: start one, send a message and receive the answers as events, rate, keep, end."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Live:
         return StreamingResponse(self._told(conversation, said, first), media_type="text/event-stream")
 
     async def _told(self, conversation: Any, said: AsyncGenerator[Any], first: Any) -> AsyncIterator[bytes]:
-        """The events of a turn as the page reads them. A reader who leaves cancels the turn."""
+        """The events of a turn as the page reads them. Closing the page cancels the turn."""
         from assay.web.live.keeping import store_turn
         from assay.web.pages.live import column, truth_line
 
@@ -130,7 +130,7 @@ class Live:
             given = await _json(request)
             conversation = (await self._talking()).find(request.path_params["id"])
             if not conversation.run:
-                raise UsageError("nothing was answered yet")
+                raise UsageError("there is no answer yet")
             passed, turn = given.get("passed"), given.get("turn")
             if not (passed is None or isinstance(passed, bool)) or not isinstance(turn, int):
                 raise UsageError("a review says whether an answer is good, and of which turn")

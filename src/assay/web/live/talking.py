@@ -1,6 +1,6 @@
 """Live conversations: one message to several agents at once, their answers as they come, each scored as it ends.
 
-What happens is told as events, plain data that a page shows: `piece` of text, `answer`, `failed`, `waiting`.
+What happens is reported as events, plain data that a page shows: `piece` of text, `answer`, `failed`, `waiting`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class LiveTalk:
     async def say(
         self, conversation: LiveConversation, message: str, fault: str = "", known: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[LiveEvent]:
-        """Send a message to every agent, and tell what they answer. Closing the iterator cancels what is under way.
+        """Send a message to every agent and yield their answers as events. Closing the iterator cancels the turn.
 
         `known` replaces what the agents remember of the user.
         """
@@ -149,7 +149,7 @@ class LiveTalk:
                 self._free.release()
 
     async def _queue(self) -> AsyncIterator[int]:
-        """Wait for a free place, telling the own place in the queue as it changes."""
+        """Wait for a free slot, reporting the position in the queue as it changes."""
         me = object()
         if len(self._waiting) >= _MOST_WAITING:
             raise UsageError("too many conversations are waiting", hint="Try again in a minute")
@@ -279,7 +279,7 @@ def _unscored(
 
 
 def known_from(sentence: str) -> dict[str, Any] | None:
-    """What agents are to remember of the user from now on: None for an empty text, nothing for the word 'nothing'."""
+    """What agents should remember of the user from now on: None for an empty text, no preferences for 'nothing'."""
     from assay.chat.world.preferences import parse_preferences
 
     words = sentence.strip()

@@ -1,1 +1,1 @@
-"""One module for each page: what it shows, as a `View` that the frame surrounds."""
+"""One module for each page: what it shows, as a `View` inside the frame."""

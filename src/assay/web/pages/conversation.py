@@ -143,6 +143,6 @@ def _actions(run_id: str, scenario: str, agents: Sequence[str]) -> Markup:
         return EMPTY
     sides = [f"{run_id}:{agent}" for agent in agents[:5]]
     beside = element(
-        "a", "Answers beside each other", class_="button", href=address("/difference/case", run=sides, case=scenario)
+        "a", "Answers side by side", class_="button", href=address("/difference/case", run=sides, case=scenario)
     )
     return element("div", beside, class_="actions")

@@ -142,7 +142,7 @@ def _changes(comparison: Comparison, references: Sequence[str], by: str, only: s
     explained = (
         "A change is beyond the repetitions' noise if no repetition of one side reaches the range of the other's."
         if measurable
-        else "With one repetition a change cannot be told from noise: play each scenario several times."
+        else "With one repetition, a change cannot be distinguished from noise: play each scenario several times."
     )
     rows: list[list[str]] = [
         [
@@ -201,9 +201,9 @@ def side_reference(side: Side) -> str:
 
 
 def case_view(site: Site, references: Sequence[str], case: str, repetition: int) -> View:
-    """The answers of a case beside each other; what differs from the baseline's words is marked."""
+    """The answers of a case side by side; words that differ from the baseline's are marked."""
     if not 2 <= len(references) <= MOST_COMPARED:
-        raise UsageError(f"answers of 2 to {MOST_COMPARED} sides can be shown beside each other")
+        raise UsageError(f"answers of 2 to {MOST_COMPARED} sides can be shown side by side")
     columns: list[tuple[str, str, str, list[Answer]]] = []
     for reference in references:
         run_id, _, agent = reference.partition(":")

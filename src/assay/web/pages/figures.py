@@ -1,4 +1,4 @@
-"""Figures of runs as pages show them: a value with its interval, and a bar where the value is a share."""
+"""Figures of runs as pages show them: a value with its interval, and a bar if the value is a share."""
 
 from __future__ import annotations
 

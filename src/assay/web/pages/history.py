@@ -66,7 +66,7 @@ def _of(summary: RunSummary | None, key: str) -> list[RunFigure]:
 
 
 def _runs(runs: list[ListedRun], summaries: dict[str, RunSummary], key: str) -> Markup:
-    """The newest runs, each with its values and a place for the verdict, which a script asks for."""
+    """The newest runs, each with its values and a place for the verdict, which a script requests."""
     lines: list[list[str]] = []
     newest = list(reversed(list(enumerate(runs))))[:_LISTED]
     for at, run in newest:

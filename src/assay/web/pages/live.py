@@ -1,4 +1,4 @@
-"""Compare live: one message to several agents, their answers beside each other, with times, scores and evidence."""
+"""Compare live: one message to several agents, their answers side by side, with times, scores and evidence."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def live_view(names: list[str], chosen: list[str]) -> View:
 
 
 def conversation_page(conversation: LiveConversation) -> View:
-    """A conversation that is under way."""
+    """A conversation in progress."""
     faults = [("", "nothing goes wrong"), *((name, f"{name}: {does}") for name, does in FAULTS.items())]
     area = element(
         "textarea", name="message", rows=2, required=True, maxlength=MOST_MESSAGE, aria_label="Message",
@@ -165,7 +165,7 @@ def truth_line(turn: LiveTurn) -> Markup:
 
 
 def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
-    """An agent's answer with all that was measured; a place for it, if it is not there yet."""
+    """An agent's answer with everything that was measured; a placeholder until it is there."""
     turn = conversation.turns[at]
     answer = turn.answers.get(agent)
     if answer is None:

@@ -46,7 +46,7 @@ def run_view(site: Site, entry: StoredRun) -> View:
 
 
 def report_view(site: Site, entry: StoredRun) -> View:
-    """All that the report of the run shows."""
+    """Everything that the report of the run shows."""
     content: Content = site.pages.get((entry.run.id, "report"), lambda: report_content(site, entry.run.id))
     return View(
         content=Content(
@@ -65,7 +65,7 @@ def report_view(site: Site, entry: StoredRun) -> View:
 
 def report_content(site: Site, run_id: str) -> Content:
     """The report's content, with links to the conversations in place of the answers."""
-    # Imported here: what draws events compiles, and the first page of the server need not wait for it.
+    # Imported here: drawing events compiles code, and the first page of the server must not wait for that.
     result = site.result(run_id)
     if result.subject == "events":
         from assay.events.evaluation import EventReport

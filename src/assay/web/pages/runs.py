@@ -23,7 +23,7 @@ KINDS = {"experiment": "agents", "chat": "conversations", "events": "events", "l
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a reader asked the list for."""
+    """The filters of the list."""
 
     search: Search
     page: int = 1
@@ -191,7 +191,7 @@ def _empty(site: Site) -> View:
         "/demo",
         element("button", "Load the demo", type="submit", class_="primary"),
         element("p", "Three synthetic models of desktop events and two made-up assistants, scored on this machine in "
-                "some seconds.", class_="muted"),
+                "a few seconds.", class_="muted"),
         class_="demo",
     )  # fmt: skip
     lead = element("p", "There are no runs in ", element("code", site.store.address), " yet.")
