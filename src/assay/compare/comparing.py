@@ -31,7 +31,7 @@ _CHANGES = 10
 _THRESHOLDS = 41
 # Comparing every case of one side with every case of the other takes time quadratic in their number.
 _MOST_CASES_FOR_PAIRS = 2000
-# Settings that change no number, or whose difference has a note of its own.
+# Settings that change no number, or whose difference has a separate note.
 _REPORTED_ELSEWHERE = {"interval", "reps", "level", "seed", "threads", "metrics", "experience", "notes", "details"}
 
 
@@ -87,7 +87,7 @@ def compare(
 
 
 def _labelled(side: Side, role: str) -> Side:
-    """The side with its role for a label if it has no name."""
+    """The side, labelled with its role if it has no name."""
     return replace(side, label=f"{role}{side.label}") if side.label in ("", f":{side.agent}") else side
 
 
@@ -159,7 +159,7 @@ def verdict_lines(sample: Sample, margins: Margin, level: float) -> list[Compari
     adjusted: dict[int, float] = {}
     if tested:
         adjusted = dict(zip(tested, holm([found[at].p for at in tested]).tolist(), strict=True))  # type: ignore[union-attr]
-    # Of the metrics that are not shown to differ yet, the first that is has to stand a correction for all of them.
+    # The first metric to be shown to differ must withstand a correction for all that are not shown to differ yet.
     open_tests = sum(p > 1 - level for p in adjusted.values())
     lines = []
     for at, (entry, result) in enumerate(zip(sample.measured, found, strict=True)):
@@ -256,8 +256,8 @@ def _missing(baseline: Estimate) -> str:
 def _verdict(entry: Measured, found: Difference, p_adjusted: float, margin: float, level: float, tests: int) -> Verdict:
     """A difference within the margin is 'same', however certain it is; otherwise the p-value decides.
 
-    'Same' are two one-sided tests at once: the wider of both intervals lies within the margin. It is printed, and also
-    if it is the reason why a difference is not 'same'.
+    'Same' means two one-sided tests at once: the wider of both intervals lies within the margin. The wider one is
+    printed then, and also if it is the reason why a difference is not 'same'.
     """
     gain = found.value if entry.measure.better == "higher" else -found.value
     low, high = found.wide if found.within(margin, surely=False) else (found.low, found.high)

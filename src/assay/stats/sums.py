@@ -20,7 +20,7 @@ from assay.stats.resampled import resampled_ends, resampled_words
 from assay.types import Estimate, Floats, Ratio
 
 ONE_EPISODE = "none: one episode only"
-"""The method of an estimate that has no interval because other episodes are not known."""
+"""The method of an estimate that has no interval because there is only one episode."""
 
 
 def ratio_interval(parts: Sequence[Ratio], plan: Resampling, *, strata: Sequence[str] | None = None) -> Estimate:
