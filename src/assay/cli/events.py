@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli._output import announce_run, byte_progress, check_outputs, note, write_file, write_json
+from assay.cli._process import load_numpy, seldom_collected
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
 from assay.shown import shown_console
@@ -127,13 +128,14 @@ def evaluate(
     """Score PRED against TRUTH: timing, movement, keys and buttons, with intervals."""
     if engine != "local":
         raise UsageError(f"there is no engine '{engine}'", hint="Use local")
+    load_numpy()
     from assay.events.evaluation import evaluate as run
     from assay.events.protocols import every_protocol
 
     check_outputs(html, json, inputs=[predicted, truth, tokenizer])
     both = _mapping(column)
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
-    with byte_progress() as progress:
+    with byte_progress() as progress, seldom_collected():
         report = run(
             predicted,
             truth,
