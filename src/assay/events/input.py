@@ -37,10 +37,11 @@ class Input:
     def see(self, batch: EventStream) -> None:
         self.events += len(batch)
         self.notes.update(batch.notes)
-        self.episodes.update(batch.episodes[at].name for at in np.unique(batch.episode))
-        for chosen, counter in ((batch.valid, self.kinds), (~batch.valid, self.spoiled_kinds)):
-            counts = np.bincount(batch.kind[chosen] + 1, minlength=4)
-            counter.update({kind.name.lower(): int(counts[kind + 1]) for kind in Kind if counts[kind + 1]})
+        self.episodes.update(episode.name for episode, _ in batch.segments())
+        spoiled = batch.problem != 0
+        by_kind = np.bincount((batch.kind + 1) | spoiled.view(np.int8) << 2, minlength=8).reshape(2, 4)
+        for counts, counter in zip(by_kind.tolist(), (self.kinds, self.spoiled_kinds), strict=True):
+            counter.update({kind.name.lower(): counts[kind + 1] for kind in Kind if counts[kind + 1]})
         self.problems.update({problem.sentence: n for problem, n in batch.problems().items()})
 
     @property

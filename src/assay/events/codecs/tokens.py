@@ -194,7 +194,7 @@ class TokenCodec:
                 "the offsets do not lie inside the text", hint="Give ascending offsets, one more than texts"
             )
         columns = _blank_columns(len(offsets) - 1)
-        wide = offsets.astype(np.int64)
+        wide = offsets.astype(np.int64, copy=False)
         unusual = kernels.decode_elements(raw, wide, self._image, self._grammar, self._room(0), *columns)
         spelled = self._room(unusual)
         if unusual:

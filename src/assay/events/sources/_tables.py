@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,12 +178,10 @@ def _first_starts(table: Table, name: str, plan: _Plan) -> list[int]:
 
 def _starts(texts: pa.Array, max_memory: int) -> list[int]:
     """The number of <EVENT_START>s in each text that is not empty."""
-    import pyarrow.compute as pc
-
-    flat = _flat(texts, max_memory).drop_null()
-    counts, lengths = integers_of(pc.count_substring(flat, EVENT_START)), integers_of(pc.binary_length(flat))
-    found: list[int] = counts[lengths > 0].tolist()
-    return found
+    flat = _flat(texts, max_memory)
+    raw, offsets = _buffers(flat)
+    filled = np.flatnonzero((np.diff(offsets) > 0) & ~_nulls(flat)).tolist()
+    return [_slice(raw, offsets, at).count(EVENT_START.encode()) for at in filled]
 
 
 @dataclass(frozen=True)
@@ -284,7 +282,7 @@ class _Plan:
         """One event per text; a null is a row without text."""
         flat = _flat(column, self.reading.max_memory)
         raw, offsets = _buffers(flat)
-        absent = booleans_of(flat.is_null())
+        absent = _nulls(flat)
         long = ~absent & (np.diff(offsets) > limit_of("event", self.reading))
         if isinstance(self.reading.codec, _DecodesSlices):
             stream = self.reading.codec.decode_slices(raw, offsets)
@@ -304,7 +302,7 @@ class _Plan:
         index, episodes = self._labels(batch)
         parts: list[EventStream] = []
         logprobs = batch.column(self.columns["logprob"]).to_pylist() if "logprob" in self.columns else None
-        for at, absent in enumerate(flat.is_null().to_pylist()):
+        for at, absent in enumerate(_nulls(flat).tolist()):
             long = offsets[at + 1] - offsets[at] > limit_of("episode", self.reading)
             if absent or long:
                 part = self.reading.codec.decode_each([""])
@@ -326,40 +324,50 @@ class _Plan:
         """For each row, the index of its episode among those of the batch; None if there is no column of episodes."""
         if not {"episode", "stratum"} & set(self.columns):
             return None, (Episode(),)
-        names, name_of = self._encoded(batch, "episode")
-        strata, stratum_of = self._encoded(batch, "stratum")
-        pair_of = name_of
-        if len(strata) > 1:
-            pair_of = name_of * len(strata) + stratum_of
-        # The pairs where one begins are few, and looking them up is faster than sorting all rows.
-        begins = np.flatnonzero(np.diff(pair_of, prepend=-1))
-        pairs, index = np.unique(pair_of[begins], return_inverse=True)
+        names, name_of, name_at = self._encoded(batch, "episode")
+        strata, stratum_of, stratum_at = self._encoded(batch, "stratum")
+        # The rows where a pair begins are few, and looking them up is faster than doing so for all rows.
+        changes = np.ones(batch.num_rows, np.bool_)
+        changes[1:] = (name_at[1:] != name_at[:-1]) | (stratum_at[1:] != stratum_at[:-1])
+        begins = np.flatnonzero(changes)
+        pair_of = name_of[name_at[begins]] * len(strata) + stratum_of[stratum_at[begins]]
+        pairs, index = np.unique(pair_of, return_inverse=True)
         episodes = tuple(Episode(names[pair // len(strata)], strata[pair % len(strata)]) for pair in pairs.tolist())
-        rows = np.repeat(index.astype(np.int32), np.diff(begins, append=len(pair_of)))
+        rows = np.repeat(index.astype(np.int32), np.diff(begins, append=batch.num_rows))
         return rows, episodes or (Episode(),)
 
-    def _encoded(self, batch: pa.RecordBatch, ours: str) -> tuple[list[str], NDArray[np.int64]]:
-        """The distinct names in a column, and the index of the name of each row; a null is the empty name."""
+    def _encoded(self, batch: pa.RecordBatch, ours: str) -> tuple[list[str], NDArray[np.int64], NDArray[Any]]:
+        """The distinct names in a column, which of them each entry of its dictionary is, and the entry of each row.
+
+        A null is the empty name.
+        """
         import pyarrow as pa
 
         if ours not in self.columns:
-            return [""], np.zeros(batch.num_rows, np.int64)
+            return [""], np.zeros(1, np.int64), np.zeros(batch.num_rows, np.int8)
         column = batch.column(self.columns[ours])
         try:
             encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-            listed = encoded.dictionary.cast(pa.large_string()).to_pylist()
+            names = encoded.dictionary
+            listed = (names if pa.types.is_string(names.type) else names.cast(pa.large_string())).to_pylist()
         except pa.ArrowException as error:
             raise self._wrong_type(ours, column.type, "names") from error
         # A dictionary may contain a name twice.
-        names = {"": 0}
-        numbers = np.array([names.setdefault(name or "", len(names)) for name in [*listed, None]], np.int64)
+        known = {"": 0}
+        numbers = np.array([known.setdefault(name or "", len(known)) for name in [*listed, None]], np.int64)
         index = integers_of(encoded.indices)
         if encoded.indices.null_count:
-            index[booleans_of(encoded.indices.is_null())] = len(listed)
-        return list(names), numbers[index]
+            index = np.where(_nulls(encoded.indices), len(listed), index)
+        return list(known), numbers, index
 
 
-# Arrow's own `to_numpy` and `fill_null` import pandas, if that is installed: a second of CPU time for nothing.
+# Arrow's own `to_numpy` and `fill_null` import pandas, if that is installed: a second of CPU time for nothing. Methods
+# that compute, such as `is_null` and `cast`, import `pyarrow.compute`: a tenth of a second.
+
+
+def _nulls(array: pa.Array) -> NDArray[np.bool_]:
+    """Where an array has no value, shape (n,)."""
+    return booleans_of(array.is_null()) if array.null_count else np.zeros(len(array), np.bool_)
 
 
 def booleans_of(array: pa.Array) -> NDArray[np.bool_]:
@@ -372,13 +380,13 @@ def booleans_of(array: pa.Array) -> NDArray[np.bool_]:
     return np.unpackbits(bytes_of, bitorder="little")[first % 8 :][: len(array)].view(np.bool_)
 
 
-def integers_of(array: pa.Array) -> NDArray[np.int64]:
-    """The values of an array of integers without nulls, shape (n,)."""
+def integers_of(array: pa.Array) -> NDArray[Any]:
+    """The values of an array of integers without nulls, not copied; shape (n,)."""
     kind = np.dtype(str(array.type))
     data = array.buffers()[1]
     if data is None or not len(array):
-        return np.zeros(0, np.int64)
-    return np.frombuffer(data, kind, len(array), array.offset * kind.itemsize).astype(np.int64)
+        return np.zeros(0, kind)
+    return np.frombuffer(data, kind, len(array), array.offset * kind.itemsize)
 
 
 def _flat(column: pa.Array, max_memory: int) -> pa.Array:
