@@ -32,7 +32,7 @@ def _load_without_blas() -> None:
     try:
         from numba.np import arraymath
 
-        arraymath.ensure_blas = found
+        arraymath.ensure_blas = found  # type: ignore[attr-defined]
     finally:
         linalg.ensure_blas = found
 

@@ -15,6 +15,7 @@ from assay.stats.passk import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_h
 from assay.stats.plan import UNITS, Resampling
 from assay.stats.quantiles import iqm, iqmpe, percentile
 from assay.stats.sums import (
+    choice_shares,
     curve_intervals,
     mean_interval,
     ratio_interval,
@@ -40,6 +41,7 @@ __all__ = [
     "UnitRows",
     "UnitValues",
     "bootstrap",
+    "choice_shares",
     "corrected_mean",
     "curve_intervals",
     "difference",

@@ -113,6 +113,7 @@ def sum_interval(
     scale: Scale = PLAIN,
     sizes: ArrayLike | None = None,
     unit: str = "episode",
+    smooth: Callable[[Floats], Floats] | None = None,
 ) -> Estimate:
     """`function` of the sum of all `parts`, one array of shape (k,) per episode, with its interval.
 
@@ -120,6 +121,9 @@ def sum_interval(
     `resampled_sum_interval`) and must not change if all sums are multiplied by the same number. `sizes` is how much
     each episode weighs, shape (episodes,), by default the same, and `unit` is what they are called. Sums do not keep
     single events, so only the `episode` unit of a plan has an interval here.
+
+    If `function` chooses, as the best of several does, `smooth` is its mean over the choices that other episodes would
+    have made, each with its share: how much a choice varies is not seen by leaving out one episode (Efron 2014).
 
     Example:
         >>> parts = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]  # a sum and a count for each episode
@@ -134,7 +138,11 @@ def sum_interval(
     known = np.asarray(table.any(axis=1))
     within = Strata.of(strata, len(table)).where(known)
     weights = None if sizes is None else np.asarray(sizes, np.float64)[known]
-    found = unit_contributions(table[known], function, np.array([blank.value]), within)
+    found = (
+        unit_contributions(table[known], function, np.array([blank.value]), within)
+        if smooth is None
+        else unit_contributions(table[known], smooth, np.array([float(smooth(table.sum(axis=0)))]), within)
+    )
     return _jackknifed(blank, found, known, within, weights, scale, plan)
 
 
@@ -168,6 +176,25 @@ def resampled_sum_interval(
     if found.low is None or found.high is None:
         return found
     return replace(found, low=found.low - step / 2, high=found.high + step / 2)
+
+
+def choice_shares(
+    parts: Floats, function: Callable[[Floats], Floats], plan: Resampling, *, strata: Sequence[str] | None = None
+) -> Floats:
+    """How often each of m options is chosen in resamples of the episodes, shape (m,): the one with the largest value.
+
+    `parts` has shape (episodes, k). `function` takes sums of shape (…, k) and gives the options' values, shape (…, m).
+
+    Example:
+        >>> parts = np.array([[1.0, 3.0], [2.0, 3.0]])
+        >>> choice_shares(parts, lambda sums: sums, Resampling("episode")).tolist()
+        [0.0, 1.0]
+
+    """
+    weights = by_episode.seeded_weights(len(parts), strata, plan.reps, plan.seed)
+    values = function(weights @ parts)
+    chosen = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=-1)
+    return np.bincount(chosen, minlength=values.shape[-1]) / len(chosen)
 
 
 def curve_intervals(

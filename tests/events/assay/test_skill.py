@@ -14,15 +14,15 @@ from assay.events import EventStream, codec, evaluate, synthetic
 from assay.events.actions.baselines import BASELINES, copied, predictions
 from assay.events.actions.comparing import matches_at
 from assay.events.actions.estimates import ActionFigures
-from assay.events.actions.formulas import f1_skill
 from assay.events.actions.labels import HEADLINE, Actions
+from assay.events.actions.skill import skill_over_best
 from assay.events.actions.verdict import _signed
 from assay.events.align import Pair
 from assay.events.protocols.assay import PROTOCOL
 from assay.events.stream import Episode, concatenate
 from assay.events.tally import Tally
 from assay.events.training.incremental import Evaluation
-from assay.stats import SKILL, Resampling, sum_interval
+from assay.stats import Resampling
 from assay.types import Estimate
 
 TRUTH = episodes([typed(at, 30) for at in range(8)])
@@ -79,7 +79,9 @@ def test_10_a_baseline_scores_what_is_said_of_it_and_has_no_skill(name: str, sec
     found = result(concatenate(sides), truth, reps=200)
     # Read as events again, very few presses come so quickly that they are auto-repeat: less than a hundredth.
     assert found.flat()["f1"] == pytest.approx(number(found.flat()[f"{name}_f1"]), abs=0.005)
-    against_itself = ActionFigures(found.tally, Resampling("episode", reps=200), 10 * MS).skill_over(name)
+    plan = Resampling("episode", reps=200)
+    figures, at = ActionFigures(found.tally, plan, 10 * MS), BASELINES.index(name)
+    against_itself = skill_over_best(figures.headline, figures.baselines[:, at : at + 1, :2], plan)
     assert number(against_itself.low) <= 0.005
     assert number(against_itself.high) >= -0.005
     assert number(found.estimates["skill"].low) <= 0.0  # over the best of all baselines
@@ -146,24 +148,33 @@ def permuted_skill(pattern: str, n: int, trial: int, rng: np.random.Generator) -
         matched = int(matches_at(truth, guess, tolerance)[0])
         rows.append([matched, len(truth) - matched, len(guess) - matched])
         made = predictions(truth, 50 * MS, trial, f"e{at}")
-        trivial.append([[matches_at(truth, one, tolerance)[0], len(truth) + len(one)] for one in made.values()])
-    counts = np.array(trivial, np.float64)  # shape (episodes, baselines, 2)
-    sums = counts.sum(axis=0)
-    best = int(np.argmax(sums[:, 0] / sums[:, 1]))
-    table = np.column_stack([np.array(rows, np.float64), counts[:, best]])
-    return sum_interval(list(table), f1_skill, Resampling("episode"), n=n, scale=SKILL, sizes=table[:, :3].sum(axis=1))
+        trivial.append([[matches_at(truth, one, tolerance)[0], len(one)] for one in made.values()])
+    return skill_over_best(np.array(rows), np.array(trivial), Resampling("episode"))
 
 
 @pytest.mark.slow(seconds=5)
 def test_10_predictions_permuted_over_episodes_have_no_skill() -> None:
     # Clicks that come at random, each episode predicted by another one: rate-matched random does as well, and so does
-    # the best baseline over many episodes. The interval of the skill covers 0 in 95 ± 2 % of 500 trials. It does so
-    # narrowly: 2,000 trials gave 97.0 % (seeds 12 to 15: 97.4, 96.4, 97.6, 96.6), because the baseline that is best on
-    # the same episodes is taken, and the difference from it varies less than from a baseline fixed in advance.
-    rng = np.random.default_rng(13)
+    # the best baseline over many episodes. The interval of the skill covers 0 in 95 ± 2 % of 500 trials. Over 4,000
+    # trials (seeds 12 and 101) it did in 95.0 %; with the best baseline taken as fixed in advance, in 96.7 %.
+    rng = np.random.default_rng(12)
     found = [permuted_skill("even", 60, trial, rng) for trial in range(500)]
     covered = sum(number(skill.low) <= 0 <= number(skill.high) for skill in found)
     assert 0.93 <= covered / 500 <= 0.97
+
+
+def test_10_a_baseline_that_is_always_the_best_is_as_one_fixed_in_advance() -> None:
+    rng = np.random.default_rng(3)
+    outcomes = rng.integers(10, 20, (12, 3))
+    weak, strong = (np.column_stack([rng.integers(*ends, 12), np.full(12, 30)]) for ends in ((0, 3), (7, 10)))
+    one, both = (
+        skill_over_best(outcomes, np.stack(chosen, axis=1), Resampling("episode"))
+        for chosen in ((strong,), (weak, strong))
+    )
+    assert both == one
+    # Two that are equally good in the same episodes are one.
+    twice = skill_over_best(outcomes, np.stack((strong, strong), axis=1), Resampling("episode"))
+    assert (twice.value, twice.low, twice.high) == (one.value, one.low, one.high)
 
 
 @pytest.mark.parametrize("pattern", ["even", "sparse", "skewed", "rates", "bursts"])

@@ -13,6 +13,7 @@ import numpy as np
 from assay.events.actions import formulas, lag, pointer, states
 from assay.events.actions.baselines import BASELINES, COPIED
 from assay.events.actions.labels import ACTION_KINDS, HEADLINE, KIND_EDGES, LABELS
+from assay.events.actions.skill import skill_over_best
 from assay.events.actions.states import TOLERANCES_MS, StateRows
 from assay.events.tally import Tally
 from assay.stats import (
@@ -320,8 +321,7 @@ class ActionFigures:
         out = {
             f"{name}_f1": self.share(2 * trivial[:, at, 0], true + trivial[:, at, 1]) for at, name in enumerate(names)
         }
-        best = self.best_baseline
-        out["skill"] = Estimate(None, level=self.plan.level) if best is None else self.skill_over(best)
+        out["skill"] = self.f1_skill()
         total = self.pointer_sums.sum(axis=0)
         options = [pointer.idle_r2, pointer.repeat_last_r2]
         stronger = max(options, key=lambda function: np.nan_to_num(float(function(total)), nan=-np.inf))
@@ -335,16 +335,17 @@ class ActionFigures:
         )
         return out
 
-    def skill_over(self, name: str) -> Estimate:
-        """Skill of F1 over one baseline."""
-        at, true = (*BASELINES, COPIED).index(name), self.headline[:, :2].sum(axis=1)
-        trivial = self.baselines[:, at]
-        reached = 2 * trivial[:, 0].sum() / (true + trivial[:, 1]).sum()
-        if name == COPIED and self.copies and self.headline_f1 >= reached:
-            # The baseline leaves out one action of each episode; a copy that has kept it is a copy all the same.
-            return Estimate(0.0, level=self.plan.level, n=int(true.sum()), n_units=len(trivial))
-        table = np.column_stack([self.headline, trivial[:, 0], true + trivial[:, 1]])
-        return self.sums(table, formulas.f1_skill, scale=SKILL, sizes=self.headline.sum(axis=1))
+    def f1_skill(self) -> Estimate:
+        """Skill of F1 over the best baseline."""
+        best, true = self.best_baseline, int(self.headline[:, :2].sum())
+        if best is None:
+            return Estimate(None, level=self.plan.level)
+        if best == COPIED and self.copies:
+            matched, predicted = self.baselines[:, -1, :2].sum(axis=0)
+            if self.headline_f1 >= 2 * matched / (true + predicted):
+                # The baseline leaves out one action of each episode; a copy that has kept it is a copy all the same.
+                return Estimate(0.0, level=self.plan.level, n=true, n_units=len(self.baselines))
+        return skill_over_best(self.headline, self.baselines[:, : self._n_baselines, :2], self.plan, strata=self.strata)
 
     @property
     def headline_f1(self) -> float:
@@ -365,8 +366,12 @@ class ActionFigures:
             return None
         matches, predicted = self.baselines.sum(axis=0).T[:2]
         f1 = 2 * matches / (true + predicted)
-        used = len(BASELINES) + (self.teacher_forced or self.copies)
-        return (*BASELINES, COPIED)[int(np.argmax(f1[:used]))]
+        return (*BASELINES, COPIED)[int(np.argmax(f1[: self._n_baselines]))]
+
+    @property
+    def _n_baselines(self) -> int:
+        """How many of the baselines count: the copied input, the last one, only if predictions may be copies."""
+        return len(BASELINES) + (self.teacher_forced or self.copies)
 
     def calibration(self) -> dict[str, Estimate]:
         table, losses = self._packed(states.CONFIDENCE, 30), self._packed(states.LIKELIHOOD, _LIKELIHOODS)

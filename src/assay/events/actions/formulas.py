@@ -59,9 +59,19 @@ def spread(sums: Floats) -> Floats:
 
 
 def f1_skill(sums: Floats) -> Floats:
-    """Skill of F1; `sums` are matched, missed, extra, and the baseline's matches and denominator."""
-    matched, missed, extra, trivial, below = np.moveaxis(sums, -1, 0)
-    return skill_of(divided(2 * matched, 2 * matched + missed + extra), divided(2 * trivial, below))
+    """Skill of F1 over the best baseline; `sums` are those of `headline_f1` and then those of `baseline_f1`."""
+    return skill_of(headline_f1(sums), baseline_f1(sums).max(axis=-1))
+
+
+def headline_f1(sums: Floats) -> Floats:
+    """F1; the first `sums` are matched, missed and extra actions."""
+    matched, missed, extra = np.moveaxis(sums[..., :3], -1, 0)
+    return divided(2 * matched, 2 * matched + missed + extra)
+
+
+def baseline_f1(sums: Floats) -> Floats:
+    """F1 of each baseline, shape (…, baselines): from the fourth of `sums` on, its matches and its denominator."""
+    return divided(2 * sums[..., 3::2], sums[..., 4::2])
 
 
 def skill_of(value: Floats, baseline: Floats) -> Floats:
