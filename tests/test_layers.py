@@ -30,6 +30,7 @@ HEIGHTS = {
     "stats": 2,
     "events": 3,
     "chat": 3,
+    "logs": 4,
     "compare": 4,
     "store": 4,
     "runs": 5,

@@ -25,9 +25,11 @@ from assay.errors import UsageError
 from assay.plural import counted
 from assay.stats import Difference, Resampling, difference, holm, performance_profile, probability_of_improvement
 from assay.stats.paired import Changes, cases_needed
-from assay.types import Call, Case, Estimate, Floats, Run, Verdict
+from assay.types import Call, Estimate, Floats, Run, Verdict
 
 _CHANGES = 10
+# How many cases without a partner are named.
+_NAMED = 10
 _THRESHOLDS = 41
 # Comparing every case of one side with every case of the other takes time quadratic in their number.
 _MOST_CASES_FOR_PAIRS = 2000
@@ -74,15 +76,15 @@ def compare(
         b,
         a.run.half,
         len(sample.cases),
-        _count(a) - len(sample.cases),
-        _count(b) - len(sample.cases),
+        len(_cases(a)) - len(sample.cases),
+        len(_cases(b)) - len(sample.cases),
         sample.unit,
         level,
         sample.reps,
         seed,
         verdict_lines(sample, margins, level),
         [_per_case(entry, sample, level, seed) for entry in sample.measured if _worth_listing(entry, sample)],
-        [*sample.notes, *_differences_of_input(a, b)],
+        [*sample.notes, *_unpaired_note(a, b), *_differences_of_input(a, b)],
     )
 
 
@@ -103,11 +105,22 @@ def _measure(a: Side, b: Side, level: float, seed: int, reps: int, full: bool) -
     return measure(a, b, level=level, seed=seed, reps=reps, full=full)
 
 
-def _count(side: Side) -> int:
-    """How many cases a side has."""
-    if side.agent:
-        return len(side.run.tallies[side.agent])
-    return len(set[Case]().union(*side.run.tallies.values()))
+def _cases(side: Side) -> dict[str, None]:
+    """The names of a side's cases."""
+    tallies = [side.run.tallies[side.agent]] if side.agent else side.run.tallies.values()
+    return {case.name: None for by_case in tallies for case in by_case}
+
+
+def _unpaired_note(a: Side, b: Side) -> list[str]:
+    """A note that names the cases without a partner, the first of them, if there are any."""
+    ours, theirs = _cases(a), _cases(b)
+    words = []
+    for side, names, others in (("baseline", ours, theirs), ("candidate", theirs, ours)):
+        alone = [name for name in names if name not in others]
+        if alone:
+            listed = ", ".join(alone[:_NAMED]) + (" …" if len(alone) > _NAMED else "")
+            words.append(f"{counted(len(alone), 'case')} only the {side} has ({listed})")
+    return [f"Left out, because they have no partner: {' and '.join(words)}."] if words else []
 
 
 def _check_names(margins: Margin, sample: Sample) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from assay.chat.scoring.metric import LOG_VERSION
+from assay.chat.scoring.scores import SCALES
 from assay.compare.comparison import Measure, Measured, Sample, Side, matched, pooled_strata
-from assay.stats import POSITIVE, SHARE, Resampling, mean_interval
-from assay.types import Case, Distribution, Floats, State
+from assay.stats import PLAIN, POSITIVE, SHARE, Resampling, Scale, mean_interval
+from assay.types import Case, Direction, Distribution, Floats, State
 
 _PROTOCOL = "chat"
 _NOTHING = Distribution()
@@ -55,9 +58,7 @@ def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full
             shown = [(table[0][:, at], table[1][:, at]) for table in tables]
         estimates = [
             replace(
-                mean_interval(
-                    *side, plan, strata=strata, scale=POSITIVE if name in _FIGURES else SHARE, unit="scenario"
-                ),
+                mean_interval(*side, plan, strata=strata, scale=_scale(a, b, name), unit="scenario"),
                 n_units=int(chosen.sum()),
                 n_skipped=len(cases) - int(chosen.sum()),
             )
@@ -68,7 +69,7 @@ def measure_scores(a: Side, b: Side, *, level: float, seed: int, reps: int, full
         reason = (
             "" if versions[0] == versions[1] else f"versions {versions[0]} and {versions[1]} are different measures"
         )
-        measure = _measure(name, f"{_PROTOCOL}@{_version(a, _PROTOCOL) or 1}")
+        measure = _measure(a, b, name)
         measured.append(
             Measured(measure, estimates[0], estimates[1], (scores[0], scores[1]), int(chosen.sum()), reason)
         )
@@ -92,11 +93,34 @@ def _unscored_note(sides: Sequence[Mapping[Case, Mapping[str, State]]], cases: S
     return [f"Turns without scores differ: {sides_text}. Of all metrics, only trials passed counts a failed turn."]
 
 
-def _measure(name: str, part: str) -> Measure:
+def _measure(a: Side, b: Side, name: str) -> Measure:
+    part = f"{_PROTOCOL}@{_version(a, _PROTOCOL) or 1}"
     if name in _FIGURES:
         title, unit = _FIGURES[name]
         return Measure(name, title, part, unit=unit, better="lower", headline=False, undefined=_UNDEFINED)
-    return Measure(name, name.replace("_", " "), part, undefined=_UNDEFINED)
+    tools = [version for version in _stated(a, b, name, "version") if version.startswith(LOG_VERSION)]
+    if tools:
+        part = tools[0].removeprefix(LOG_VERSION)
+    better: Direction = "lower" if "lower" in _stated(a, b, name, "direction") else "higher"
+    return Measure(name, name.replace("_", " "), part, better=better, undefined=_UNDEFINED)
+
+
+def _scale(a: Side, b: Side, name: str) -> Scale:
+    """The scale of a mean's interval: that of shares unless a side has scores beyond them."""
+    if name in _FIGURES:
+        return POSITIVE
+    found = {SCALES[scale] for scale in _stated(a, b, name, "scale")}
+    return next((scale for scale in (PLAIN, POSITIVE) if scale in found), SHARE)
+
+
+def _stated(a: Side, b: Side, name: str, field: str) -> set[Any]:
+    """What the runs say about a metric; a log's scores may be any number, and lower ones better."""
+    found = set()
+    for side in (a, b):
+        stated = side.run.settings.get("metrics", {}).get(name)
+        if isinstance(stated, Mapping) and field in stated:
+            found.add(stated[field])
+    return found
 
 
 def _version(side: Side, name: str) -> int | None:

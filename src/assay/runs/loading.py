@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,7 @@ def compare(
 ) -> list[Comparison]:
     """Compare stored runs with the first one, which is the baseline.
 
+    A reference may also be a file: a log that another tool wrote (see `assay.logs`), which is not stored.
     `RUN:AGENT` names one agent of a run. Two runs with several agents are compared agent by agent; a single run with
     several agents is compared within itself, every other agent with the first.
 
@@ -121,9 +123,29 @@ def compare(
     from assay.compare import compare as compare_sides
 
     with ExitStack() as stack:
-        opened = _opened(store, stack)
-        found = [load_side(reference, opened) for reference in references]
+        # Logs of other tools need no store.
+        needed = not all(map(is_log_file, references))
+        opened = _opened(store, stack) if needed else None
+        found = [
+            (log_run(reference), None) if opened is None or is_log_file(reference) else load_side(reference, opened)
+            for reference in references
+        ]
     return [compare_sides(a, b, margin=margin, seed=seed, full=full) for a, b in pairs_of(found)]
+
+
+def is_log_file(reference: str) -> bool:
+    """Whether a reference is a file: a log of another tool, and not a run of a store."""
+    try:
+        return Path(reference).is_file()
+    except (OSError, ValueError):  # too long, or with a zero byte: not a path
+        return False
+
+
+def log_run(path: str) -> Run:
+    """A log of another tool as a run that no store holds."""
+    from assay.logs import read_logs
+
+    return replace(read_logs(path).as_run(), name=Path(path).name)
 
 
 def load_side(reference: str, store: Store) -> tuple[Run, str | None]:

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
 
 CHAT_PROTOCOL = "chat@1"
+LOG_VERSION = "log@"
+"""How the versions of scores begin that another tool gave."""
 
 Group = Literal["functional", "developer experience", "behavioural", "own"]
 GROUPS: tuple[Group, ...] = ("functional", "developer experience", "behavioural", "own")
+ScoreScale = Literal["binary", "share", "ordinal", "positive", "any"]
+"""What scores can be: 0 or 1, from 0 to 1, one of a few levels, above 0, or any number. assay's own are shares."""
 BANDS = ((0.4, "poor"), (0.7, "acceptable"), (0.9, "good"))
 
 
@@ -80,6 +84,7 @@ class Metric:
     neutral: float = 0.5
     """The score if nothing was measured."""
     direction: Literal["higher", "lower"] = "higher"
+    scale: ScoreScale = "share"
     by_words: bool = True
     """Whether it reads the words of the answer; then it cannot measure one in a language that no word list covers."""
     version: str = CHAT_PROTOCOL
@@ -105,6 +110,15 @@ class Metric:
                     f"the rule '{rule.id}' of '{self.name}' needs either words or a predicate",
                     hint="Give `words` or `when`",
                 )
+
+    def to_json(self) -> dict[str, Any]:
+        """What is needed to show and compare its scores where the metric itself is not known."""
+        stated: dict[str, Any] = {"group": self.group, "version": self.version}
+        if self.scale != "share":
+            stated["scale"] = self.scale
+        if self.direction != "higher":
+            stated["direction"] = self.direction
+        return stated
 
     @property
     def version_number(self) -> int:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.metric import CHAT_PROTOCOL, METRICS, Metric
+from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, METRICS, Metric, ScoreScale
 from assay.chat.scoring.passing import failed_checks
 from assay.chat.scoring.quirk_turns import with_outcome
 from assay.chat.scoring.robustness import QuirkOutcome, outcome_of
@@ -22,7 +22,7 @@ from assay.chat.scoring.table import ScoreTable
 from assay.chat.transcript import ToolCall, Transcript, Transcripts, Turn
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
-from assay.stats import SHARE, Resampling, mean_interval, mean_pass_at_k, mean_pass_hat_k
+from assay.stats import PLAIN, POSITIVE, SHARE, Resampling, Scale, mean_interval, mean_pass_at_k, mean_pass_hat_k
 from assay.types import Estimate, Run
 
 KS = (1, 2, 3, 4, 5)
@@ -39,6 +39,16 @@ class Line:
     group: str
     estimate: Estimate
     """Mean over measured answers, with its interval; `n` are measured, `n_skipped` are not."""
+
+
+SCALES: Mapping[ScoreScale, Scale] = {
+    "binary": SHARE,
+    "share": SHARE,
+    "ordinal": PLAIN,
+    "positive": POSITIVE,
+    "any": PLAIN,
+}
+"""The scale that the interval of a mean is computed on, by the kind of score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +92,7 @@ class Scores(Result):
         """The scores as a run that no store holds, to be compared or recorded."""
         from assay.chat.scoring.tallies import merged_tallies, tallies_of
 
-        by_name = {metric.name: {"group": metric.group, "version": metric.version} for metric in self.metrics}
+        by_name = {metric.name: metric.to_json() for metric in self.metrics}
         settings = {"seed": self.seed, "interval": "scenario", "metrics": by_name}
         return Run.unstored(
             "chat",
@@ -122,7 +132,7 @@ class Scores(Result):
             sums, counts, skipped = self.table.sums_and_counts(agent, metric.name)
         else:
             sums, counts, skipped = self._sums_and_counts(agent, metric)
-        estimate = mean_interval(sums, counts, Resampling("episode"), scale=SHARE, unit="scenario")
+        estimate = mean_interval(sums, counts, Resampling("episode"), scale=SCALES[metric.scale], unit="scenario")
         return Line(agent, metric.name, metric.group, replace(estimate, n_skipped=skipped))
 
     def _sums_and_counts(self, agent: str, metric: Metric) -> tuple[list[float], list[int], int]:
@@ -166,7 +176,7 @@ class Scores(Result):
             "assay": __version__,
             "protocol": CHAT_PROTOCOL,
             "settings": {"seed": self.seed, "interval": "scenario"},
-            "metrics": {metric.name: {"group": metric.group, "version": metric.version} for metric in self.metrics},
+            "metrics": {metric.name: metric.to_json() for metric in self.metrics},
             "summary": [{"agent": ln.agent, "metric": ln.metric, **asdict(ln.estimate)} for ln in self.lines()],
             "passes": {
                 agent: {
@@ -291,7 +301,9 @@ def rebuilt_scores(run: Run, answers: Iterable[Answer]) -> Scores:
     for name, stated in run.settings["metrics"].items():
         # A metric that is not installed here, such as a model's judgement, still has its scores and its place.
         blank = Metric(name, stated["group"], 0.0, (), "")
-        metrics.append(replace(METRICS.get(name) if name in known else blank, version=stated["version"]))
+        changes = {key: value for key, value in stated.items() if key != "group"}
+        is_ours = name in known and not stated["version"].startswith(LOG_VERSION)
+        metrics.append(replace(METRICS.get(name) if is_ours else blank, **changes))
     return Scores(tuple(answers), tuple(metrics), run.seed, run.inputs)
 
 

@@ -34,6 +34,7 @@ def conversations(scores: Scores) -> RenderableType:
 def _agent(scores: Scores, agent: str) -> Table:
     lines = [line for line in scores.lines() if line.agent == agent]
     level = next((line.estimate.level for line in lines), 0.95)
+    shares = {metric.name for metric in scores.metrics if metric.scale in ("binary", "share")}
     shown = plain_table(f"{escape(agent)} · {100 * level:g}% intervals by scenario")
     shown.add_column("metric")
     for column in ("mean", "interval", "band"):
@@ -44,7 +45,7 @@ def _agent(scores: Scores, agent: str) -> Table:
         shown.add_row(Text(group, style="bold"))
         for line in (line for line in lines if line.group == group):
             estimate = line.estimate
-            name = band(round(estimate.value, 2)) if estimate.value is not None else ""
+            name = band(round(estimate.value, 2)) if estimate.value is not None and line.metric in shares else ""
             shown.add_row(
                 f"  {escape(line.metric)}",
                 "–" if estimate.value is None else f"{estimate.value:.2f}",

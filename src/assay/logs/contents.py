@@ -1,0 +1,184 @@
+"""A log file as its format reads it: parsed once, within limits, whatever the file claims to be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from assay.errors import SourceError, missing_extra
+from assay.json_safe import json_safe
+
+MOST_BYTES = 1 << 29
+"""Files that are parsed as a whole, and members of an archive, may not be larger: 512 MB."""
+_ZSTANDARD = 93
+_LOCAL_HEADER = struct.Struct("<26xHH")
+
+
+class LogContent:
+    """One file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                self.head = file.read(65_536)
+        except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+            raise SourceError(f"cannot be read: {getattr(error, 'strerror', error)}", where=str(path)) from error
+
+    @property
+    def is_archive(self) -> bool:
+        return self.head.startswith(b"PK\x03\x04")
+
+    @cached_property
+    def sha256(self) -> str:
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @cached_property
+    def data(self) -> Any:
+        """The file as JSON; None if it is something else."""
+        if self.is_archive or self.head.lstrip()[:1] not in (b"{", b"[", b'"'):
+            return None
+        try:
+            data = json.loads(self._text(), parse_constant=_no_number)
+            # ADK wraps its JSON in a JSON string.
+            return json.loads(data, parse_constant=_no_number) if isinstance(data, str) else data
+        except (ValueError, RecursionError):
+            return None
+
+    def field(self, *names: str) -> Any:
+        """A value within the JSON by its keys; None if it is not there."""
+        found = self.data
+        for name in names:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return found
+
+    @cached_property
+    def first_line(self) -> Any:
+        """The first line as JSON; None if it is something else."""
+        try:
+            return json.loads(self.head.split(b"\n", 1)[0], parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            return None
+
+    def lines(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Every line of a JSONL file as an object, with where it stands."""
+        with self.path.open("rb") as file:
+            number = 0
+            while line := file.readline(MOST_BYTES):
+                number += 1
+                where = f"{self.path}:{number}"
+                if not line.strip():
+                    continue
+                try:
+                    found = json.loads(line, parse_constant=_no_number)
+                except (ValueError, RecursionError) as error:
+                    raise SourceError(f"is not JSON: {error}", where=where, hint="Write one object per line") from error
+                if not isinstance(found, dict):
+                    raise SourceError("is not a JSON object", where=where, hint="Write one object per line")
+                yield where, found
+
+    def members(self, folder: str) -> Iterator[tuple[str, Any]]:
+        """Every JSON file in a folder of the archive, with its name, in the order of the archive."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                for info in archive.infolist():
+                    if info.filename.startswith(folder) and info.filename.endswith(".json"):
+                        yield info.filename, self._member(archive, info)
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, struct.error) as error:
+            raise SourceError(f"is a damaged archive: {error}", where=str(self.path)) from error
+
+    def _member(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+        where = f"{self.path}!{info.filename}"
+        if info.file_size > MOST_BYTES:
+            raise SourceError(f"is larger than {MOST_BYTES >> 20} MB", where=where)
+        if info.compress_type == _ZSTANDARD:
+            raw = self._zstandard(info, where)
+        else:
+            with archive.open(info) as member:
+                raw = member.read(info.file_size + 1)
+        try:
+            return json.loads(raw, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"is not JSON: {error}", where=where) from error
+
+    def _zstandard(self, info: zipfile.ZipInfo, where: str) -> bytes:
+        """A member packed with Zstandard, which `zipfile` reads from Python 3.14 on."""
+        try:
+            import zstandard
+        except ImportError as error:
+            raise missing_extra("zstandard", "events", f"unpack {where}") from error
+        with self.path.open("rb") as file:
+            file.seek(info.header_offset)
+            name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+            file.seek(name + extra, 1)
+            packed = file.read(min(info.compress_size, MOST_BYTES))
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
+                unpacked: bytes = reader.read(info.file_size + 1)
+        except (zstandard.ZstdError, MemoryError) as error:
+            raise SourceError(f"cannot be unpacked: {error}", where=where) from error
+        if len(unpacked) != info.file_size:
+            raise SourceError(f"has {len(unpacked):,} bytes and not {info.file_size:,} as it states", where=where)
+        return unpacked
+
+    def _text(self) -> str:
+        if self.path.stat().st_size > MOST_BYTES:
+            raise SourceError(
+                f"is larger than {MOST_BYTES >> 20} MB, which are read as a whole",
+                where=str(self.path),
+                hint="Split it, or use the tool's own format of one sample per line or member",
+            )
+        return self.path.read_bytes().decode("utf-8", "replace")
+
+
+def words(value: Any, limit: int = 20_000) -> str:
+    """Whatever a log has for a question or an answer as text: a string, messages, or JSON."""
+    if isinstance(value, str):
+        found = value
+    elif isinstance(value, list) and value and all(isinstance(one, dict) and "content" in one for one in value):
+        found = "\n".join(f"{one.get('role', '')}: {words(one['content'], limit)}" for one in value)
+    elif value is None:
+        found = ""
+    else:
+        found = json.dumps(json_safe(value), ensure_ascii=False)
+    return found if len(found) <= limit else f"{found[:limit]} …"
+
+
+def score_value(value: Any) -> float | None:
+    """A score as a number: numbers, booleans, and the words that tools write for right and wrong."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, int | float):
+        try:
+            found = float(value)
+        except OverflowError:
+            return None
+        return found if abs(found) < float("inf") else None
+    if isinstance(value, str):
+        known = _WORDS.get(value.strip().lower())
+        if known is not None:
+            return known
+        try:
+            return score_value(float(value))
+        except ValueError:
+            return None
+    return None
+
+
+# Inspect writes C, P, I and N for correct, partially correct, incorrect and no answer.
+_WORDS = {
+    "c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0,
+    "true": 1.0, "false": 0.0, "pass": 1.0, "fail": 0.0, "passed": 1.0, "failed": 0.0,
+    "yes": 1.0, "no": 0.0, "correct": 1.0, "incorrect": 0.0,
+}  # fmt: skip
+
+
+def _no_number(name: str) -> None:
+    """NaN and infinities, which are not JSON, are scores that could not be given."""

@@ -1,0 +1,216 @@
+"""From log files to scores: which format, which repetition, what kind of score, and what passes."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from assay.chat.scoring.answers import Answer, FailedCheck
+from assay.chat.scoring.metric import LOG_VERSION, Entry, Metric, ScoreScale, band
+from assay.chat.scoring.scores import Scores
+from assay.errors import SourceError, UsageError
+from assay.logs.contents import LogContent
+from assay.logs.logged import LOG_FORMATS, LogFormat, LoggedAnswer, LogOptions
+from assay.redaction import redacted
+
+PASS_AT = 0.5
+"""If nothing in a log says what passes: every score from 0 to 1 must be at least this."""
+_MOST_LEVELS = 11
+
+
+def read_logs(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    format: str = "auto",
+    agent: str = "",
+    lower: Iterable[str] = (),
+    pass_at: float | None = None,
+    options: LogOptions | None = None,
+    seed: int = 42,
+) -> Scores:
+    r"""The scored answers of logs that other tools wrote; several files make one result, with an agent for each model.
+
+    `agent` is the name of what answered if a log does not say it; otherwise the file's name is. `lower` are scores of
+    which lower values are better. An answer passes by the tool's own verdict; if there is none, if all scores of right
+    and wrong are right; if there are none of those either, if every score from 0 to 1 is at least 0.5. With `pass_at`
+    every score from 0 to 1 must be at least that, whatever the tool says.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("scores.csv").write_text("case,model,score\na,m,1\nb,m,0\n")
+        >>> read_logs("scores.csv").rows()[0]["mean"]
+        0.5
+
+    """
+    files = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not files:
+        raise UsageError("no log was given", hint="Name at least one file")
+    lower_names = {_identifier(name) for name in lower}
+    answers: list[LoggedAnswer] = []
+    inputs: list[dict[str, str]] = []
+    for path in map(Path, files):
+        content = LogContent(path)
+        found = _format_of(content, format)
+        lower_names |= {_identifier(name) for name in found.lower_is_better}
+        read = list(found.answers(content, options or LogOptions()))
+        if not read:
+            raise SourceError("has no scored answers", where=str(path), hint="Was the evaluation cancelled?")
+        own = agent or path.name.partition(".")[0]
+        answers += [one if one.agent else replace(one, agent=own) for one in read]
+        inputs.append({"source": str(path), "sha256": content.sha256, "format": found.title})
+    return _scores(answers, lower_names, pass_at, inputs, seed)
+
+
+def _format_of(content: LogContent, name: str) -> LogFormat:
+    if name != "auto":
+        return LOG_FORMATS.get(name)
+    # Tables last: any file of JSON lines looks like one.
+    names = sorted(LOG_FORMATS.names(), key=lambda one: one == "table")
+    for one in names:
+        found = LOG_FORMATS.get(one)
+        if found.recognises(content):
+            return found
+    raise SourceError(
+        "is not a log that assay knows", where=str(content.path), hint=f"Name its format: {', '.join(names)}"
+    )
+
+
+def _scores(
+    answers: Sequence[LoggedAnswer],
+    lower: set[str],
+    pass_at: float | None,
+    inputs: list[dict[str, str]],
+    seed: int,
+) -> Scores:
+    tool = " and ".join(dict.fromkeys(one["format"] for one in inputs))
+    names = _names(name for answer in answers for name in answer.scores)
+    values: dict[str, list[float]] = {name: [] for name in names.values()}
+    for answer in answers:
+        for name, score in answer.scores.items():
+            if score is not None:
+                values[names[name]].append(score)
+    metrics = {
+        name: Metric(
+            name,
+            "own",
+            0.0,
+            (),
+            f"What did {given} score?",
+            direction="lower" if name in lower else "higher",
+            scale=scale_of(values[name]),
+            version=LOG_VERSION + tool,
+        )
+        for given, name in names.items()
+    }
+    several_tasks = len({answer.task for answer in answers}) > 1
+    seen: defaultdict[tuple[str, str], int] = defaultdict(int)
+    keys: dict[tuple[str, str, int], None] = {}
+    found = []
+    for answer in answers:
+        case = f"{answer.task}/{answer.case}" if several_tasks and answer.task else answer.case
+        at = seen[answer.agent, case] if answer.repetition is None else answer.repetition
+        seen[answer.agent, case] += 1
+        if (answer.agent, case, at) in keys:
+            raise SourceError(
+                f"'{answer.agent}' has two answers for repetition {at} of '{case}'",
+                hint="Give each repetition a number of its own, or read the files one by one",
+            )
+        keys[answer.agent, case, at] = None
+        found.append(_answer(answer, case, at, names, metrics, pass_at))
+    if not found:
+        raise SourceError("the logs have no scored answers")
+    named = {"log" if len(inputs) == 1 else f"log {at}": one for at, one in enumerate(inputs, 1)}
+    return Scores(tuple(found), tuple(metrics.values()), seed, named)
+
+
+def scale_of(values: Sequence[float]) -> ScoreScale:
+    """What kind of score these values are: right or wrong, from 0 to 1, a few levels, or any number."""
+    if all(value in (0.0, 1.0) for value in values):
+        return "binary"
+    if all(0.0 <= value <= 1.0 for value in values):
+        return "share"
+    if all(value == int(value) for value in values) and len(set(values)) <= _MOST_LEVELS and max(values) <= 100:
+        return "ordinal"
+    return "positive" if min(values) > 0 else "any"
+
+
+def _answer(
+    answer: LoggedAnswer,
+    case: str,
+    repetition: int,
+    names: dict[str, str],
+    metrics: dict[str, Metric],
+    pass_at: float | None,
+) -> Answer:
+    entries = {}
+    failed = []
+    limit = PASS_AT if pass_at is None else pass_at
+    decisive = _decisive(metrics, pass_at)
+    for given, score in answer.scores.items():
+        metric = metrics[names[given]]
+        reason = redacted(answer.reasons.get(given, "")).strip()
+        entries[metric.name] = _entry(metric, score, reason or (redacted(answer.error) if score is None else ""))
+        if score is not None and metric.name in decisive and score < limit:
+            failed.append(FailedCheck(f"{metric.name} >= {limit:g}", reason or f"it is {score:g}"))
+    if answer.passed is not None and pass_at is None:
+        passed = answer.passed
+    else:
+        known = [names[given] for given, score in answer.scores.items() if score is not None]
+        passed = not failed and not answer.error and any(not decisive or name in decisive for name in known)
+    if passed:
+        failed = []
+    elif not failed:
+        failed = [FailedCheck("passed", redacted(answer.error) or "the tool says that it failed")]
+    return Answer(
+        agent=redacted(answer.agent),
+        scenario=redacted(case),
+        repetition=repetition,
+        turn=0,
+        query=redacted(answer.query),
+        response=redacted(answer.response),
+        entries=entries,
+        passed=passed,
+        failures=tuple(failed),
+    )
+
+
+def _decisive(metrics: dict[str, Metric], pass_at: float | None) -> set[str]:
+    """The scores that decide what passes if the log does not: those of right and wrong, or else those up to 1."""
+    higher = {name: one.scale for name, one in metrics.items() if one.direction == "higher"}
+    right_or_wrong = {name for name, scale in higher.items() if scale == "binary"}
+    up_to_one = right_or_wrong | {name for name, scale in higher.items() if scale == "share"}
+    return up_to_one if pass_at is not None else right_or_wrong or up_to_one
+
+
+def _entry(metric: Metric, score: float | None, details: str) -> Entry:
+    known = 0.0 if score is None else score
+    return Entry(
+        score=known,
+        measured=score is not None,
+        band=band(known),
+        details=details or ("" if score is not None else "Not measured: the log has no score."),
+        evidence=[],
+        base=0.0,
+        group=metric.group,
+        version=metric.version,
+    )
+
+
+def _names(given: Iterable[str]) -> dict[str, str]:
+    """The names of metrics by the names of scores; different scores never share one."""
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(given):
+        plain = _identifier(name)
+        candidate, number = plain, 2
+        while candidate in found.values():
+            candidate, number = f"{plain}_{number}", number + 1
+        found[name] = candidate
+    return found
+
+
+def _identifier(name: str) -> str:
+    plain = re.sub(r"\W+", "_", redacted(name)).strip("_")[:80] or "score"
+    return plain if plain.isidentifier() else f"score_{plain}"
