@@ -1,4 +1,4 @@
-"""Imports point one way: cli → web → report → runs → compare, store → events, chat → stats → types."""
+"""Imports point one way: cli → web → report → runs → compare, store, logs → events, chat → stats → types."""
 
 from __future__ import annotations
 

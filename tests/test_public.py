@@ -14,7 +14,7 @@ import pytest
 import assay
 from assay.result import Result
 
-PACKAGES = ("chat", "compare", "events", "report", "runs", "stats")
+PACKAGES = ("chat", "compare", "events", "logs", "report", "runs", "stats")
 
 
 def public(package: str) -> dict[str, Any]:

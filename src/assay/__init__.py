@@ -2,6 +2,7 @@
 
 assay.events     score streams of desktop events against the truth
 assay.chat       run agents through scenarios, and score conversations
+assay.logs       read the logs of other evaluation tools
 assay.runs       start, resume, load and compare stored runs
 assay.compare    two runs to verdicts, and gates on them
 assay.report     tables, pages and exports
@@ -19,11 +20,13 @@ from assay._lazy import lazy_names
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from assay import chat, compare, events, report, runs, stats
+    from assay import chat, compare, events, logs, report, runs, stats
 
-__all__ = ["__version__", "chat", "compare", "events", "report", "runs", "stats"]
+__all__ = ["__version__", "chat", "compare", "events", "logs", "report", "runs", "stats"]
 
-__getattr__, _names = lazy_names(__name__, dict.fromkeys(("chat", "compare", "events", "report", "runs", "stats"), ""))
+__getattr__, _names = lazy_names(
+    __name__, dict.fromkeys(("chat", "compare", "events", "logs", "report", "runs", "stats"), "")
+)
 
 
 def __dir__() -> list[str]:
