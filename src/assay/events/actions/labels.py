@@ -37,6 +37,8 @@ MATCHED, MISSED, EXTRA = range(3)
 SUBSTITUTED = 3
 """Of those missed and extra, the ones that replaced each other; distinguished only if single actions are kept."""
 
+_KEPT = ("order", "labels", "counts")
+"""What does not change if all times move."""
 _ALL_LABELS = np.arange(LABELS, dtype=np.int16)
 _EDGE_LABELS = np.arange(LABELS + 1)
 _BUTTON_NAMES = ("left", "right", "middle", "fourth", "fifth")
@@ -68,7 +70,11 @@ class Actions:
 
     def shifted(self, by_ns: int) -> Actions:
         """The same actions, later by `by_ns`."""
-        return Actions(self.time_ns + by_ns, self.edges) if by_ns else self
+        if not by_ns:
+            return self
+        moved = Actions(self.time_ns + by_ns, self.edges)
+        moved.__dict__.update({name: self.__dict__[name] for name in _KEPT if name in self.__dict__})
+        return moved
 
     @classmethod
     def of(cls, stream: EventStream) -> Actions:

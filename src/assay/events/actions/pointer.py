@@ -58,6 +58,12 @@ def compare_paths(truth: ClockSide, predicted: ClockSide) -> PointerSums:
     return PointerSums(*_walk(*sides[0], *sides[1], origin + first * BIN_NS, n, max(1, -(-n // _PATH_POINTS))))
 
 
+def knots_of(side: ClockSide) -> tuple[Ints, Floats, Floats]:
+    """Times and positions in pixels after each distinct time of a mouse event, stray ones left out."""
+    times, x, y = _path(side)
+    return times, x / SCALE, y / SCALE
+
+
 def _path(side: ClockSide) -> tuple[Ints, Ints, Ints]:
     """Times and cumulative positions (in 1/SCALE pixels) after each distinct time of a mouse event, stray ones out."""
     if side.first_ns is None or side.last_ns is None:

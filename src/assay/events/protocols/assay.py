@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from assay.errors import UsageError
-from assay.events.actions import baselines, holds, lag, pointer, positions, states
+from assay.events.actions import baselines, holds, pointer, positions, states
 from assay.events.actions.calibration import calibration_states
-from assay.events.actions.clock import ClockSide, clock_side
+from assay.events.actions.clock import ClockSide
 from assay.events.actions.comparing import ActionMatches, compare_actions, matches_at, saved_ns
 from assay.events.actions.estimates import ActionFigures
 from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
 from assay.events.actions.metrics import metrics
 from assay.events.actions.moments import draw_outline, moments_state, worst_moments
+from assay.events.actions.sides import pair_actions
 from assay.events.actions.states import StateRows
 from assay.events.actions.tables import report_details
-from assay.events.align import CLOCKS, Clock, Pair, clock_shifts, fell_back, fell_back_sentence
+from assay.events.align import CLOCKS, Clock, Pair, fell_back, fell_back_sentence
 from assay.events.codecs import Codec
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.tally import Tally
@@ -44,16 +45,9 @@ def score(
     missing, unknown = not len(pair.predicted), not len(pair.truth)
     if unknown:
         return {states.COUNTS: states.counts_state(_facts(np.zeros(states.FACTS.stop, np.int64), unknown=not missing))}
-    shifts = clock_shifts(pair.predicted, pair.truth, clock)
-    truth = clock_side(pair.truth, shifts[1])
-    # A late prediction repeats a key late too: as late as the search for a lag goes.
-    predicted = clock_side(pair.predicted, shifts[0], truth=truth, tolerance_ns=max(tolerance_ns, lag.RANGE_NS))
-    right, guess = (Actions.among(side.stream, side.at, side.time_ns) for side in (truth, predicted))
-    turn_ns, by_shift = _turn(right, guess, getattr(pair.truth.quantised, "wrap_ns", None), unit_ns, tolerance_ns)
-    if turn_ns:
-        guess, predicted = guess.shifted(turn_ns), predicted.shifted(turn_ns)
-    end_ns = max((side.last_ns for side in (truth, predicted) if side.last_ns is not None), default=0)
-    end_ns = end_ns if truth.last_ns is None else truth.last_ns
+    sides = pair_actions(pair, tolerance_ns=tolerance_ns, unit_ns=unit_ns, clock=clock)
+    truth, predicted, right, guess = sides.true_side, sides.predicted_side, sides.true, sides.predicted
+    by_shift, end_ns = sides.by_shift, sides.end_ns
     true_holds, guessed_holds = holds.Holds.of(right, end_ns), holds.Holds.of(guess, end_ns)
     comparison = compare_actions(right, guess, tolerance_ns)
     path = pointer.compare_paths(truth, predicted)
@@ -109,25 +103,6 @@ def _facts(counts: Ints, **facts: int) -> Ints:
     """Write facts by the names of FACT_SUMS to the tables of counts."""
     states.FACTS.within(counts)[: len(states.FACT_SUMS)] = [facts.get(name, 0) for name in states.FACT_SUMS]
     return counts
-
-
-def _turn(truth: Actions, predicted: Actions, wrap_ns: int | None, unit_ns: int, tolerance_ns: int) -> tuple[int, Ints]:
-    """Which number of whole periods of the encoding's clock to add to the predictions; and the matches by shift then.
-
-    The first time of each side lies in the first period, so a prediction just before the end of a period and a truth
-    just after it would seem a period apart. The shift with the most matches is used; if none has more, no shift.
-    """
-    best, found = 0, lag.matches_by_shift(truth, predicted, unit_ns, tolerance_ns)
-    if wrap_ns is None or not len(truth) or not len(predicted):
-        return best, found
-    for turn in (0, wrap_ns, -wrap_ns):
-        # Compared at the best lag: a late prediction must not seem to belong to another period.
-        other = lag.matches_by_shift(truth, predicted.shifted(turn), unit_ns, tolerance_ns) if turn else found
-        if other[1].max() > found[1].max():
-            best, found = turn, other
-        if 2 * found[1].max() >= min(len(truth), len(predicted)):
-            break
-    return best, found
 
 
 def _values(found: ActionMatches, length_errors: Ints, directions: Ints, offset: int | None) -> Joint:
