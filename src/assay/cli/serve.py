@@ -9,7 +9,7 @@ import typer
 
 from assay.cli._output import announce
 from assay.cli.runs import StoreAddress
-from assay.errors import missing_extra
+from assay.errors import UsageError, missing_extra
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
@@ -31,8 +31,12 @@ def serve(
     suites: Annotated[
         Path, typer.Option(help="Folder that conversations are written to when they are kept as scenarios.")
     ] = Path("assay-suites"),
+    folder: Annotated[
+        list[Path] | None,
+        typer.Option(help="Folder with recordings whose timelines can be looked at; can be given more than once."),
+    ] = None,
 ) -> None:
-    """Serve pages over the store: runs, reports, differences, and agents side by side. Ctrl-C ends it."""
+    """Serve pages over the store: runs, reports, differences, timelines, and agents side by side. Ctrl-C ends it."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
@@ -44,9 +48,12 @@ def serve(
     from assay.web.site import Site
 
     access_for(host, port, token)
+    for named in folder or ():
+        if not named.is_dir():
+            raise UsageError(f"'{named}' is not a folder", hint="Name a folder with recordings")
     with open_store(store) as opened, bound_socket(host, port) as bound:
         access = access_for(host, bound.getsockname()[1], token)
-        site = Site(opened, agents=_specs(agents), suites=suites)
+        site = Site(opened, agents=_specs(agents), suites=suites, folders=folder or ())
 
         def started() -> None:
             announce(f"Serving {opened.address} at {url_of(access)} (Ctrl-C ends it)")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from starlette.requests import Request
@@ -15,27 +15,13 @@ from assay.errors import AssayError, UsageError
 from assay.json_safe import json_safe
 from assay.runs.summaries import RunFigure
 from assay.store.searching import ListedRun, Search
+from assay.web.operations import ANYTHING, COUNT, TEXT, Operation, list_of, object_with
 from assay.web.pages.runs import MOST_COMPARED, progress_of
 from assay.web.requests import query_number, query_text, query_texts
 from assay.web.site import Site
+from assay.web.timeline.operations import TIMELINE_OPERATIONS
 
 _MOST_AT_ONCE = 200
-_TEXT: Mapping[str, Any] = {"type": "string", "maxLength": 2000}
-_COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0}
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation of the API."""
-
-    path: str
-    summary: str
-    handle: Callable[[Site, Request], Any]
-    """Returns the data of the response; runs in a thread."""
-    query: Mapping[str, Mapping[str, Any]]
-    """Schemas of the parameters in the query."""
-    answer: Mapping[str, Any]
-    """Schema of the answer."""
 
 
 def _runs(site: Site, request: Request) -> dict[str, Any]:
@@ -133,61 +119,53 @@ def _references(request: Request) -> list[str]:
     return found
 
 
-_RUNS_QUERY = {"q": _TEXT, "kind": _TEXT, "name": _TEXT, "tag": _TEXT, "state": {"enum": ["", "open", "complete"]}} | {
+_RUNS_QUERY = {"q": TEXT, "kind": TEXT, "name": TEXT, "tag": TEXT, "state": {"enum": ["", "open", "complete"]}} | {
     "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_AT_ONCE},
-    "offset": _COUNT,
+    "offset": COUNT,
 }
-_REFERENCES = {"run": {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": MOST_COMPARED}}
-_ANY: Mapping[str, Any] = {"type": "object"}
-
-
-def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def _list_of(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": item}
-
-
+_REFERENCES = {"run": {"type": "array", "items": TEXT, "minItems": 1, "maxItems": MOST_COMPARED}}
 OPERATIONS = (
     Operation(
         "/api/runs",
         "Runs, newest first, with their headline figures",
         _runs,
         _RUNS_QUERY,
-        _object(total=_COUNT, runs=_list_of({"$ref": "#/components/schemas/ListedRun"})),
+        object_with(total=COUNT, runs=list_of({"$ref": "#/components/schemas/ListedRun"})),
     ),
-    Operation("/api/runs/{run}", "One run with its settings and figures", _one_run, {}, _ANY),
+    Operation("/api/runs/{run}", "One run with its settings and figures", _one_run, {}, ANYTHING),
     Operation(
         "/api/runs/{run}/answers",
         "The answers of a scenario, with scores, evidence and records",
         _answers,
-        {"scenario": _TEXT, "agent": _TEXT},
-        _object(answers=_list_of(_ANY)),
+        {"scenario": TEXT, "agent": TEXT},
+        object_with(answers=list_of(ANYTHING)),
     ),
     Operation(
         "/api/runs/{run}/progress",
         "How many trials of a run are stored, and how many are planned",
         _progress,
         {},
-        _object(complete={"type": "boolean"}, done=_COUNT, total=_COUNT),
+        object_with(complete={"type": "boolean"}, done=COUNT, total=COUNT),
     ),
-    Operation("/api/runs/{run}/export", "Everything about a complete run", _export, {}, _ANY),
+    Operation("/api/runs/{run}/export", "Everything about a complete run", _export, {}, ANYTHING),
     Operation(
         "/api/difference",
         "Runs, or agents of runs as RUN:AGENT, compared with the first one",
         _difference,
         _REFERENCES,
-        _object(comparisons=_list_of(_ANY)),
+        object_with(comparisons=list_of(ANYTHING)),
     ),
     Operation(
         "/api/verdict",
         "Two runs compared, in a sentence for each agent they share",
         _verdict,
         _REFERENCES,
-        _object(sentences=_list_of(_TEXT)),
+        object_with(sentences=list_of(TEXT)),
     ),
-    Operation("/api/metrics", "Metrics of answers with their rules", _metrics, {}, _object(metrics=_list_of(_ANY))),
+    Operation(
+        "/api/metrics", "Metrics of answers with their rules", _metrics, {}, object_with(metrics=list_of(ANYTHING))
+    ),
+    *TIMELINE_OPERATIONS,
 )
 """All operations."""
 
@@ -196,7 +174,7 @@ def openapi() -> dict[str, Any]:
     """The OpenAPI document of the operations."""
     from pydantic import TypeAdapter
 
-    error = {"content": {"application/json": {"schema": _object(error={"type": "string"})}}}
+    error = {"content": {"application/json": {"schema": object_with(error={"type": "string"})}}}
     paths: dict[str, Any] = {}
     for one in OPERATIONS:
         parameters: list[dict[str, Any]] = []

@@ -50,6 +50,7 @@ def make_app(site: Site, access: Access) -> ASGIApp:
         *(Route(path, _page(site, page)) for path, page in _PAGES.items()),
         *(Route(path, _change(site, change), methods=["POST"]) for path, change in _CHANGES.items()),
         Route("/runs/{run}/report.html", _thread(site, _saved)),
+        Route("/timeline/window", _thread(site, _timeline_part)),
         *live.routes(),
         Route("/api/openapi.json", lambda request: json_response(openapi())),
         *(Route(one.path, _data(site, one.handle)) for one in OPERATIONS),
@@ -153,6 +154,29 @@ def _start(site: Site, request: Request) -> View:
     return start_view(site, LiveAgents(site.agents).names())
 
 
+def _timeline(site: Site, request: Request) -> View:
+    from assay.web.pages.timeline import choose_view, timeline_view
+    from assay.web.timeline.operations import chosen_of, shift_of, window_of
+
+    chosen = chosen_of(request)
+    if not (chosen.run or chosen.predicted or chosen.truth):
+        return choose_view(site)
+    window = window_of(request, 0) if "to" in request.query_params else None
+    return timeline_view(site, chosen, query_text(request, "episode"), shift_of(request), window)
+
+
+def _timeline_part(site: Site, request: Request) -> Response:
+    """The text and tables about a window, to be put into the page."""
+    from assay.web.pages.timeline import window_part
+    from assay.web.timeline.operations import shifted_of, window_of
+
+    matched = shifted_of(site, request)
+    named = {name: value for name, value in request.query_params.items() if name in _NAMING and value}
+    return HTMLResponse(_bytes(str(window_part(matched, *window_of(request, matched.episode.span_ns), named))))
+
+
+_NAMING = ("predicted", "truth", "run", "encoding", "tolerance", "clock")
+
 _PAGES: dict[str, _Page] = {
     "/runs": _runs,
     "/runs/new": _start,
@@ -165,6 +189,7 @@ _PAGES: dict[str, _Page] = {
     "/difference/case": _case,
     "/history": _history,
     "/review": _review,
+    "/timeline": _timeline,
     "/metrics": _reference,
 }
 

@@ -33,7 +33,8 @@ def query_number(request: Request, name: str, default: int, *, low: int = 0, hig
     given = request.query_params.get(name)
     if given is None or given == "":
         return default
-    if not (given.isascii() and given.isdecimal() and len(given) < 12 and low <= int(given) <= high):
+    digits = given.removeprefix("-") if low < 0 else given
+    if not (given.isascii() and digits.isdecimal() and len(given) < 17 and low <= int(given) <= high):
         raise UsageError(f"'{name}' must be a whole number between {low:,} and {high:,}")
     return int(given)
 

@@ -19,6 +19,7 @@ _PLACES = (
     ("runs", "Runs", "/runs"),
     ("live", "Compare live", "/live"),
     ("review", "Review", "/review"),
+    ("timeline", "Timeline", "/timeline"),
     ("reference", "Metrics", "/metrics"),
 )
 

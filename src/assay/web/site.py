@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter
 
 from assay.runs.results import rebuilt
 from assay.runs.summaries import RunSummary, summaries_of
 from assay.store.store import Store
+from assay.web.recent import Recent
 from assay.web.running import StartedRuns
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
     from assay.compare import Comparison
     from assay.result import Result
-
-_Value = TypeVar("_Value")
+    from assay.web.timeline.opening import Timelines
 
 # More would only alternate: Python runs one thread at a time.
 _THREADS = 4
@@ -31,38 +30,6 @@ _RESULTS_KEPT = 16
 _PAGES_KEPT = 64
 _COMPARISONS_KEPT = 64
 _SUMMARIES_KEPT = 5000
-
-
-class Recent(Generic[_Value]):
-    """A cache of recent values, by key; each is computed once, even if several readers ask at the same time."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[Any, _Value] = OrderedDict()
-        self._lock = threading.Lock()
-        self._making: dict[Any, threading.Lock] = {}
-
-    def get(self, key: Any, make: Callable[[], _Value]) -> _Value:
-        """The value of a key, computed now if it is not cached."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
-            making = self._making.setdefault(key, threading.Lock())
-        with making:
-            with self._lock:
-                if key in self._values:
-                    return self._values[key]
-            try:
-                value = make()
-                with self._lock:
-                    self._values[key] = value
-                    while len(self._values) > self._size:
-                        self._values.popitem(last=False)
-            finally:
-                with self._lock:
-                    self._making.pop(key, None)
-            return value
 
 
 @dataclass
@@ -74,8 +41,8 @@ class Site:
     """Agents that were named when the server started, in addition to those that are installed."""
     suites: Path = field(default_factory=lambda: Path("assay-suites"))
     """The folder that kept conversations are written to."""
-    recordings: Sequence[tuple[str, str]] = ()
-    """Pairs of predicted and true recordings whose timelines can be viewed."""
+    folders: Sequence[Path] = ()
+    """Folders with recordings whose timelines can be viewed."""
     pages: Recent[Any] = field(default_factory=lambda: Recent(_PAGES_KEPT))
     """Recently rendered pages, by run and page; complete runs do not change."""
     threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
@@ -89,6 +56,13 @@ class Site:
     def started(self) -> StartedRuns:
         """The runs that were started from the page."""
         return StartedRuns(self.store)
+
+    @cached_property
+    def timelines(self) -> Timelines:
+        """Recordings in the served folders, and what was opened of them lately."""
+        from assay.web.timeline.opening import Timelines
+
+        return Timelines(self.store, self.folders)
 
     def result(self, run_id: str) -> Result:
         """The result of a complete run, by its whole id."""

@@ -236,6 +236,16 @@ def format_of(source: AnySource) -> str:
     return next((name for name, known in _loaded().items() if known is chosen), type(chosen).__name__)
 
 
+def files_of(address: str) -> list[str]:
+    """The addresses of all files of a file, folder or glob."""
+    return [file.address for file in find_files(address)]
+
+
+def has_known_suffix(address: str) -> bool:
+    """Whether the name of a file ends like one of a readable format."""
+    return _suffix(address, _by_suffix()) is not None
+
+
 def _sniffed(head: bytes) -> str | None:
     """The built-in source for a file that starts like this."""
     if head.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):

@@ -17,6 +17,7 @@ from assay.events.actions.clock import ClockSide
 from assay.events.actions.comparing import compare_actions
 from assay.events.actions.holds import HELD, Holds
 from assay.events.actions.labels import (
+    EXTRA,
     HEADLINE,
     KEYS,
     LABELS,
@@ -137,13 +138,11 @@ class EpisodeTimeline:
 
     @cached_property
     def lanes(self) -> list[int]:
-        """The lanes that have an action, keys first, within a kind those with the most actions first."""
+        """The lanes that have an action, those with the most actions first."""
         counts = np.zeros(LANES, np.int64)
         for actions in (self.paired.true, self.paired.predicted):
             np.add.at(counts, LANE_OF_LABEL, actions.counts)
-        used = np.flatnonzero(counts).tolist()
-        kinds = ("keyboard", "button", "scroll")
-        return sorted(used, key=lambda lane: (kinds.index(lane_kind(lane)), -counts[lane], lane))
+        return sorted(np.flatnonzero(counts).tolist(), key=lambda lane: (-counts[lane], lane))
 
     @cached_property
     def f1_by_shift(self) -> list[tuple[float, float | None]]:
@@ -214,8 +213,6 @@ class ShiftedTimeline:
     @cached_property
     def errors(self) -> tuple[Ints, NDArray[np.int16]]:
         """Times and lanes of errors, ascending: a substitution is one error and happens when its truth does."""
-        from assay.events.actions.labels import EXTRA
-
         wrong = (self.true.outcome != MATCHED, self.predicted.outcome == EXTRA)
         times = np.concatenate([side.time_ns[chosen] for side, chosen in zip(self._sides, wrong, strict=True)])
         lanes = np.concatenate([side.lane[chosen] for side, chosen in zip(self._sides, wrong, strict=True)])

@@ -157,6 +157,8 @@ def _tabs(entry: StoredRun, tab: str) -> Markup:
             continue
         current = "page" if part == tab else None
         links.append(element("a", title, href=run_address(entry.run.id, part), aria_current=current))
+    if entry.run.kind == "events" and entry.complete:
+        links.append(element("a", "Timeline", href=address("/timeline", run=entry.run.id)))
     if entry.run.name:
         links.append(element("a", "History", href=address("/history", name=entry.run.name)))
     return element("nav", *links, class_="tabs", aria_label="Parts of the run")

@@ -1,0 +1,400 @@
+// Draws a timeline: axis, pointer speed, frames, and a lane for each key with the true hold above the predicted one.
+// Outcomes have a colour and a shape, those of the reports: disc matched, ring missed, triangle inserted, diamond substituted.
+(() => {
+  "use strict";
+
+  const { Tiles, BINS } = window.assayTimeline;
+  const MATCHED = 0, MISSED = 1, INSERTED = 2, SUBSTITUTED = 3;
+  const AXIS = 24, SPEED = 46, FRAMES = 16, LANE = 34, TOP = AXIS + SPEED + FRAMES;
+  const TRUE_Y = 10, PREDICTED_Y = 24, BAR = 8;
+  const BIN_PIXELS = 4, DISCS = 260;
+  const NAMES = ["ink", "muted", "line", "paper", "panel", "accent", "bad", "matched", "substituted", "inserted"];
+
+  function colours(element) {
+    const style = getComputedStyle(element), found = {};
+    for (const name of NAMES) found[name] = style.getPropertyValue(`--${name}`).trim();
+    found.sans = style.getPropertyValue("--sans").trim() || "sans-serif";
+    found.outcome = [found.matched, found.bad, found.inserted, found.substituted];
+    return found;
+  }
+
+  // A canvas as large as its box, in the pixels of the screen.
+  function fitted(canvas, height) {
+    const width = canvas.clientWidth, ratio = window.devicePixelRatio || 1;
+    if (height) canvas.style.height = `${height}px`;
+    const tall = height || canvas.clientHeight;
+    const w = Math.round(width * ratio), h = Math.round(tall * ratio);
+    if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return { context, width, height: tall };
+  }
+
+  const STEPS = [1, 2, 5].flatMap((n) => [...Array(13).keys()].map((p) => n * 10 ** p)).sort((a, b) => a - b);
+
+  function clock(us, step) {
+    const sign = us < 0 ? "−" : "", size = Math.abs(us);
+    const minutes = Math.floor(size / 6e7), seconds = (size - minutes * 6e7) / 1e6;
+    const digits = step >= 1e6 ? 0 : Math.min(6, Math.ceil(-Math.log10(step / 1e6)));
+    if (!minutes) return `${sign}${seconds.toFixed(digits)} s`;
+    return `${sign}${minutes}:${seconds.toFixed(digits).padStart(digits ? digits + 3 : 2, "0")}`;
+  }
+
+  class Drawing {
+    constructor(canvas) {
+      this.canvas = canvas;
+      this.refresh();
+      this.fastest = 1;
+    }
+
+    refresh() { this.colours = colours(this.canvas); this.look = (this.look || 0) + 1; }
+
+    get gutter() { return this.canvas.clientWidth < 560 ? 66 : 108; }
+
+    height(lanes) { return TOP + LANE * Math.max(1, lanes) + 6; }
+
+    draw(state, tiles) {
+      const { context, width, height } = fitted(this.canvas, this.height(state.lanes.length));
+      const c = this.colours, left = this.gutter, plot = width - left;
+      const perUs = plot / (state.to - state.from);
+      const x = (us) => left + (us - state.from) * perUs;
+      this.context = context; this.x = x; this.perUs = perUs; this.width = width; this.bottom = height;
+      context.clearRect(0, 0, width, height);
+      this.background(state, left, width);
+      this.axis(state, left, width, height);
+      const level = Tiles.level(1 / perUs), length = Tiles.length(level);
+      const rows = new Map(state.lanes.map((lane, at) => [lane.lane, TOP + LANE * at]));
+      const shown = [];
+      for (const at of Tiles.places(level, state.from, state.to)) {
+        const tile = tiles.nearest(state.shift, state.shown, level, at);
+        if (tile) shown.push([tile, Math.max(left, x(at * length)), Math.min(width, x((at + 1) * length))]);
+      }
+      let fastest = 1;
+      for (const [tile] of shown) for (const side of tile.speed) for (const one of side) if (one > fastest) fastest = one;
+      this.fastest = fastest;
+      for (const [tile, from, to] of shown) {
+        if (to <= from) continue;
+        context.save();
+        context.beginPath();
+        context.rect(from, 0, to - from, height);
+        context.clip();
+        this.movement(tile, state);
+        if (tile.counts) this.counted(tile, state, rows);
+        else this.single(tile, state, rows);
+        context.restore();
+      }
+      this.labels(state, left, height);
+      this.brush(state, left, width, height);
+      this.cursor(state, left, width, height);
+    }
+
+    background(state, left, width) {
+      const { context, colours: c } = this;
+      state.lanes.forEach((lane, at) => {
+        const y = TOP + LANE * at;
+        if (at % 2 === 0) { context.fillStyle = c.panel; context.fillRect(left, y, width - left, LANE); }
+        if (lane.lane === state.lane) {
+          context.fillStyle = c.accent; context.globalAlpha = 0.1;
+          context.fillRect(0, y, width, LANE);
+          context.globalAlpha = 1;
+        }
+      });
+    }
+
+    axis(state, left, width, height) {
+      const { context, colours: c, x } = this;
+      const wanted = (state.to - state.from) / Math.max(2, (width - left) / 110);
+      const step = STEPS.find((one) => one >= wanted) || STEPS.at(-1);
+      context.font = `11px ${c.sans}`;
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      for (let us = Math.ceil(state.from / step) * step; us <= state.to; us += step) {
+        context.fillStyle = c.line;
+        context.fillRect(Math.round(x(us)), AXIS - 5, 1, height - AXIS + 5);
+        context.fillStyle = c.muted;
+        const words = clock(us, step), half = context.measureText(words).width / 2;
+        if (x(us) - half >= left - 4 && x(us) + half <= width) context.fillText(words, x(us), 10);
+      }
+      context.fillStyle = c.line;
+      context.fillRect(left, AXIS - 1, width - left, 1);
+      context.fillRect(left, AXIS + SPEED, width - left, 1);
+      context.fillRect(left, TOP - 1, width - left, 1);
+    }
+
+    // Where something of a tile is drawn: predictions of a tile at another shift are moved until theirs arrives.
+    moved(tile, state, side) { return side ? tile.shift - state.shift : 0; }
+
+    movement(tile, state) {
+      const { context, colours: c, x } = this;
+      const bin = Tiles.length(tile.level) / BINS, start = tile.at * Tiles.length(tile.level);
+      for (const side of [0, 1]) {
+        const off = this.moved(tile, state, side), base = AXIS + SPEED - 2, tall = SPEED - 8;
+        context.beginPath();
+        if (side === 0) context.moveTo(x(start), base);
+        tile.speed[side].forEach((speed, at) => {
+          const y = base - tall * Math.sqrt(speed / this.fastest);
+          context.lineTo(x(start + off + (at + (side ? 0.5 : 0)) * bin), y);
+          if (!side) context.lineTo(x(start + (at + 1) * bin), y);
+        });
+        if (side === 0) {
+          context.lineTo(x(start + BINS * bin), base);
+          context.fillStyle = c.ink; context.globalAlpha = 0.22; context.fill(); context.globalAlpha = 1;
+        } else {
+          context.strokeStyle = c.accent; context.lineWidth = 1.2; context.stroke();
+        }
+        context.fillStyle = side ? c.accent : c.muted;
+        context.beginPath();
+        tile.frames[side].forEach((n, at) => {
+          if (n) context.rect(x(start + off + at * bin), AXIS + SPEED + (side ? 9 : 3), Math.max(1, Math.min(1.5, bin * this.perUs)), 4);
+        });
+        context.fill();
+      }
+    }
+
+    // Counts as bars: matched next to the middle of the lane, errors further out, hollow or striped. Drawn once for each tile.
+    counted(tile, state, rows) {
+      const key = `${this.look} ${state.layout}`;
+      if (tile.picture?.key !== key) tile.picture = { key, sides: [0, 1].map((side) => this.picture(tile, state, rows, side)) };
+      const length = Tiles.length(tile.level), start = tile.at * length;
+      for (const side of [0, 1]) {
+        const from = this.x(start + this.moved(tile, state, side));
+        this.context.drawImage(tile.picture.sides[side], from, TOP, length * this.perUs, LANE * state.lanes.length);
+      }
+    }
+
+    picture(tile, state, rows, side) {
+      const picture = document.createElement("canvas"), c = this.colours;
+      picture.width = BINS * BIN_PIXELS;
+      picture.height = Math.max(1, LANE * state.lanes.length);
+      const context = picture.getContext("2d");
+      const most = Math.max(1, ...tile.counts.map((row) => Math.max(row[2] + row[3] + row[4], row[5] + row[6] + row[7])));
+      const outcomes = side ? [MATCHED, INSERTED, SUBSTITUTED] : [MATCHED, MISSED, SUBSTITUTED];
+      for (const row of tile.counts) {
+        if (!rows.has(row[0])) continue;
+        const counts = side ? row.slice(5) : row.slice(2, 5), total = counts[0] + counts[1] + counts[2];
+        if (!total) continue;
+        const tall = Math.max(3, 14 * Math.sqrt(total / most)), left = row[1] * BIN_PIXELS;
+        let y = rows.get(row[0]) - TOP + LANE / 2 + (side ? 1 : -1);
+        counts.forEach((n, place) => {
+          if (!n) return;
+          const high = Math.max(2, tall * n / total);
+          bar(context, left, side ? y : y - high, BIN_PIXELS, high, outcomes[place], c);
+          y += side ? high : -high;
+        });
+      }
+      return picture;
+    }
+
+    // Actions one by one.
+    single(tile, state, rows) {
+      const { context, colours: c, x } = this;
+      for (const [side, lane, start, end, outcome] of tile.holds) {
+        if (!rows.has(lane)) continue;
+        const off = this.moved(tile, state, side), y = rows.get(lane) + (side ? PREDICTED_Y : TRUE_Y) - BAR / 2;
+        hold(context, x(start + off), y, Math.max(2, (end - start) * this.perUs), BAR, outcome, c);
+      }
+      const exact = tile.shift === state.shift;
+      const many = tile.actions.length > DISCS;
+      if (exact) {
+        for (const [style, wanted] of [["join", MATCHED], ["swap", SUBSTITUTED]]) {
+          context.beginPath();
+          for (const [side, lane, us, , outcome, partner, other] of tile.actions) {
+            if (side || outcome !== wanted || !rows.has(lane) || !rows.has(other)) continue;
+            context.moveTo(x(us), rows.get(lane) + TRUE_Y);
+            context.lineTo(x(partner), rows.get(other) + PREDICTED_Y);
+          }
+          context.strokeStyle = style === "join" ? c.muted : c.substituted;
+          context.lineWidth = style === "join" ? 1 : 1.4;
+          context.setLineDash(style === "join" ? [] : [3, 2]);
+          context.stroke();
+          context.setLineDash([]);
+        }
+      }
+      for (const wanted of [MATCHED, SUBSTITUTED, INSERTED, MISSED]) {
+        if (wanted === MATCHED && many) continue;
+        context.beginPath();
+        for (const [side, lane, us, , outcome] of tile.actions) {
+          if (outcome !== wanted || !rows.has(lane)) continue;
+          mark(context, x(us + this.moved(tile, state, side)), rows.get(lane) + (side ? PREDICTED_Y : TRUE_Y), wanted);
+        }
+        if (wanted === MISSED) {
+          context.fillStyle = c.paper; context.fill();
+          context.strokeStyle = c.bad; context.lineWidth = 1.8; context.stroke();
+        } else {
+          context.fillStyle = c.outcome[wanted]; context.fill();
+          if (wanted !== MATCHED) { context.strokeStyle = c.paper; context.lineWidth = 1; context.stroke(); }
+        }
+      }
+    }
+
+    labels(state, left, height) {
+      const { context, colours: c } = this;
+      context.fillStyle = c.paper;
+      context.fillRect(0, 0, left - 1, height);
+      context.font = `12px ${c.sans}`;
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.fillStyle = c.muted;
+      const narrow = left < 100;
+      context.fillText(narrow ? "speed" : "pointer speed", left - 8, AXIS + SPEED / 2);
+      context.fillText("frames", left - 8, AXIS + SPEED + FRAMES / 2);
+      state.lanes.forEach((lane, at) => {
+        const y = TOP + LANE * at + LANE / 2;
+        if (lane.lane === state.lane) { context.fillStyle = c.accent; context.fillRect(0, y - LANE / 2, 3, LANE); }
+        context.fillStyle = lane.lane === state.lane ? c.accent : c.ink;
+        context.fillText(shortened(context, lane.name, left - 14), left - 8, y);
+      });
+      if (!state.lanes.length) {
+        context.textAlign = "left"; context.fillStyle = c.muted;
+        context.fillText("no such key", left + 12, TOP + LANE / 2);
+      }
+    }
+
+    brush(state, left, width, height) {
+      if (!state.brush) return;
+      const { context, colours: c, x } = this;
+      const from = Math.max(left, x(state.brush[0])), to = Math.min(width, x(state.brush[1]));
+      if (to <= from) return;
+      context.fillStyle = c.accent; context.globalAlpha = 0.13;
+      context.fillRect(from, AXIS, to - from, height - AXIS);
+      context.globalAlpha = 1;
+      context.fillRect(from, 0, 1.5, height); context.fillRect(to - 1.5, 0, 1.5, height);
+      context.fillRect(from, AXIS - 4, to - from, 4);
+    }
+
+    cursor(state, left, width, height) {
+      const us = state.playing ?? state.focus ?? state.hover;
+      if (us == null) return;
+      const { context, colours: c, x } = this, at = x(us);
+      if (at < left || at > width) return;
+      context.fillStyle = state.playing != null || state.focus != null ? c.accent : c.muted;
+      context.fillRect(at, AXIS, 1, height - AXIS);
+      const words = [clock(us, (state.to - state.from) / 1000), ...(state.tip || [])];
+      context.font = `12px ${c.sans}`;
+      const wide = Math.max(...words.map((one) => context.measureText(one).width)) + 14;
+      const side = at + wide + 6 > width ? at - wide - 4 : at + 5, top = state.tip ? state.tipY : 1;
+      context.fillStyle = c.ink;
+      context.beginPath();
+      context.roundRect(side, top, wide, 6 + 16 * words.length, 4);
+      context.fill();
+      context.fillStyle = c.paper; context.textAlign = "left";
+      words.forEach((one, at) => context.fillText(one, side + 7, top + 11 + 16 * at));
+    }
+
+    // What lies under a point: time, lane, and the action if one is close.
+    under(state, tiles, px, py) {
+      const us = state.from + (px - this.gutter) / this.perUs;
+      const lane = state.lanes[Math.floor((py - TOP) / LANE)];
+      if (px < this.gutter || py < TOP || !lane) return { us, lane: py >= TOP ? lane : undefined };
+      const level = Tiles.level(1 / this.perUs);
+      const tile = tiles.get(state.shift, level, Math.floor(us / Tiles.length(level)));
+      let best = null, distance = 9;
+      for (const action of tile?.actions || []) {
+        if (action[1] !== lane.lane) continue;
+        const y = TOP + LANE * state.lanes.indexOf(lane) + (action[0] ? PREDICTED_Y : TRUE_Y);
+        const far = Math.hypot(this.x(action[2]) - px, y - py);
+        if (far < distance) { best = action; distance = far; }
+      }
+      return { us, lane, action: best };
+    }
+
+    static overview(canvas, state, c) {
+      const { context, width, height } = fitted(canvas);
+      const n = state.errors.length || 1, gutter = width < 560 ? 66 : 108, plot = width - gutter;
+      context.clearRect(0, 0, width, height);
+      context.fillStyle = c.panel;
+      context.fillRect(gutter, 0, plot, height);
+      const actions = Math.max(1, ...state.actions), step = plot / n;
+      context.fillStyle = c.matched; context.globalAlpha = 0.35;
+      context.beginPath();
+      state.actions.forEach((count, at) => {
+        const tall = (height - 6) * Math.sqrt(count / actions);
+        context.rect(gutter + at * step, height - tall, step + 0.3, tall);
+      });
+      context.fill();
+      context.globalAlpha = 1; context.fillStyle = c.bad;
+      context.beginPath();
+      state.errors.forEach((count, at) => {
+        if (!count) return;
+        const tall = Math.max(2, (height - 6) * Math.sqrt(count / actions));
+        context.rect(gutter + at * step, height - tall, Math.max(1, step), tall);
+      });
+      context.fill();
+      const place = (us) => gutter + plot * Math.min(1, Math.max(0, us / state.span));
+      const from = place(state.from), to = Math.max(from + 3, place(state.to));
+      context.fillStyle = c.paper; context.globalAlpha = 0.55;
+      context.fillRect(gutter, 0, from - gutter, height); context.fillRect(to, 0, width - to, height);
+      context.globalAlpha = 1; context.strokeStyle = c.accent; context.lineWidth = 2;
+      context.strokeRect(from, 1, to - from, height - 2);
+      context.font = `12px ${c.sans}`; context.textAlign = "right"; context.textBaseline = "middle";
+      context.fillStyle = c.muted;
+      context.fillText(gutter < 100 ? "errors" : "error density", gutter - 8, height / 2);
+    }
+
+    // F1 against the shift, above the slider, whose thumb is 16 pixels wide.
+    static curve(canvas, state, c) {
+      const { context, width, height } = fitted(canvas);
+      context.clearRect(0, 0, width, height);
+      const points = state.curve.filter(([, f1]) => f1 != null);
+      if (!points.length) return;
+      const x = (ms) => 8 + (width - 16) * (ms + state.most) / (2 * state.most), y = (f1) => height - 2 - (height - 8) * f1;
+      context.beginPath();
+      points.forEach(([ms, f1], at) => (at ? context.lineTo(x(ms), y(f1)) : context.moveTo(x(ms), y(f1))));
+      context.strokeStyle = c.accent; context.lineWidth = 1.6; context.stroke();
+      context.lineTo(x(points.at(-1)[0]), height); context.lineTo(x(points[0][0]), height);
+      context.fillStyle = c.accent; context.globalAlpha = 0.14; context.fill(); context.globalAlpha = 1;
+      context.fillStyle = c.ink;
+      context.fillRect(x(state.shift / 1000) - 0.75, 0, 1.5, height);
+    }
+  }
+
+  // A piece of a bar of counts: full, hollow, striped, or dashed.
+  function bar(context, x, y, width, height, outcome, c) {
+    context.fillStyle = c.outcome[outcome];
+    if (outcome === MATCHED) { context.fillRect(x, y, width, height); return; }
+    if (outcome === MISSED) {
+      context.fillRect(x, y, width, 1.5); context.fillRect(x, y + height - 1.5, width, 1.5);
+      context.globalAlpha = 0.45; context.fillRect(x, y, width, height); context.globalAlpha = 1;
+      return;
+    }
+    for (let row = 0; row < height; row += outcome === INSERTED ? 1 : 3) context.fillRect(x, y + row, width, Math.min(height - row, outcome === INSERTED ? 1 : 2));
+  }
+
+  function hold(context, x, y, width, height, outcome, c) {
+    context.beginPath();
+    context.roundRect(x, y, width, height, Math.min(3, width / 2));
+    context.fillStyle = c.outcome[outcome];
+    context.globalAlpha = outcome === MISSED ? 0.18 : outcome === MATCHED ? 0.55 : 0.5;
+    context.fill();
+    context.globalAlpha = 1;
+    if (outcome !== MATCHED && width > 3) {
+      context.strokeStyle = c.outcome[outcome]; context.lineWidth = 1.2;
+      context.setLineDash(outcome === SUBSTITUTED ? [3, 2] : []);
+      context.stroke();
+      context.setLineDash([]);
+    }
+  }
+
+  function mark(context, x, y, outcome) {
+    if (outcome === MATCHED || outcome === MISSED) {
+      const radius = outcome === MATCHED ? 2.8 : 3.8;
+      context.moveTo(x + radius, y);
+      context.arc(x, y, radius, 0, 7);
+      return;
+    }
+    const points = outcome === INSERTED ? [[0, -5], [4.6, 3.6], [-4.6, 3.6]] : [[0, -5], [4.6, 0], [0, 5], [-4.6, 0]];
+    points.forEach(([dx, dy], at) => (at ? context.lineTo(x + dx, y + dy) : context.moveTo(x + dx, y + dy)));
+    context.closePath();
+  }
+
+  function shortened(context, text, width) {
+    if (context.measureText(text).width <= width) return text;
+    let cut = text;
+    while (cut.length > 1 && context.measureText(`${cut}…`).width > width) cut = cut.slice(0, -1);
+    return `${cut}…`;
+  }
+
+  window.assayTimeline.Drawing = Drawing;
+  window.assayTimeline.clock = clock;
+  window.assayTimeline.TOP = AXIS;
+})();
