@@ -17,6 +17,7 @@ NAMES = (
     "startup",
     "store",
     "serve",
+    "timeline",
     "compare",
     "frameworks",
     "runner",

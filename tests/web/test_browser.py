@@ -96,6 +96,7 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
             ("/metrics", "true"),
             (f"/review?run={run}", "true"),
             ("/live", "true"),
+            ("/timeline?predicted=example&truth=example", "document.documentElement.dataset.timeline === 'done'"),
         ):
             for width, scheme in ((1280, LIGHT), (390, DARK)):
                 tab.open(path, width=width, scheme=scheme, done=done)

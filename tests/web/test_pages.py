@@ -151,6 +151,8 @@ def test_the_api_is_described(client: TestClient, ids: dict[str, str], store: St
     described = client.get("/api/openapi.json").json()
     for path in described["paths"]:
         query: dict[str, str | list[str]] = {"run": [ids["before"], ids["nightly"]]} if "{run}" not in path else {}
+        if path.startswith("/api/timeline/"):
+            query = {"predicted": "example", "truth": "example"}
         if path.endswith("/answers"):
             query = {"scenario": store.answers(ids["nightly"])[0]["scenario"]}
         answer = client.get(path.replace("{run}", ids["nightly"]), params=query)

@@ -33,7 +33,7 @@ def serve(
     ] = Path("assay-suites"),
     folder: Annotated[
         list[Path] | None,
-        typer.Option(help="Folder with recordings whose timelines can be looked at; can be given more than once."),
+        typer.Option(metavar="FOLDER", help="Folder with recordings to view as timelines; can be given several times."),
     ] = None,
 ) -> None:
     """Serve pages over the store: runs, reports, differences, timelines, and agents side by side. Ctrl-C ends it."""

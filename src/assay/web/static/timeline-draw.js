@@ -30,14 +30,19 @@
     return { context, width, height: tall };
   }
 
-  const STEPS = [1, 2, 5].flatMap((n) => [...Array(13).keys()].map((p) => n * 10 ** p)).sort((a, b) => a - b);
+  // Round steps of the axis, in microseconds: tens below a second, then seconds, minutes, hours and days as clocks have them.
+  const STEPS = [
+    ...[...Array(6).keys()].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power)),
+    ...[1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400, 864000, 8640000].map((n) => n * 1e6),
+  ];
 
   function clock(us, step) {
-    const sign = us < 0 ? "−" : "", size = Math.abs(us);
-    const minutes = Math.floor(size / 6e7), seconds = (size - minutes * 6e7) / 1e6;
     const digits = step >= 1e6 ? 0 : Math.min(6, Math.ceil(-Math.log10(step / 1e6)));
-    if (!minutes) return `${sign}${seconds.toFixed(digits)} s`;
-    return `${sign}${minutes}:${seconds.toFixed(digits).padStart(digits ? digits + 3 : 2, "0")}`;
+    const size = Math.round(Math.abs(us) / 1e6 * 10 ** digits) / 10 ** digits, sign = us < 0 && size ? "−" : "";
+    const two = (n, places = 0) => n.toFixed(places).padStart(places ? places + 3 : 2, "0");
+    if (size < 60) return `${sign}${size.toFixed(digits)} s`;
+    const hours = Math.floor(size / 3600), minutes = Math.floor(size / 60) % 60, seconds = size - 3600 * hours - 60 * minutes;
+    return `${sign}${hours ? `${hours}:${two(minutes)}` : minutes}:${two(seconds, digits)}`;
   }
 
   class Drawing {
@@ -67,7 +72,7 @@
       const shown = [];
       for (const at of Tiles.places(level, state.from, state.to)) {
         const tile = tiles.nearest(state.shift, state.shown, level, at);
-        if (tile) shown.push([tile, Math.max(left, x(at * length)), Math.min(width, x((at + 1) * length))]);
+        if (tile) shown.push([tile, Math.max(left, Math.round(x(at * length))), Math.min(width, Math.round(x((at + 1) * length)))]);
       }
       let fastest = 1;
       for (const [tile] of shown) for (const side of tile.speed) for (const one of side) if (one > fastest) fastest = one;
@@ -133,8 +138,8 @@
         if (side === 0) context.moveTo(x(start), base);
         tile.speed[side].forEach((speed, at) => {
           const y = base - tall * Math.sqrt(speed / this.fastest);
-          context.lineTo(x(start + off + (at + (side ? 0.5 : 0)) * bin), y);
-          if (!side) context.lineTo(x(start + (at + 1) * bin), y);
+          context.lineTo(x(start + off + at * bin), y);
+          context.lineTo(x(start + off + (at + 1) * bin), y);
         });
         if (side === 0) {
           context.lineTo(x(start + BINS * bin), base);
@@ -145,7 +150,7 @@
         context.fillStyle = side ? c.accent : c.muted;
         context.beginPath();
         tile.frames[side].forEach((n, at) => {
-          if (n) context.rect(x(start + off + at * bin), AXIS + SPEED + (side ? 9 : 3), Math.max(1, Math.min(1.5, bin * this.perUs)), 4);
+          if (n) context.rect(x(start + off + at * bin), AXIS + SPEED + (side ? 9 : 3), n > 1 ? bin * this.perUs : 1.2, 4);
         });
         context.fill();
       }
@@ -157,8 +162,9 @@
       if (tile.picture?.key !== key) tile.picture = { key, sides: [0, 1].map((side) => this.picture(tile, state, rows, side)) };
       const length = Tiles.length(tile.level), start = tile.at * length;
       for (const side of [0, 1]) {
-        const from = this.x(start + this.moved(tile, state, side));
-        this.context.drawImage(tile.picture.sides[side], from, TOP, length * this.perUs, LANE * state.lanes.length);
+        // Whole pixels, so that no seam shows between tiles.
+        const off = this.moved(tile, state, side), from = Math.round(this.x(start + off)), to = Math.round(this.x(start + off + length));
+        this.context.drawImage(tile.picture.sides[side], from, TOP, Math.max(1, to - from), LANE * state.lanes.length);
       }
     }
 
@@ -348,16 +354,20 @@
     }
   }
 
-  // A piece of a bar of counts: full, hollow, striped, or dashed.
+  // A piece of a bar of counts: full, hollow, half full, or striped.
   function bar(context, x, y, width, height, outcome, c) {
     context.fillStyle = c.outcome[outcome];
-    if (outcome === MATCHED) { context.fillRect(x, y, width, height); return; }
-    if (outcome === MISSED) {
-      context.fillRect(x, y, width, 1.5); context.fillRect(x, y + height - 1.5, width, 1.5);
-      context.globalAlpha = 0.45; context.fillRect(x, y, width, height); context.globalAlpha = 1;
+    if (outcome === SUBSTITUTED) {
+      for (let row = 0; row < height; row += 3) context.fillRect(x, y + row, width, Math.min(height - row, 2));
       return;
     }
-    for (let row = 0; row < height; row += outcome === INSERTED ? 1 : 3) context.fillRect(x, y + row, width, Math.min(height - row, outcome === INSERTED ? 1 : 2));
+    if (outcome !== MATCHED) {
+      context.fillRect(x, y, width, 1.5);
+      if (outcome === MISSED) context.fillRect(x, y + height - 1.5, width, 1.5);
+      context.globalAlpha = outcome === MISSED ? 0.2 : 0.6;
+    }
+    context.fillRect(x, y, width, height);
+    context.globalAlpha = 1;
   }
 
   function hold(context, x, y, width, height, outcome, c) {
