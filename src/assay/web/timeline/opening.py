@@ -21,7 +21,7 @@ from assay.plural import counted
 from assay.store.store import Store
 from assay.types import Run
 from assay.web.recent import Recent
-from assay.web.timeline.recordings import Recording, Recordings
+from assay.web.timeline.recordings import Recording, ServedRecordings
 
 EXAMPLE = "example"
 """The id of a synthetic recording that every server has."""
@@ -68,7 +68,7 @@ class Timelines:
     """What the pages and the API ask for."""
 
     def __init__(self, store: Store, folders: Sequence[Path]) -> None:
-        self.recordings = Recordings(folders)
+        self.recordings = ServedRecordings(folders)
         self._store = store
         self._opened: Recent[OpenedRecordings] = Recent(_OPENED_KEPT)
         self._episodes: Recent[EpisodeTimeline] = Recent(_EPISODES_KEPT)

@@ -41,7 +41,7 @@ class Recording:
         return tuple(f"{path}:{found.st_mtime_ns}:{found.st_size}" for path, found in stats)
 
 
-class Recordings:
+class ServedRecordings:
     """What the folders hold; looked at anew if that was some seconds ago."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
