@@ -179,7 +179,7 @@ def adk(folder: Path) -> None:
 
 
 def promptfoo_config(folder: Path) -> None:
-    """What promptfoo needs: npx promptfoo eval -c promptfooconfig.json -o promptfoo.json --no-cache."""
+    """What promptfoo needs: npx promptfoo eval -c promptfooconfig.json -o promptfoo.json --no-cache --repeat 2."""
     body = "module.exports = class { constructor(o) { this.model = o.config.model; } id() { return this.model; }\n"
     body += "  async callApi(q) { const n = Number(q.split(' ')[2]);\n"
     body += "    return { output: `It is ${2 * n + (this.model === 'poor' && n > 3 ? 1 : 0)}.` }; } };\n"

@@ -64,8 +64,19 @@ def test_epochs_are_repetitions() -> None:
     assert scores.passes("mockllm/poor")["pass^k"][2].value == pytest.approx(2 / 6)
 
 
-def test_promptfoo(tmp_path: Path) -> None:
-    # As `promptfoo eval --output results.json` writes it: two providers, one prompt, a case that failed to run.
+def test_promptfoo_has_all_providers_and_repetitions_in_one_file() -> None:
+    scores = read_logs(SAMPLES / "promptfoo.json")
+    assert scores.agents == ["good", "poor"]
+    assert [row["mean"] for row in scores.rows()] == [1.0, 0.5]
+    assert {
+        (one.repetition, one.passed) for one in scores.answers if one.agent == "poor" and one.scenario == "sum-5"
+    } == {
+        (0, False),
+        (1, False),
+    }
+
+
+def test_what_promptfoo_could_not_run_is_not_measured(tmp_path: Path) -> None:
     def row(provider: str, test: int, success: bool, **more: object) -> dict[str, object]:
         return {
             "promptIdx": 0,
