@@ -7,7 +7,7 @@ read_transcripts(path)                     transcripts from JSONL, OpenAI messag
 ChatbotEvaluator().evaluate_response(…)    score one answer
 load_suite(name)                           scenarios to run agents through
 
-Extension points: `Agent`, `AgentKind`, `Metric`, `Domain`. Names are imported when they are first touched.
+Extension points: `Agent`, `AgentKind`, `Metric`, `Domain`. Names are imported when they are first used.
 """
 
 from __future__ import annotations

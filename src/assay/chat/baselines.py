@@ -1,7 +1,7 @@
 """Baselines of conversations: agents without any skill, played and scored like agents. They call no model and no tool.
 
-`stock` gives one constant text, which the domain wrote to please the rules; `echo` repeats the question. What a
-baseline reaches needs no skill: agents are measured by what they have beyond it.
+`stock` gives one constant text, which the domain wrote to satisfy as many rules as possible; `echo` repeats the
+question. A baseline's score needs no skill, so agents are measured by how far they exceed it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def baselines_of(domain: Domain, language: str) -> dict[str, Answering]:
 
 
 def free_names(baselines: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Names of baselines beside these agents: an agent that is called 'echo' keeps its name."""
+    """Names of baselines that differ from those of the agents: an agent that is called 'echo' keeps its name."""
     agents = set(taken)
     names = []
     for name in baselines:
@@ -35,7 +35,7 @@ def free_names(baselines: Iterable[str], taken: Iterable[str]) -> list[str]:
 
 
 def baseline_kinds(domain: Domain, language: str, taken: Iterable[str]) -> Mapping[str, AgentKind]:
-    """The baselines as agents, by the names that they have beside the agents `taken`."""
+    """The baselines as agents, by names other than those in `taken`."""
     found = baselines_of(domain, language)
     return {name: _kind(name, found[of]) for of, name in zip(found, free_names(found, taken), strict=True)}
 
@@ -55,5 +55,5 @@ def _kind(name: str, answering: Answering) -> AgentKind:
     async def opened(setup: Setup) -> AsyncIterator[Agent]:
         yield _Baseline(answering)
 
-    # It could have used the setup, so it is held to the same truth as agents that do.
+    # It could have used the setup, so it is checked against the same truth as agents that do.
     return AgentKind(name, name, opened, uses_setup=True)

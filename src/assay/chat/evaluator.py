@@ -67,7 +67,7 @@ class ChatbotEvaluator:
     ) -> None:
         """`metrics` restricts or extends the metrics (all that are installed by default).
 
-        `language` is that of texts too short to show theirs: one that comes with assay, or the path of a file like
+        `language` is that of texts too short to be recognised: one that comes with assay, or the path of a file like
         `languages/en.toml`; the domain needs a file of the same name. `names` are cities or products that the gazetteer
         does not have.
         """
@@ -205,7 +205,7 @@ class ChatbotEvaluator:
 class _Uncollected:
     """No garbage collection while a long text is read and scored.
 
-    What is found in it has no cycles, and to search it again and again would take more than linear time.
+    What is found in it has no cycles, and repeated collections would take more than linear time.
     """
 
     def __enter__(self) -> None:

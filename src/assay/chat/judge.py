@@ -1,8 +1,8 @@
-"""A model as judge: an optional metric over any OpenAI-compatible endpoint. Off unless asked for.
+"""A model as judge: an optional metric over any OpenAI-compatible endpoint. Off by default.
 
 Prompt, scale, model and sampling are part of the metric's version: if one changes, so does the version.
 Each answer is judged several times, and the spread of the samples is reported. Two answers are compared in both orders.
-What the model replied can be kept in a file, from which the same question is answered the next time.
+Replies can be cached in a file, so that the same question is not asked twice.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Judge:
     """How often a sample is tried again after a failed connection, a timeout, a limit of requests or a server error."""
     name: str = "judge"
     cache: Path | None = None
-    """A JSONL file in which replies are kept; a question that it has is not asked again."""
+    """A JSONL file in which replies are cached; a question that it contains is not asked again."""
 
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
@@ -168,7 +168,7 @@ class Judge:
         return samples
 
     def _reply(self, text: str, seed: int, parse: Callable[[str], _Parsed]) -> _Parsed | _Problem:
-        """The parsed reply to a question, or what went wrong. Only replies that could be parsed are kept."""
+        """The parsed reply to a question, or what went wrong. Only replies that could be parsed are cached."""
         from openai import OpenAIError
 
         key = _key(self.model, self.temperature, seed, text)
@@ -191,7 +191,7 @@ class Judge:
     def _ask(self, client: OpenAI, text: str, seed: int) -> str:
         from openai import Omit
 
-        # The judge has a key of its own; settings of an OpenAI account in the environment must not reach its endpoint.
+        # The judge has its own key; settings of an OpenAI account in the environment must not reach its endpoint.
         left_out = [
             "OpenAI-Organization",
             "OpenAI-Project",

@@ -1,4 +1,4 @@
-"""Versions of a framework: each in an environment of its own, made once."""
+"""Versions of a framework: each in a separate environment, created once."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_framework_is_pinned_and_everything_else_is_as_the_extra_says() -> N
 
 def test_offline_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(UsageError, match="has not been made, and --offline forbids"):
+    with pytest.raises(UsageError, match="does not exist, and --offline forbids"):
         interpreter_of(spec("google-adk==2.12.0"), offline=True)
     done = assay_command("chat", "run", "--agents", "google-adk==2.12.0", "--offline", "--no-store", "--no-experience")
     assert (done.returncode, "--offline forbids" in done.stderr) == (2, True)

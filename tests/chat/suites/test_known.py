@@ -70,7 +70,7 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one(text: str, old: str, n
 
 def test_tools_of_ones_own_are_named_by_the_suite() -> None:
     own = WEATHER.replace("get_current_weather", "look_up")
-    assert "A tool of your own goes into the suite's 'tools'" in error_of(own)
+    assert "Add your own tools to the suite's 'tools'" in error_of(own)
     read_suite(parse_yaml(own.replace("version: 1", "version: 1\ntools: [look_up]"), "mine.yaml"))
     # A domain without a list of tools checks those of the suite, if it names any.
     assert "Did you mean 'get_fair'?" in error_of(SHOP.replace("version: 1", "version: 1\ntools: [get_fair]"))

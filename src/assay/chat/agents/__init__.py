@@ -109,13 +109,13 @@ class Setup:
 
     @cached_property
     def preferences(self) -> Preferences:
-        """What is known of each user."""
+        """What is known about each user."""
         from assay.chat.world.preferences import Preferences
 
         return Preferences(Path(self.storage) / "preferences.json" if self.storage else None)
 
     def with_clients(self, *, weather: WeatherClient, preferences: Preferences | None = None) -> Setup:
-        """The same setup with clients that were made elsewhere, such as one that records what it is asked."""
+        """The same setup with other clients, such as one that records its requests."""
         made = replace(self)
         made.__dict__["weather"] = weather
         if preferences is not None:

@@ -1,6 +1,6 @@
 """Any Python callable as an agent: the easiest way to evaluate your own code, and a test double for an agent.
 
-The function may be synchronous, async or a generator; it takes the message, and what else its parameters name.
+The function may be synchronous, async or a generator; it takes the message and whatever else its parameters name.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ class Endpoint(BaseModel):
 
 
 class HttpAgent:
-    """An agent behind an HTTP endpoint, with tools of its own; each request contains the conversation so far."""
+    """An agent behind an HTTP endpoint, with its own tools; each request contains the conversation so far."""
 
     def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient, *, model: str, max_tokens: int) -> None:
         self._endpoint = endpoint

@@ -1,7 +1,8 @@
-"""An agent object of the user's own, by import path: `mine=adk:my_pkg.agent:root_agent`.
+"""A user's own agent object, by import path: `mine=adk:my_pkg.agent:root_agent`.
 
 Its model is redirected to the endpoint of the run by the framework's own means; its instructions, tools and sub-agents
-stay as they are. An agent of which a part would still call another service is refused, and the error names the part.
+stay as they are. If a part of an agent would still call another service, the agent is refused, and the error names the
+part.
 """
 
 from __future__ import annotations
@@ -68,17 +69,17 @@ def own_agent_kind(framework: str, pointer: str, name: str) -> AgentKind:
 
 
 def own_agent_note(framework: str, name: str) -> str:
-    """What a reader of the results has to know."""
+    """What readers of the results need to know."""
     return (
-        f"{name} is an agent object of your own: its model is redirected {FRAMEWORKS[framework].redirects}; its tools "
-        "are its own, so that faults of the weather service and known preferences do not reach it, and what they tell "
+        f"{name} is your own agent object: its model is redirected {FRAMEWORKS[framework].redirects}; its tools are "
+        "its own, so faults of the weather service and known preferences do not reach it, and what they return "
         "is not compared with the embedded weather."
     )
 
 
 @asynccontextmanager
 async def _opened(framework: str, pointer: str, setup: Setup) -> AsyncIterator[Agent]:
-    # Clients that the user's module creates must neither fail for want of a key nor reach the real service.
+    # Clients that the user's module creates must neither fail because a key is missing nor reach the real service.
     os.environ["OPENAI_BASE_URL"] = setup.model_url
     os.environ["OPENAI_API_KEY"] = setup.model_key
     bundled = AGENTS.get(FRAMEWORKS[framework].agent)

@@ -64,7 +64,7 @@ def _check_version(version: str) -> str:
 
 
 class AgentSpec(BaseModel):
-    """One agent of a run: a registered agent, a function, an HTTP endpoint, or an agent object of the user's own."""
+    """One agent of a run: a registered agent, a function, an HTTP endpoint, or the user's own agent object."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -73,13 +73,13 @@ class AgentSpec(BaseModel):
     agent: Annotated[str, AfterValidator(_check_registered)] | None = None
     """Its name in the registry."""
     version: Annotated[str, AfterValidator(_check_version)] | None = None
-    """The version of its framework, or the path of a checkout of it; it then runs in an environment of its own."""
+    """The version of its framework, or the path of a checkout of it; it then runs in a separate environment."""
     function: Annotated[str, AfterValidator(_check_pointer)] | None = None
     """Location of a callable, an `AgentKind` or an agent: `module:attribute`."""
     http: EndpointUrl | None = None
     """The URL of its endpoint."""
     object: Annotated[str, AfterValidator(_check_pointer)] | None = None
-    """Location of an agent object of the user's own, `module:attribute`, in the framework that `framework` names."""
+    """Location of the user's own agent object, `module:attribute`, in the framework that `framework` names."""
     framework: Literal["adk", "maf", "openai-agents", "langgraph", "pydantic-ai"] | None = None
     form: Literal["openai", "json"] = "openai"
     model: str | None = None
@@ -178,7 +178,7 @@ def parse_agents(text: str) -> list[AgentSpec]:
     """Read the value of `--agents`: the path of a YAML file, or a comma-separated list.
 
     An item is the name of a registered agent, `NAME=module:attribute`, `NAME=http://…/v1`, `NAME=REGISTERED_NAME`,
-    `NAME=FRAMEWORK:module:attribute` for an agent object of one's own, or `REGISTERED_NAME==VERSION`.
+    `NAME=FRAMEWORK:module:attribute` for one's own agent object, or `REGISTERED_NAME==VERSION`.
     """
     if text.strip().endswith(_FILES):
         return load_agents(text.strip())

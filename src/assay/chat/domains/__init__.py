@@ -18,7 +18,7 @@ from assay.chat.reading.lexicon import read_toml
 from assay.errors import UsageError
 from assay.registry import Registry
 
-# For domains that have none of their own.
+# For domains without their own text.
 _STOCK_TEXT = (
     "Thank you for your question! I checked everything for you: it is available today, it costs between 1 and 100, and "
     "it takes 1 to 30 days. I recommend to plan ahead, because it is better to be prepared. If something is missing, I "
@@ -42,7 +42,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The ground truth about a subject, as far as it is known."""
+    """What is known of the ground truth about a subject."""
 
     subject: str | None = None
     """What the facts are about: a city, a product."""

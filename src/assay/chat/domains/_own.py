@@ -1,4 +1,4 @@
-"""A domain by name, or of the user's own from a Python file: what `--domain` takes."""
+"""A domain by name, or a user's own from a Python file: what `--domain` takes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def domain_name(name_or_path: str) -> str:
 def _from_file(path: Path) -> str:
     file = path / "__init__.py" if path.is_dir() else path
     where = str(file)
-    # A name of its own, so that no installed module is hidden; `files(__package__)` works in it.
+    # A unique name, so that no installed module is hidden; `files(__package__)` works in it.
     module_name = f"assay_domain_{re.sub(r'[^0-9A-Za-z_]', '_', file.parent.name)}"
     spec = importlib.util.spec_from_file_location(module_name, file, submodule_search_locations=[str(file.parent)])
     if not file.is_file() or spec is None or spec.loader is None:

@@ -1,4 +1,4 @@
-"""Canaries: words that one session tells and no other may ever see, and what users say with them.
+"""Canaries: words that one session states and no other may ever see, and the messages that contain them.
 
 Each session has a secret (a name that nobody else has) and a preference. Both are random words with a fixed beginning,
 drawn by seed and session, so that one search finds every canary in any text, and the owner of each is known.
@@ -24,7 +24,7 @@ RECALL = "What do you know about me?"
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    """What one session tells."""
+    """What one session states."""
 
     secret: str
     preference: str
@@ -43,7 +43,7 @@ class Canaries:
         return frozenset({self.secret, self.preference})
 
     def messages(self, turns: int) -> list[str]:
-        """What the user says: tells both canaries, asks for the weather, and asks what the assistant knows."""
+        """What the user says: states both canaries, asks for the weather, and asks what the assistant knows."""
         asked = (
             f"What's the weather in {self.city}?",
             RECALL,

@@ -1,4 +1,4 @@
-"""Measures this process: resident memory, and the longest time for which its event loop did not get on.
+"""Measures this process: resident memory, and the longest stall of its event loop.
 
 Memory is read from /proc on Linux; on other systems it is the highest value so far, which never falls.
 """
@@ -62,7 +62,7 @@ class PeakMemory:
 
 
 class StallMeter:
-    """The longest delay of a timer of the event loop: how long something else kept it from getting on."""
+    """The longest delay of a timer of the event loop: how long something else blocked it."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -83,5 +83,5 @@ class StallMeter:
             try:
                 await asyncio.sleep(_WAKE_EVERY)
             finally:
-                # Also if it is cancelled: the loop may have stood still until the very end.
+                # Also if it is cancelled: the loop may have been blocked until the very end.
                 self.longest = max(self.longest, loop.time() - due)

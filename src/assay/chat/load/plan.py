@@ -17,7 +17,7 @@ MOST_TURNS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadPlan:
-    """Which steps are played and what bounds them."""
+    """Which steps are played, and their limits."""
 
     users: tuple[int, ...] = (1, 10, 50, 200)
     """Users at the same time, one number for each step."""
@@ -46,7 +46,7 @@ class LoadPlan:
         if not 3 <= self.turns <= MOST_TURNS:
             raise UsageError(
                 f"turns must be between 3 and {MOST_TURNS}, got {self.turns}",
-                hint="A user tells something, asks for the weather, and asks what is known about them",
+                hint="A user states something, asks for the weather, and asks what is known about them",
             )
         if self.repeat < 1:
             raise UsageError(f"repeat must be at least 1, got {self.repeat}")
@@ -70,7 +70,7 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """One step: so many users, each with so many conversations one after another."""
+    """One step: a number of users, each with a number of conversations one after another."""
 
     users: int
     repetition: int

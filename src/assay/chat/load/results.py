@@ -30,13 +30,13 @@ _DETAILS = ("errors", "examples", "breaches")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadStep:
-    """One step: so many users at once, played once."""
+    """One step: a number of users at once, played once."""
 
     users: int
     repetition: int
     conversations: int
     finished: int
-    """Conversations that came to their end, of which some may have failed turns."""
+    """Conversations that were completed; some may have failed turns."""
     planned_turns: int
     sessions: int
     """Sessions that were opened."""
@@ -50,7 +50,7 @@ class LoadStep:
     asked: int
     """How often a user asked what is known about them."""
     recalled: int
-    """How often the answer had both words that this session told."""
+    """How often the answer had both words that this session stated."""
     breach_count: int
     rss_before: int
     rss_peak: int
@@ -60,7 +60,7 @@ class LoadStep:
     walls: Distribution = field(repr=False)
     """Wall times of the turns that were answered, in ms."""
     own: Distribution = field(repr=False)
-    """The framework's own share of them, in ms; empty if there are no spans to tell."""
+    """The framework's own share of them, in ms; empty if there are no spans."""
     errors: Mapping[str, int] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict, repr=False)
     breaches: Sequence[Mapping[str, Any]] = field(default_factory=list, repr=False)
@@ -113,7 +113,7 @@ class LoadStep:
 
     @property
     def throughput(self) -> float | None:
-        """Turns answered in a second."""
+        """Turns answered per second."""
         return self.turns / self.seconds if self.turns and self.seconds else None
 
     def wall_ms(self, q: float) -> float | None:
@@ -165,7 +165,7 @@ def _is_measured(name: str) -> bool:
 
 
 FIGURES: Mapping[str, tuple[str, str, str]] = {
-    "throughput": ("turns answered in a second", "turns/s", "higher"),
+    "throughput": ("turns answered per second", "turns/s", "higher"),
     "p50_ms": ("median time of a turn", "ms", "lower"),
     "p95_ms": ("95th percentile of a turn", "ms", "lower"),
     "p99_ms": ("99th percentile of a turn", "ms", "lower"),
@@ -242,7 +242,7 @@ class AgentLoad:
     def leak(self) -> Estimate | None:
         """Kilobytes that stay for each closed session: the slope over rounds. None if no sessions were closed.
 
-        The first round is left out: what it fills stays for good, but is filled once.
+        The first round is left out: the caches it fills stay for good, but are filled only once.
         """
         later = self.rounds[1:]
         if len(later) < 3:

@@ -1,4 +1,4 @@
-"""The agent under load, in a process of its own: `python -m assay.chat.load.worker`, which reads and writes JSON lines.
+"""The agent under load, in a separate process: `python -m assay.chat.load.worker`, which reads and writes JSON lines.
 
 The first line says what to build and what to play. Then it warms up, looks for what stays in memory after sessions
 are closed, plays the steps, reports each, and ends. Every conversation of a step is a task of one event loop, as in a
@@ -62,7 +62,7 @@ async def _serve(lines: asyncio.StreamReader, tell: Tell) -> None:
         warm = PlannedStep(1, -1, _WARM_UP)
         await _Step(opened, plan, warm, tell).play()
         tell({"ready": True, "closes": hasattr(opened.agent, "end_session"), "rss": settled_bytes()})
-        # Before the steps: memory that a large step has freed would go on falling, and hide what stays.
+        # Before the steps: memory that a large step has freed would keep falling and hide what stays.
         if plan.leak_sessions and hasattr(opened.agent, "end_session"):
             tell({"leaks": await _leaks(opened, plan, tell)})
         for step in plan.steps():
@@ -74,7 +74,7 @@ async def _serve(lines: asyncio.StreamReader, tell: Tell) -> None:
 
 
 def _without_cache(setup: Setup) -> Setup:
-    """The setup with a weather client that keeps no responses: they would be taken for memory of the agent."""
+    """The setup with a weather client that keeps no responses: they would be counted as memory of the agent."""
     from assay.chat.world.weather import WeatherClient
 
     client = WeatherClient(
@@ -242,7 +242,7 @@ class _Step:
         self._examples.setdefault(kind, example[:500])
 
     async def _close(self) -> None:
-        """Close every session that was opened, in the framework's own way, and forget what is known of its user."""
+        """Close every session that was opened, in the framework's own way, and delete what is known about its user."""
         ending = getattr(self._opened.agent, "end_session", None)
         for session in self._opened_sessions:
             self._opened.preferences.forget(f"user-{session}")
@@ -254,7 +254,7 @@ class _Step:
 
 
 def _has_times(trace: TurnTrace) -> bool:
-    """Whether the spans say when the model or a tool was at work."""
+    """Whether the spans say when the model or a tool was running."""
     return bool(trace.model_calls or trace.tool_calls) or any(span.waits for span in trace.spans)
 
 

@@ -1,1 +1,1 @@
-"""How agents are run: an experiment is played scenario by scenario, each agent in a process of its own."""
+"""How agents are run: an experiment is played scenario by scenario, each agent in a separate process."""

@@ -1,7 +1,7 @@
-"""A process that this one starts and talks to in JSON lines: how it is started, what it says, why it ended.
+"""A process that this one starts and talks to in JSON lines: how it is started, what it sends, why it ended.
 
-`pipe.py` is the other end. The process has a session of its own: Ctrl-C at the terminal is for the one that started
-it, and whatever it starts and leaves behind can be ended with it.
+`pipe.py` is the other end. The process runs in a new session: Ctrl-C at the terminal reaches only the process that
+started it, and whatever it starts and leaves behind can be ended with it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LAST_LINES = 20
 _LONGEST_LINE = 20_000
 _LONGEST_SHOWN = 500
 _LARGEST_MESSAGE = 64 * 2**20
-# Seconds between two looks at whether the process has ended.
+# Seconds between two checks of whether the process has ended.
 _LOOK_EVERY = 0.2
 
 
 async def start_module(
     module: str, python: str = sys.executable, *, stderr: int = asyncio.subprocess.PIPE
 ) -> asyncio.subprocess.Process:
-    """Run a module with pipes to it, in a session of its own."""
+    """Run a module with pipes to it, in a new session."""
     # -P keeps the current folder off the path: a folder called `agents` there would hide the OpenAI Agents SDK.
     return await asyncio.create_subprocess_exec(
         *(python, "-P", "-m", module),
@@ -43,7 +43,7 @@ async def start_module(
 
 
 class ChildProcess:
-    """The starting end of a process that reads and writes JSON lines."""
+    """The starter's end of a process that reads and writes JSON lines."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.stopped = ""
@@ -66,17 +66,17 @@ class ChildProcess:
         return self._process.returncode is None and not self.stopped
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Send a message; nothing happens if the process has ended, which `messages` tells."""
+        """Send a message; nothing happens if the process has ended, which `messages` reports."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError, ConnectionResetError):
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             await self._process.stdin.drain()
 
     async def messages(self) -> AsyncGenerator[dict[str, Any]]:
-        """What the process says, until its output ends. A line that is not a message ends the process."""
+        """The messages of the process, until its output ends. A line that is not a message ends the process."""
         assert self._process.stdout is not None
         while line := await self._line(self._process.stdout):
-            if self.stopped:  # what comes after a broken line is not to be relied on
+            if self.stopped:  # what comes after a broken line cannot be relied on
                 continue
             message = _message(line)
             if message is None:

@@ -1,7 +1,7 @@
 """Plays one conversation on one agent: each turn in its situation, inside a span, within its timeout.
 
-Knows agents and spans; knows no suite, no scores and no store. It runs where the agent runs: in this process or in the
-agent's worker.
+Knows about agents and spans, but not about suites, scores or the store. It runs where the agent runs: in this process
+or in the agent's worker.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _INFRASTRUCTURE_ERRORS = frozenset(
         "RemoteProtocolError",
     }
 )
-# An endpoint that is not there, and a key that it does not take: no turn of the run would go better.
+# An endpoint that is not there, and a key that it does not take: no other turn of the run would succeed either.
 _ENDPOINT_ERRORS = frozenset(
     {"APIConnectionError", "AuthenticationError", "ConnectError", "ConnectionRefusedError", "PermissionDeniedError"}
 )
@@ -76,7 +76,7 @@ class Job:
     timeout: float
     """Seconds that one turn may take."""
     preferences: Mapping[str, Any] | None = None
-    """What is known of the user before the conversation."""
+    """What is known about the user before the conversation."""
     persona: Mapping[str, Any] | None = None
     """Goal, city, seed and key of a simulated user, who decides what is said in place of the messages."""
     live: bool = False
@@ -140,11 +140,11 @@ class PlayedTurn:
     text: str
     record: Record
     preferences: Mapping[str, Any]
-    """What is known of the user after it."""
+    """What is known about the user after it."""
     message: str = ""
     """What the user said, if a persona decided it."""
     infrastructure_failure: bool = False
-    """Whether the agent is not the cause of its failure, nor a fault of the scenario: then it may be retried."""
+    """Whether neither the agent nor a fault of the scenario caused its failure: then it may be retried."""
     endpoint_failure: bool = False
     """Whether an endpoint could not be reached or refused the key: before anything is measured, this stops a run."""
 
@@ -177,7 +177,7 @@ async def play(
 ) -> AsyncIterator[PlayedTurn]:
     """Play the conversation turn by turn; it ends with the first turn that fails, unless it has a quirk.
 
-    `preferences` is None for an agent that has a memory of its own. If someone is watching, `hear` is called with each
+    `preferences` is None for an agent that has its own memory. If someone is watching, `hear` is called with each
     piece of text as it comes. With `names_place`, the error of a turn names the line of the user's own code.
     """
     has_quirks = any(situation.quirk is not None for situation in job.situations)
@@ -219,7 +219,7 @@ async def play(
                 record = record.model_copy(update={"memory": resident_bytes()})
             if job.restarts:
                 record = record.model_copy(update={"user_messages": interruption.user_messages()})
-        except Exception as failure:  # an account of the turn that is not usable, such as a text for a number of tokens
+        except Exception as failure:  # a report of the turn that is not usable, such as text for a number of tokens
             error = error or failure
             record = Record(
                 status="failed",
@@ -248,7 +248,7 @@ async def play(
 
 
 def _flags_of(preferences: Preferences, user: str) -> dict[str, Any]:
-    """What is known of the user, without sentences: "no longer hates the cold" contains the opposite words."""
+    """What is known about the user, without sentences: "no longer hates the cold" contains the opposite words."""
     from assay.chat.world.preferences import flags
 
     known: dict[str, Any] = json_safe(flags(preferences.read(user)))
@@ -304,7 +304,7 @@ def _record(
     tool_calls = trace.tool_calls
     has_spans = bool(trace.model_calls or trace.tool_calls)
     if not has_spans and reply is not None and reply.tool_calls is not None:
-        tool_calls = list(reply.tool_calls)  # without spans, the agent's own account is all there is
+        tool_calls = list(reply.tool_calls)  # without spans, there is only the agent's own report
     elif reply is not None:
         tool_calls = _with_own_errors(tool_calls, reply.tool_calls or ())
     return Record(
@@ -384,7 +384,7 @@ def describe_error(error: BaseException) -> str:
     """An error as one line: its class and its words."""
     try:
         said = str(error)
-    except Exception:  # an exception of a stranger's class
+    except Exception:  # an exception of a third-party class
         said = ""
     words = " ".join(redacted(whole_text(said)).split())
     return f"{type(error).__name__}: {words}"[:_LONGEST_REASON] if words else type(error).__name__

@@ -37,7 +37,7 @@ _EMBEDDED_TIMEOUT, _EMBEDDED_RETRIES, _EMBEDDED_BACKOFF = 20.0, 1, 0.02
 
 
 class UsesServices(Protocol):
-    """What is known of an agent about the services it uses."""
+    """What is known about the services that an agent uses."""
 
     @property
     def uses_setup(self) -> bool: ...
@@ -118,7 +118,7 @@ class Environment:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader has to know before the numbers."""
+        """What readers need to know before the numbers."""
         notes = []
         if self.model is None:
             notes.append(

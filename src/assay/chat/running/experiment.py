@@ -1,6 +1,7 @@
 """An experiment: suite, agents, environment and settings, before it is played. Everything that decides what happens.
 
-Two experiments with equal settings give equal transcripts and scores. Knows no store: `assay.runs` stores the turns.
+Two experiments with equal settings give equal transcripts and scores. It does not use the store: `assay.runs` stores
+the turns.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class PaceOptions:
-    """A pace of which some settings are left to the suite."""
+    """A pace with some settings left to the suite."""
 
     jobs: int | None = None
     """None for 1, or for one conversation at a time of each agent if the suite has quirks: its times do not count."""
@@ -77,7 +78,7 @@ class Experiment:
 
     suite: Suite
     agents: tuple[AgentSpec | FunctionAgent, ...]
-    """Each lives in a process of its own, except functions of this process, which cannot be sent to another."""
+    """Each runs in a separate process, except functions of this process, which cannot be sent to another."""
     environment: Environment = field(default_factory=Environment)
     repeat: int = 1
     """How many trials each agent has at each scenario."""
@@ -121,7 +122,7 @@ class Experiment:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader has to know before the numbers."""
+        """What readers need to know before the numbers."""
         own = [
             own_agent_note(agent.framework, agent.name)
             for agent in self.agents
@@ -258,15 +259,15 @@ class Experiment:
         return scorer
 
     def _setup_of(self, agent: str, services: Services, stack: AsyncExitStack) -> Callable[[bool], Setup]:
-        """What an agent is built with; with a folder of its own if its process is to be killed."""
+        """What an agent is built with; with its own folder if its process is to be killed."""
         if not self.suite.has_restarts:
             return services.setup
         folder = stack.enter_context(TemporaryDirectory(prefix="assay-restart-"))
         return lambda is_used: replace(services.setup(is_used), storage=folder)
 
     async def _play_baselines(self, services: Services, scorer: Scorer, sink: Sink, done: Container[AnswerKey]) -> None:
-        """Play the baselines, once: they answer alike each time, and take no time from the agents."""
-        # Held to the same truth as agents that use the services, but they use none.
+        """Play the baselines, once: they give the same answer each time, and take no time from the agents."""
+        # Checked against the same truth as agents that use the services, but they use none.
         unused = services.setup(is_used=False)
         hosts = {name: LocalHost(kind, unused, tracing=Untraced()) for name, kind in self._baseline_kinds().items()}
         runner = Runner(
@@ -309,7 +310,7 @@ def agents_of(agents: AgentChoice) -> tuple[AgentSpec | FunctionAgent, ...]:
 
 
 def suite_of(suite: str | Path | Suite) -> tuple[Suite, Selection]:
-    """A suite by name, path or as it is, with where it came from."""
+    """A suite by name, by path or already loaded, and where it came from."""
     if isinstance(suite, Suite):
         return suite, Selection(suite.name)
     return load_suite(suite), Selection(str(suite))

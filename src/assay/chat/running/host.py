@@ -1,4 +1,4 @@
-"""Hosts: an agent runs in a worker process of its own, or, if it is a function of this process, in this one.
+"""Hosts: an agent runs in its own worker process or, if it is a function of this process, in this one.
 
 A host plays conversations. Two things can go wrong with the host itself: the agent cannot be built, or its process
 crashes. Neither affects any other agent.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.chat.running.tracing import TurnTracing
 
 SetupChoice = Setup | Callable[[bool], Setup]
-"""A setup, or what gives it, called with whether the agent uses it: its services are started only then."""
+"""A setup, or a function that returns it, called with whether the agent uses it: its services are started only then."""
 
 # Importing a framework on a busy machine takes seconds, not a minute.
 _SECONDS_TO_OPEN = 120.0
@@ -42,7 +42,7 @@ class RefusedError(AssayError):
 
 
 class CrashedError(AssayError):
-    """A worker process that ended while a conversation was under way."""
+    """A worker process that ended during a conversation."""
 
     def __init__(self, what: str, *, worker: int = 0, shared: bool = False, stuck: bool = False) -> None:
         super().__init__(what)
@@ -51,7 +51,7 @@ class CrashedError(AssayError):
         self.worker = worker
         """Which of the agent's processes crashed, counted from 1."""
         self.shared = shared
-        """Whether it had other conversations under way, any of which may have caused the crash."""
+        """Whether it was playing other conversations, any of which may have caused the crash."""
 
 
 class Host(Protocol):
@@ -166,7 +166,7 @@ class ProcessHost:
                 continue
             try:
                 async for played in self._play(job.part(at, at + 1, dies=True), hear):
-                    yield played  # it had no second request to the model, and came to its end
+                    yield played  # it made no second request to the model and finished
                     start = at + 1
             except CrashedError:
                 pass  # as it should
@@ -232,7 +232,7 @@ class _Worker:
         self._ended: dict[str, Any] | None = None
         """The message for every waiting conversation, once the process has ended."""
         self._under_way: frozenset[int] = frozenset()
-        """The conversations that were under way when it ended."""
+        """The conversations that it was playing when it ended."""
 
     @classmethod
     async def started(cls, spec: AgentSpec, setup: SetupChoice, number: int) -> _Worker:
@@ -315,7 +315,7 @@ class _Worker:
         self._child.kill(reason)
 
     async def _listen(self) -> None:
-        """Pass each message to its conversation; at the end of the output, tell all of them that the process ended."""
+        """Pass each message to its conversation; at the end of the output, tell them all that the process ended."""
         async for message in self._child.messages():
             waiting = self._jobs.get(message["job"]) if "job" in message else self._opening
             if waiting is not None:

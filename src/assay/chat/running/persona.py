@@ -1,7 +1,7 @@
-"""A simulated user with a goal: what they say next depends on what they were answered. Seeded; needs no model.
+"""A simulated user with a goal: what they say next depends on the answers they get. Seeded; needs no model.
 
-The goal is what the assistant should know about them at the end. The user tells one thing after another, asks again if
-an answer does not take it up, checks what the assistant knows, and then asks for advice until the turns are over.
+The goal is what the assistant should know about them at the end. The user states one thing after another, repeats it if
+an answer does not mention it, checks what the assistant knows, and then asks for advice until the turns are over.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.chat.world.situation import chance
 DECIDES = "(the persona decides)"
 """The message of a turn in a suite whose user is a persona."""
 
-# How people say it, and a word that an answer contains if it takes it up.
+# How people say it, and a word that an answer contains if it acknowledges it.
 _WORDINGS: Mapping[tuple[str, Any], tuple[str, tuple[str, ...]]] = {
     ("dislikes_cold", True): ("cold", ("I hate the cold.", "I can't stand the cold.", "I really don't like the cold.")),
     ("dislikes_rain", True): ("rain", ("I hate the rain.", "I don't like rain.", "I can't stand the rain.")),
@@ -64,7 +64,7 @@ class PersonaUser:
         if self._last is not None:
             self._last.taken_up = self._last.word in said
         elif self._checked and answer is not None and not self._advice:
-            # The assistant was asked what it knows: what it left out is told again.
+            # The assistant was asked what it knows: what it left out is stated again.
             for fact in self._facts:
                 fact.taken_up = fact.word in said
         self._last = next((fact for fact in self._facts if not fact.taken_up and fact.told < len(fact.wordings)), None)

@@ -1,4 +1,4 @@
-"""The worker's end of the pipe to the process that started it: JSON lines in both directions, and an end with it."""
+"""The worker's end of the pipe to the process that started it: JSON lines both ways; it ends with that process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-# Seconds between two looks at whether the process that started this one is still there.
+# Seconds between two checks of whether the process that started this one still exists.
 _LOOK_EVERY = 1.0
 _LONGEST_LINE = 64 * 2**20
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
@@ -38,7 +38,7 @@ async def connect() -> tuple[asyncio.StreamReader, Callable[[Mapping[str, Any]],
 def end_with_parent() -> None:
     """End this process when the one that started it is gone, even while an agent blocks the event loop.
 
-    Where there is a signal for that, the system ends the process even if an agent holds the interpreter's lock.
+    If the system has a signal for that, it ends the process even if an agent holds the interpreter's lock.
     """
     parent = os.getppid()
     with suppress(OSError, AttributeError):  # neither Linux nor its C library

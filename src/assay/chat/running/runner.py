@@ -2,7 +2,8 @@
 
 Conversations come in randomised blocks: the order of scenarios is drawn by seed, and so is the order of agents within
 each, so that whatever drifts during a run (a warm cache, a busy machine) affects all agents alike. Each turn ends
-scored, skipped with a reason, or failed with its error. Knows no store: finished turns go to a `Sink` at once.
+scored, skipped with a reason, or failed with its error. It does not use the store: finished turns go to a `Sink` at
+once.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ class Sink(Protocol):
     """Where finished turns go."""
 
     def keep(self, answer: Answer) -> None:
-        """Keep a turn; it must be safe within half a second."""
+        """Keep a turn; it must be stored within half a second."""
 
     def flush(self) -> None:
-        """Make every turn that was kept safe now."""
+        """Store every turn that was kept now."""
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
         """Delete the turns of a conversation that is started again."""
@@ -94,7 +95,7 @@ class Progress:
 
 
 class Runner:
-    """Plays a suite on agents that live in `hosts`."""
+    """Plays a suite on the agents of `hosts`."""
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class Runner:
         """`scorer` scores the turns; by default in this process, with every metric. `characteristics` are the measured
         ones of developer experience, by agent. `skip` is called with whether the agent uses our setup and with a
         scenario, and gives the reason why it cannot be played, or None. `is_made_up` says that the weather is: agents
-        with tools of their own cannot know it, so it is not used as their truth. `model_call_limit` is the most model
+        with their own tools cannot know it, so it is not used as their truth. `model_call_limit` is the most model
         calls that a turn may have.
         """
         self.suite = suite
@@ -134,7 +135,7 @@ class Runner:
         self._crashes: dict[str, set[int]] = {}
         """Processes of an agent that crashed, without a finished conversation between them."""
         self._alone: dict[str, asyncio.Lock] = {}
-        """Agents whose process crashed with several conversations under way: from then on they have one at a time."""
+        """Agents whose process crashed during several conversations: from then on they play one at a time."""
         self._cold: set[str] = set(hosts)
 
     async def run(
@@ -190,7 +191,7 @@ class Runner:
         waiting = deque(trials)
         running: dict[asyncio.Task[None], str] = {}
         unscored: dict[asyncio.Task[None], str] = {}
-        # Not asyncio.wait, which looks at every task whenever one has ended.
+        # Not asyncio.wait, which checks every task whenever one has ended.
         ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
         try:
             while waiting or running or unscored:
@@ -224,7 +225,7 @@ class Runner:
         except RefusedError as error:
             self._refused[agent] = error
         except CrashedError:
-            pass  # the first scenario tries again, and reports the crash if there is one
+            pass  # the first scenario tries again and reports any crash
 
     async def _warm_up(self, agent: str) -> None:
         if not self.pace.warm_up or agent not in self._cold:
@@ -298,7 +299,7 @@ class Runner:
 
     def _crashed(self, agent: str, error: CrashedError) -> None:
         self._cold.add(agent)
-        # A process crashes once, however many conversations it had under way.
+        # A process crashes once, however many conversations it was playing.
         self._crashes.setdefault(agent, set()).add(error.worker)
         if len(self._crashes[agent]) >= _MAX_CRASHES:
             often = f"crashed {_MAX_CRASHES} times in a row and was not started again; the last crash: {error}"

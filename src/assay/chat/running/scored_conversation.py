@@ -1,4 +1,4 @@
-"""A conversation under way: its turns so far, each scored and kept while the agent goes on.
+"""A conversation in progress: its turns so far, each scored and kept while the agent continues.
 
 Each turn ends scored, skipped with a reason, or failed with its error. Knows neither how agents run nor how they are
 scheduled.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ScoredConversation:
-    """A conversation under way: its turns so far, each scored as it ends."""
+    """A conversation in progress: its turns so far, each scored as it ends."""
 
     def __init__(self, runner: Runner, trial: Trial, sink: Sink) -> None:
         self._runner = runner
@@ -83,7 +83,7 @@ class ScoredConversation:
         return {"goal": scenario.persona.goal, "city": scenario.persona.city, "seed": self._runner.seed, "key": key}
 
     def add(self, played: PlayedTurn) -> None:
-        """Score a turn and keep it, while the agent goes on."""
+        """Score a turn and keep it, while the agent continues."""
         self._last = asyncio.create_task(self._add(played, self._last))
 
     async def scored(self) -> list[Answer]:
@@ -194,7 +194,7 @@ class ScoredConversation:
         return await self._runner.scorer.score(transcript, played.turn, record=record, worst=asked.outcome)
 
     def _preferences(self, played: PlayedTurn) -> dict[str, Any]:
-        """What is known of the user by now: as the suite says, else as the agent noted it."""
+        """What is known about the user by now: as the suite says, otherwise as the agent stored it."""
         stated = [turn.preferences for turn in self._trial.scenario.turns[: played.turn + 1]]
         known = dict(played.preferences)
         for table in (self._trial.scenario.preferences, *stated):

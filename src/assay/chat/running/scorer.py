@@ -1,4 +1,4 @@
-"""Scores turns off the event loop: in a thread of this process, or, in a long run, in a process of its own.
+"""Scores turns off the event loop: in a thread of this process, or, in a long run, in a separate process.
 
 The embedded services answer from this process, so scoring here would slow them down while agents are being timed.
 `python -m assay.chat.running.scorer` is the other process: it reads pickled turns from its parent and writes answers.
@@ -74,7 +74,7 @@ class LocalScorer:
 
 
 class ProcessScorer:
-    """Scores in a process of its own, with registered metrics. If that process ends, the rest is scored here."""
+    """Scores in a separate process, with registered metrics. If that process ends, the rest is scored here."""
 
     at_once = _WAITING
 
@@ -134,7 +134,7 @@ class ProcessScorer:
                 break
             for (_, future), outcome in zip(batch, found, strict=True):
                 if future.done():
-                    continue  # whoever waited was cancelled
+                    continue  # the task that waited was cancelled
                 if isinstance(outcome, str):
                     future.set_exception(AssayError(outcome))
                 else:
@@ -160,7 +160,7 @@ class ProcessScorer:
         await self._process.stdin.drain()
 
     async def _received(self) -> list[Answer | str]:
-        """Answers, or the words of what went wrong, in the order in which turns were sent."""
+        """Answers, or descriptions of what went wrong, in the order in which turns were sent."""
         assert self._process is not None
         assert self._process.stdout is not None
         (size,) = _SIZE.unpack(await self._process.stdout.readexactly(_SIZE.size))

@@ -47,20 +47,20 @@ class TurnSpans(Protocol):
 
 
 class TurnTracing(Protocol):
-    """Collects the spans of turns, or none."""
+    """The interface of collectors of spans."""
 
     @property
     def is_active(self) -> bool:
-        """Whether OpenTelemetry is in use, so that a turn's situation has to travel with it."""
+        """Whether OpenTelemetry is in use, so that a turn's situation has to be passed along with it."""
         ...
 
     def turn(self, agent: str, session: str) -> AbstractContextManager[TurnSpans]: ...
 
 
 class Tracing:
-    """The spans of this process, kept for as long as someone watches the turn they belong to.
+    """The spans of this process, kept as long as the turn that they belong to is being watched.
 
-    Building it sets up OpenTelemetry's SDK once per process; a provider that is set already gets one processor more.
+    Building it sets up OpenTelemetry's SDK once per process; a provider that is already set gets one more processor.
     Nothing is exported anywhere.
     """
 
@@ -71,10 +71,10 @@ class Tracing:
 
     @contextmanager
     def turn(self, agent: str, session: str) -> Iterator[WatchedTurn]:
-        """A turn of an agent: everything inside lies in a span of ours, in a trace of its own."""
+        """A turn of an agent: everything inside is in our span, in a separate trace."""
         from opentelemetry import context, trace
 
-        # A trace of its own even inside another span, because the trace is what tells turns apart; baggage stays.
+        # A separate trace even inside another span, because turns are distinguished by their traces; baggage stays.
         outside = trace.set_span_in_context(trace.INVALID_SPAN, context.get_current())
         span = trace.get_tracer("assay").start_span(
             f"turn {agent}",
@@ -127,7 +127,7 @@ class _NoSpans:
 
 @cache
 def _is_set_up() -> bool:
-    """Set up the SDK; False if it is not installed, which is no fault of an agent that imports only the API."""
+    """Set up the SDK; False if it is not installed, which is not an error for an agent that imports only the API."""
     try:
         _watch()
     except MissingExtraError:
@@ -164,7 +164,7 @@ class _ThenSetUp(Loader):
 
 
 class WatchedTurn:
-    """A turn whose spans are collected. They go when it is read, or with it."""
+    """A turn whose spans are collected. They are dropped when it is read, or with the turn."""
 
     def __init__(self) -> None:
         self._finished: list[ReadableSpan] = []
@@ -202,7 +202,7 @@ class WatchedTurn:
 
 @cache
 def _watch() -> WeakValueDictionary[int, WatchedTurn]:
-    """Sets up the SDK; the turns that are watched now, by the number of their trace. An unread turn goes by itself."""
+    """Sets up the SDK; the turns that are watched now, by the number of their trace. Unread turns go by themselves."""
     try:
         from opentelemetry import trace
         from opentelemetry.sdk.resources import Resource
@@ -226,7 +226,7 @@ def _watch() -> WeakValueDictionary[int, WatchedTurn]:
 
     provider = trace.get_tracer_provider()
     if isinstance(provider, trace.ProxyTracerProvider):
-        # Said here and not left to the environment: a sampler or a limit set there would falsify the counts.
+        # Set here and not left to the environment: a sampler or a limit set there would distort the counts.
         limits = SpanLimits(max_attribute_length=SpanLimits.UNSET, max_span_attribute_length=SpanLimits.UNSET)
         provider = TracerProvider(ALWAYS_ON, Resource({"service.name": "assay"}), span_limits=limits)
         trace.set_tracer_provider(provider)
@@ -254,7 +254,7 @@ class _LogCollector(logging.Handler):
             turn = self._watched.get(trace.get_current_span().get_span_context().trace_id)
             if turn is not None:
                 turn.add_line(f"{record.levelname} {record.name}: {record.getMessage()}"[:_LONGEST_LINE])
-        except Exception:  # a message of a stranger's making must not end the turn
+        except Exception:  # a message that cannot be formatted must not end the turn
             self.handleError(record)
         if len(logging.getLogger().handlers) == 1 and logging.lastResort is not None:
             # Without this handler, Python would print it to standard error.

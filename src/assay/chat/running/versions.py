@@ -1,8 +1,8 @@
-"""Environments for agents whose framework has a version of its own: `google-adk==2.12.0`. Each is made once.
+"""Environments for agents whose framework has a pinned version: `google-adk==2.12.0`. Each is created once.
 
-An environment lies in the user's cache folder and holds the framework at that version with everything it needs, and
-what assay needs to run an agent; assay itself is the one that is running. It is made with uv if there is one, else with
-venv and pip.
+An environment is in the user's cache folder and contains the framework at that version with everything it needs, and
+what assay needs to run an agent; assay itself is the one that is running. It is created with uv if that is installed,
+otherwise with venv and pip.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def interpreter_of(spec: AgentSpec, *, offline: bool = False, notify: Callable[[
     if not (folder / _READY).exists():
         if offline:
             raise UsageError(
-                f"the environment of {spec.name} has not been made, and --offline forbids to install it",
+                f"the environment of {spec.name} does not exist, and --offline forbids installing it",
                 hint="Run it once without --offline",
             )
         _make(spec, folder, notify or (lambda words: None))
@@ -96,7 +96,7 @@ def version_note(spec: AgentSpec) -> str | None:
     seconds = ready["import_seconds"]
     imports = "" if seconds is None else f", and {seconds:.1f} s of CPU time to import its assistant"
     size = f"{ready['packages']} packages, {ready['megabytes']:.0f} MB"
-    return f"{spec.name} ran in an environment of its own: {size}{imports}."
+    return f"{spec.name} ran in a separate environment: {size}{imports}."
 
 
 def _make(spec: AgentSpec, folder: Path, notify: Callable[[str], None]) -> None:
@@ -117,7 +117,8 @@ def _make(spec: AgentSpec, folder: Path, notify: Callable[[str], None]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     [site] = folder.glob("lib/python*/site-packages")
-    # Behind everything that is installed there: assay is the one that is running, whatever else is beside it.
+    # After everything that is installed there on the path: assay is the one that is running, and nothing else from its
+    # folder is used.
     (site / "assay_itself.pth").write_text(f"{Path(assay.__file__).parents[1]}\n", encoding="utf-8")
     ready = {
         "requirements": wanted,

@@ -1,8 +1,8 @@
-"""An agent in a process of its own: `python -m assay.chat.running.worker`, which reads and writes JSON lines.
+"""An agent in a separate process: `python -m assay.chat.running.worker`, which reads and writes JSON lines.
 
-A crash, an exit or an endless loop of one agent then affects that agent only, its imports slow nobody else down, and
-every span of the process is its own. The first line says what to build; each further line is a conversation. When its
-input ends, the worker ends: it never outlives the runner.
+A crash, an exit or an endless loop of one agent then affects that agent only, its imports do not slow down other
+agents, and every span of the process is its own. The first line says what to build; each further line is a
+conversation. When its input ends, the worker ends: it never outlives the runner.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class OpenAgent:
 
     @property
     def preferences(self) -> Preferences:
-        """What is known of each user, by the setup."""
+        """What is known about each user, by the setup."""
         return self._setup.preferences
 
     @property
     def used_preferences(self) -> Preferences | None:
-        """What is known of each user; None if the agent keeps that itself."""
+        """What is known about each user; None if the agent keeps that itself."""
         is_used = self._kind.uses_setup or "preferences" in self._setup.__dict__
         return self._setup.preferences if is_used else None
 
@@ -60,7 +60,7 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
     from assay.chat.agents.spec import AgentSpec
     from assay.chat.running.tracing import Tracing, TracingIfImported
 
-    # Imports make very many objects and no garbage: looking for it takes a sixth of the time that a framework needs to
+    # Imports create very many objects and no garbage: collecting takes a sixth of the time that a framework needs to
     # start. Turns are played with the collector on, as anywhere else.
     gc.disable()
     try:

@@ -47,7 +47,7 @@ def _calls(turn: ScenarioTurn, tools: Iterable[str], at: Steps) -> Iterator[Pyda
             error = unknown_name("tool", call.name, tools)
             yield refusal(
                 error.what,
-                hint=f"{error.hint}. A tool of your own goes into the suite's 'tools'",
+                hint=f"{error.hint}. Add your own tools to the suite's 'tools'",
                 at=(*at, "calls", place),
             )
 

@@ -1,6 +1,6 @@
 """`Suite`, `Scenario` and `ScenarioTurn`: what users say to agents, what is true, and what answers must satisfy.
 
-Knows nothing of agents and runs nothing.
+It knows nothing about agents and runs nothing.
 """
 
 from __future__ import annotations
@@ -72,23 +72,23 @@ class ScenarioTurn(_Model):
     """The expected tool calls; the turn passes only if they are made. An empty list: no tool may be called. `any`, or
     left out: any calls are accepted."""
     checks: list[RequiredScore] = Field(default_factory=list)
-    """Conditions for the turn to pass. Without them the default rule holds: the task is completed, nothing that can be
-    checked is wrong, and what is asked for is claimed."""
+    """Conditions for the turn to pass. Without them the default rule applies: the task is completed, nothing that can
+    be checked is wrong, and what is asked for is claimed."""
     says: list[Text] = Field(default_factory=list)
     """Texts that the answer must contain; case is ignored."""
     never_says: list[Text] = Field(default_factory=list)
     """Texts that the answer must not contain; case is ignored."""
     state: dict[str, Any] | None = None
     """What must be stored about the user after this turn: `dislikes_cold: true`. The default rule on the answer does
-    not hold in a turn that has it, even if it is empty."""
+    not apply in a turn that has it, even if it is empty."""
     restart: Literal["before", "during"] | None = None
     """When the agent's process is killed: before this turn, or in the middle of it, after which it is asked again. The
     conversation goes on in another process."""
     fault: FaultText | None = None
     """The fault in this turn; overrides the scenario's."""
     quirk: QuirkText | None = None
-    """How the model, its endpoint or a tool misbehaves in this turn. What came of it is then one outcome, and the
-    conversation goes on even if the turn fails."""
+    """How the model, its endpoint or a tool misbehaves in this turn. The result is then one outcome, and the
+    conversation continues even if the turn fails."""
     outcome: QuirkOutcome | None = None
     """The worst outcome with which a turn with a quirk passes; `failed_clearly` if left out."""
 
@@ -106,7 +106,7 @@ class ScenarioTurn(_Model):
 
 
 class Persona(_Model):
-    """A simulated user with a goal: what they say depends on what they are answered, and is drawn by seed."""
+    """A simulated user with a goal: what they say depends on the answers they get, and is drawn by seed."""
 
     goal: dict[str, Any] = Field(min_length=1)
     """What the assistant should have stored about the user at the end: `dislikes_cold: true`."""
@@ -121,7 +121,7 @@ class Persona(_Model):
             if not can_be_told(name, value):
                 raise refusal(
                     f"a persona has no words for {name}: {json.dumps(value)}",
-                    hint="Write the messages as turns, or see the guide for what a persona can tell",
+                    hint="Write the messages as turns, or see the guide for what a persona can say",
                     at=("goal", name),
                 )
         return self
@@ -137,14 +137,14 @@ def _turns_of_persona(value: Any) -> Any:
     patience = persona.get("patience", 6)
     if not isinstance(patience, int) or not 2 <= patience <= 50 or not isinstance(persona.get("goal"), dict):
         return {**value, "turns": [{"user": DECIDES}]}  # the persona itself is refused, with a better message
-    # Words are not what counts, so the default rule does not hold in any turn.
+    # The wording does not matter, so the default rule does not apply in any turn.
     turns: list[dict[str, Any]] = [{"user": DECIDES, "state": {}} for _ in range(patience)]
     turns[-1]["state"] = persona["goal"]
     return {**value, "turns": turns}
 
 
 class Scenario(_Model):
-    """A conversation that every agent has."""
+    """A conversation that every agent plays."""
 
     id: Name
     """Name in results; unique in the suite."""

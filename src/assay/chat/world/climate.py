@@ -2,7 +2,7 @@
 
 `cities.csv` gives each city its mean temperatures in January, April, July and October, its daily range and its share of
 wet days; noise that is smooth in time is added to them. The same seed, city and time always give the same weather.
-Knows nothing of the service that publishes it.
+It knows nothing about the service that publishes it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An OpenAI-compatible chat-completions server around the scripted model, for loopback.
 
-Knows how requests are answered; `completion_request.py` validates them, the scripted model decides what is said, and
+It handles requests; `completion_request.py` validates them, the scripted model decides what is said, and
 `completion.py` writes it. It is a stand-in for a real model, and its list of models says so.
 """
 
@@ -39,7 +39,7 @@ _CREATED = 1_767_225_600
 
 
 Watch = Callable[[str, bytes], None]
-"""Is called with the session and the body of every request, as they arrive."""
+"""Called with the session and the body of every request, as they arrive."""
 
 
 def model_app(seed: int, skill: Skill, watch: Watch | None = None, speed: float = 0.0) -> Starlette:

@@ -39,7 +39,7 @@ ANSWER_QUIRKS: Mapping[str, str] = {
     "content_filter": "the answer is cut off, with finish_reason 'content_filter'",
     "content_filter_empty": "a content filter removes the whole answer",
     "refusal": "the model refuses, in the field that the protocol has for it",
-    "reasoning_content": "the model sends its reasoning in a field of its own",
+    "reasoning_content": "the model sends its reasoning in a separate field",
     "think_tags": "the model's reasoning stands in tags inside the answer",
     "usage_missing": "the endpoint sends no token counts",
     "usage_absurd": "the endpoint sends token counts that are negative or in the billions",

@@ -147,9 +147,9 @@ def _abort(receive: Receive, reset: bool) -> None:
 
 
 class _OwnHostApp:
-    """Answers only requests that name a loopback host and come from no page of another one.
+    """Answers only requests that name a loopback host and do not come from a page of another host.
 
-    A page in a browser can send requests to loopback, directly or under a name of its own that leads here.
+    A page in a browser can send requests to loopback, directly or under another host name that resolves to loopback.
     """
 
     def __init__(self, app: ASGIApp) -> None:

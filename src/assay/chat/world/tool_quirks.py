@@ -1,4 +1,4 @@
-"""Tools that misbehave: a weather client that does, in a turn with a quirk of the tools, what the quirk says."""
+"""Tools that misbehave: a weather client that follows the quirk of a turn, if it has one for tools."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Requests of the turn under way: how much of the conversation they carry, and the end of the process in mid-turn.
+"""Requests of the current turn: how much of the conversation they contain, and killing the process in mid-turn.
 
-Used only in scenarios in which the process is killed. One turn is under way at a time.
+Used only in scenarios in which the process is killed. There is one turn at a time.
 """
 
 from __future__ import annotations

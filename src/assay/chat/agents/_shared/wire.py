@@ -1,6 +1,6 @@
-"""What a model's response says on the wire, whatever the framework makes of it: its token counts, and whether it ended.
+"""Reads a model's response as sent, independent of the framework: its token counts, and whether it ended.
 
-Reads the last bytes of a response only, so that streams are passed on as they come.
+Only the last bytes of a response are read, so that streams are passed on as they arrive.
 """
 
 from __future__ import annotations

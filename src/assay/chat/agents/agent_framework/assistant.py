@@ -68,7 +68,7 @@ def make_tools(weather: WeatherClient, preferences: Preferences) -> list[Functio
 class ModelCallLimit(ChatMiddleware):
     """Ends a turn that calls the model too often.
 
-    The framework's own limit calls the model once more, without tools, and takes its text as the answer.
+    The framework's own limit calls the model again, without tools, and takes its text as the answer.
     """
 
     def __init__(self, most: int) -> None:
@@ -92,7 +92,7 @@ class ToolTimeout(FunctionMiddleware):
         try:
             async with asyncio.timeout(self._seconds):
                 await call_next()
-        except TimeoutError as error:  # without a text of its own the model would not be told the reason
+        except TimeoutError as error:  # with its own text, so that the model learns the reason
             raise TimeoutError(str(error) or f"the tool timed out after {self._seconds:g} s") from error
 
 
@@ -137,7 +137,7 @@ def chat_client(setup: Setup, client: AsyncOpenAI) -> OpenAIChatCompletionClient
         async_client=client,
         function_invocation_configuration={
             "max_iterations": setup.limits.model_calls,
-            # After this many failures the framework would end the turn with an answer of its own.
+            # After this many failures the framework would end the turn with its own answer.
             "max_consecutive_errors_per_request": setup.limits.model_calls + 1,
             # Tool errors are written for the model to read; without this it would not see the reason.
             "include_detailed_errors": True,

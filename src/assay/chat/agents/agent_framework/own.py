@@ -21,7 +21,7 @@ async def open_own(setup: Setup, found: Agent[Any]) -> AsyncIterator[Assistant]:
     instrument()
     async with openai_client(setup) as client:
         found.client = chat_client(setup, client)
-        # The model is an option of a run, and one that the agent was built with would win over the client's.
+        # The model is an option of a run, and one that the agent was built with would override the client's.
         found.default_options.pop("model", None)
         async with found:
             yield Assistant(found, setup.limits)

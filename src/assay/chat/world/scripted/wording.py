@@ -425,7 +425,7 @@ def _date(day: ForecastDay) -> str:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Join sentences with spaces; a list of days becomes a paragraph of its own."""
+    """Join sentences with spaces; a list of days becomes a separate paragraph."""
     text = ""
     was_list = False
     for part in filter(None, parts):
