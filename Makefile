@@ -31,7 +31,7 @@ check: $(VENV)/.dev           ## style and types
 bench: $(VENV)/.dev           ## speed and memory against peers, in one run
 	$(BIN)/python -m benchmarks
 
-attack: $(VENV)/.dev          ## hostile files, names, stores and agents, many times; prints what was tried, held and fell
+attack: $(VENV)/.dev          ## hostile files, names, stores and agents, many times; prints what was tried, held and broke
 	$(BIN)/python -m tests.attacks
 
 docs: $(VENV)/.dev            ## renew the generated part of the reference

@@ -10,7 +10,7 @@
     └── StoreError             the store of runs cannot be opened, read or written; its contents are unchanged
         └── UnknownRunError    no run, or more than one, matches a reference; says which ones are close
 
-An error says what is wrong, where, and what to do. `where` is a field of its own, so that programs can read it.
+An error says what is wrong, where, and what to do. `where` is a separate field, so that programs can read it.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Registry(Generic[Plugin]):
         return sorted({*self._built_in, *self._added(), *self._here})
 
     def add(self, name: str, plugin: Plugin) -> None:
-        """Let this process find a plug-in of the user's own under a name; it replaces none of the others."""
+        """Let this process find a user's own plug-in under a name; it does not replace any other."""
         if name in self._built_in or name in self._added():
             raise UsageError(f"there is already a {self.kind} called '{name}'", hint="Give yours another name")
         self._here[name] = plugin

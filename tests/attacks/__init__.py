@@ -1,7 +1,7 @@
 """Attacks: what hostile or damaged files, names, stores and agents try, repeated by every run of the tests.
 
 An attack is a function that tries something a number of times and yields, for each try, None if assay held and a
-sentence if it fell. `make test` tries a few; `make attack` (`python -m tests.attacks`) tries many and prints a table.
+sentence if it broke. `make test` tries a few; `make attack` (`python -m tests.attacks`) tries many and prints a table.
 """
 
 from __future__ import annotations

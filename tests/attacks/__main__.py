@@ -1,4 +1,4 @@
-"""`python -m tests.attacks`: every attack many times, and one table: tried, held, fell, memory and seconds.
+"""`python -m tests.attacks`: every attack many times, and one table: tried, held, broke, memory and seconds.
 
 Each attack runs in a process of its own, so that its peak of memory is its own. A word selects attacks by title.
 """
@@ -20,11 +20,11 @@ _SHOWN = 5
 
 
 def main() -> int:
-    """Run the attacks that the command line selects; the exit code is 1 if anything fell."""
+    """Run the attacks that the command line selects; the exit code is 1 if anything broke."""
     if len(sys.argv) == 3 and sys.argv[1] == "--one":
         return _one(int(sys.argv[2]))
     chosen = [at for at, attack in enumerate(EVERY) if not sys.argv[1:] or any(w in attack.title for w in sys.argv[1:])]
-    print(f"{'attack':<46}{'tried':>10}{'held':>10}{'fell':>6}{'MB':>7}{'s':>7}")
+    print(f"{'attack':<46}{'tried':>10}{'held':>10}{'broke':>6}{'MB':>7}{'s':>7}")
     sums = [0, 0]
     for at in chosen:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What is refused and what is said about the two sides of an evaluation, before anybody reads the numbers."""
+"""Checks of the two sides of an evaluation before scoring: what is refused, and what readers are warned about."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from assay.errors import SourceError, TruthError
 from assay.events.input import Input
 from assay.plural import counted
 
-# Fewer spoiled events of a kind than this may be chance, even if no other of their kind is there.
+# Fewer invalid events of a kind than this may be chance, even if there are no others of their kind.
 _A_WHOLE_KIND = 5
 _NAMED = 10
 """Episodes that a sentence names."""
-# One truth in so many that does not decode, while every prediction does, is more than a slip.
+# If one truth in this many does not decode while every prediction does, it is not a single mistake.
 _SUSPICIOUS = 100
 
 _LIKE_TRUTH = re.compile(r"truth|label|gold|reference|target", re.IGNORECASE)
@@ -21,7 +21,7 @@ _LIKE_PREDICTION = re.compile(r"pred|generat|output|answer|hypothes", re.IGNOREC
 
 
 def check(predicted: Input, truth: Input, *, allow_duplicates: bool = False) -> None:
-    """Refuse what would give numbers about nothing, or about two episodes as one."""
+    """Refuse input without anything to score, or in which two episodes would count as one."""
     if not truth.events:
         raise SourceError("no true events were found", where=truth.source, hint="Is it the right file and encoding?")
     for side in (predicted, truth):
@@ -36,12 +36,12 @@ def check(predicted: Input, truth: Input, *, allow_duplicates: bool = False) -> 
         reason = truth.problems.most_common(1)[0][0]
         hint = "Check --encoding; a truth that does not decode is an error in the data and cannot be scored"
         if predicted.events and not predicted.invalid:
-            hint = "All predictions decode: were PRED and TRUTH swapped? Else check --encoding"
+            hint = "All predictions decode: were PRED and TRUTH swapped? Otherwise check --encoding"
         raise TruthError(f"{spoiled} do not decode, mostly because of: {reason}", where=truth.source, hint=hint)
 
 
 def _hopeless(truth: Input) -> str | None:
-    """What of the truth is so spoiled that it must have been read wrongly: most of it, or a kind as a whole."""
+    """Which part of the truth was probably read wrongly, because most of it or a whole kind is invalid."""
     if 2 * truth.invalid > truth.events:
         return f"{truth.invalid:,} of {truth.events:,} true events"
     for kind, n in truth.spoiled_kinds.items():
@@ -51,7 +51,7 @@ def _hopeless(truth: Input) -> str | None:
 
 
 def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> list[str]:
-    """Sentences about the two sides that change how the numbers are to be read."""
+    """Warnings about the two sides that change how to read the numbers."""
     found = suspected_swap(predicted, truth)
     if truth.invalid:
         reasons = "; ".join(f"{n:,} {reason}" for reason, n in truth.problems.most_common())
@@ -98,7 +98,7 @@ def suspected_swap(predicted: Input, truth: Input) -> list[str]:
 
 
 def _looks_like(source: str) -> str | None:
-    """What the last part of a path says that it holds, if it says one thing only."""
+    """Whether the last part of a path names predictions or truths, if it names only one of them."""
     name = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
     is_truth, is_prediction = bool(_LIKE_TRUTH.search(name)), bool(_LIKE_PREDICTION.search(name))
     if is_truth == is_prediction:

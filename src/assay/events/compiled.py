@@ -1,7 +1,7 @@
-"""Numba's `njit` as this package uses it, with a place for compiled code wherever something can be written.
+"""Numba's `njit` as this package uses it, with a cache for compiled code wherever one can be written.
 
-Compiled code is kept beside the module it belongs to, or else in the user's cache. If neither can be written (a
-read-only installation without a home), Numba refuses to compile at all; then a temporary folder serves.
+Compiled code is kept next to the module that it belongs to, or else in the user's cache. If neither can be written (a
+read-only installation without a home), Numba refuses to compile at all; then a temporary folder is used.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _user_cache() -> Path:
-    """Where Numba keeps compiled code if it cannot do so beside the module."""
+    """Where Numba keeps compiled code if it cannot do so next to the module."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "numba"
 
 
 def _temporary_cache() -> str:
-    """A folder of our own: nobody else may write there, since what lies in it is run."""
+    """A private folder: nobody else may write there, since its contents are run."""
     name = Path(tempfile.gettempdir()) / f"assay-compiled-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     try:
         name.mkdir(mode=0o700, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Distinct rows of integers, counted by compiled loops: what `Joint.of` does, for states that every episode has.
+"""Distinct rows of integers, counted by compiled loops: the same as `Joint.of`, for states that every episode has.
 
-An episode's arrays are short, so that calls of NumPy cost more than the work itself. Here there are three of them.
+An episode's arrays are short, so calls of NumPy cost more than the work itself. Here there are only three calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def count_rows(columns: Ints) -> Joint:
 
 
 def count_moves(pair: Pair, columns: Ints) -> Joint:
-    """As `count_rows`, of the movements of a pair's comparable events, which several protocols count."""
+    """As `count_rows`, for the movements of a pair's comparable events, which several protocols count."""
     found: Joint | None = pair.shared.get("moves")
     if found is None:
         found = pair.shared["moves"] = count_rows(columns)

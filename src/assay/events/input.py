@@ -1,4 +1,4 @@
-"""What was read of one side of an evaluation: counts, reasons and notes, which add up like tallies do."""
+"""What was read from one side of an evaluation: counts, reasons and notes, which add up like tallies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Input:
     sha256: str | None = None
     """Digest of the events as they were read (see `StreamDigest`); None if it was not taken."""
     rows: str = ""
-    """What a row of token text was taken for, 'event' or 'episode', if that had to be decided."""
+    """How a row of token text was read, as 'event' or 'episode', if that had to be decided."""
     doubled: set[str] = field(default_factory=set)
     """Episodes that more than one row stands for."""
 
@@ -78,7 +78,7 @@ class Input:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any], episodes: set[str]) -> Input:
-        """What `to_json` gave, and what a stored run keeps beside it."""
+        """The inverse of `to_json`, with what a stored run keeps in addition."""
         return cls(
             source=str(kept.get("source", "")),
             events=int(kept.get("events", 0)),

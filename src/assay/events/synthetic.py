@@ -144,7 +144,7 @@ class SyntheticModel:
 GOOD = SyntheticModel(2.0, 9.0, 0.97, 0.08, 0.04, 0.04, 0.02, 0.005)
 POOR = SyntheticModel(35.0, 45.0, 0.65, 0.55, 0.35, 0.25, 0.12, 0.05)
 SOUND = SyntheticModel(2.0, 9.0, 0.97, 0.08, 0.002, 0.04, 0.004, 0.002)
-"""Good also where keys are held: a wrong key among hundreds of repeats is a press that never happened."""
+"""Good also if keys are held: a wrong key among hundreds of repeats is a press that never happened."""
 LATE = SyntheticModel(80.0, 9.0, 0.97, 0.08, 0.0, 0.0, 0.0, 0.0)
 """Right in everything but 80 ms late."""
 
@@ -182,9 +182,10 @@ def prediction(truth: EventStream, model: SyntheticModel, *, seed: int = 11) -> 
 
 
 def echo(truth: EventStream, *, seed: int = 11) -> EventStream:
-    """What a model says that has learned to repeat: at the right time the last key event, movement or frame again.
+    """The predictions of a model that has learned to repeat: the last key event, movement or frame again at the right
+    time.
 
-    Where keys are held, most key events are auto-repeat, and most of what it says about them is right. It never clicks.
+    If keys are held, most key events are auto-repeat, and most of its predictions of them are right. It never clicks.
     """
     rng = np.random.default_rng(seed)
     n = len(truth)

@@ -1,8 +1,8 @@
 """Sources of events: token text, JSON, CSV, Parquet and Arrow, OWAMcap recordings, tables in memory.
 
 `read` gives batches of events from files, addresses, texts and tables, so that no source has to fit in memory. A file
-format is one module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with the suffixes
-it answers to and one method. Sources know codecs and streams, and nothing of scores.
+format is one module here with a `SOURCE`, or an entry point in the group `assay.sources`: an object with its suffixes
+and one method. Sources use codecs and streams and know nothing about scores.
 """
 
 from __future__ import annotations

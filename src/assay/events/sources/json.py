@@ -58,7 +58,7 @@ class JsonArray:
                 raise SourceError(
                     "this is neither a JSON array of rows nor JSON Lines",
                     where=address,
-                    hint='Give [{"text": "<EVENT_START>…"}, …] or one object a line',
+                    hint='Give [{"text": "<EVENT_START>…"}, …] or one object per line',
                 )
             yield from read_rows(Blocks(_lines(value)), raw, address, reading)
 
@@ -68,7 +68,7 @@ SOURCE = JsonArray()
 
 def _whole(address: str, limit: int) -> SourceError:
     error = too_large("a JSON array, which is read as a whole,", limit, address)
-    error.hint = f"Write one object a line, as JSON Lines. {error.hint}"
+    error.hint = f"Write one object per line, as JSON Lines. {error.hint}"
     return error
 
 
