@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from assay import __version__
-from assay.cli import chat, compare, demo, events, import_logs, init, runs, serve
+from assay.cli import chat, compare, demo, doctor, events, import_logs, init, runs, serve
 from assay.errors import AssayError
 from assay.redaction import redacted
 from assay.shown import visible_streams
@@ -33,6 +33,7 @@ app.command("compare")(compare.compare)
 app.command("import")(import_logs.import_logs)
 app.add_typer(runs.app, name="runs")
 app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
 app.command("serve")(serve.serve)
 

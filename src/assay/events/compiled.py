@@ -93,6 +93,13 @@ def _temporary_cache() -> str:
     return tempfile.mkdtemp(prefix="assay-compiled-")
 
 
+def cache_folder() -> Path:
+    """Where compiled code is kept: the folder that Numba was told, the module's own, or the user's cache."""
+    told = os.environ.get(_VARIABLE)
+    beside = Path(__file__).parent / "__pycache__"
+    return Path(told) if told else beside if _is_writable(beside) else _user_cache()
+
+
 def _find_a_place() -> None:
     """Tell Numba where to keep compiled code, if it would find no place itself."""
     if os.environ.get(_VARIABLE) or _is_writable(Path(__file__).parent / "__pycache__") or _is_writable(_user_cache()):
