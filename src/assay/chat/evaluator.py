@@ -20,6 +20,7 @@ from assay.chat.reading.places import words_of
 from assay.chat.reading.recognition import Readers
 from assay.chat.reading.text import Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
+from assay.chat.scoring.kept import KeptByValue
 from assay.chat.scoring.metric import METRICS, Entry, Metric
 from assay.chat.scoring.preferences import read_preferences
 from assay.chat.scoring.trajectory import failure_in
@@ -82,6 +83,8 @@ class ChatbotEvaluator:
         own_words = {key: words for metric in self.metrics for key, words in metric.own_words().items()}
         self.readers = Readers(language, self.domain.folder, own_words, use_places=self.domain.uses_places)
         self.reader = self.readers.primary
+        self._read_truth = KeptByValue(self.domain.read_truth)
+        self._read_preferences = KeptByValue(lambda data: read_preferences(data, self.domain, self.reader))
 
     def evaluate_response(
         self,
@@ -153,7 +156,7 @@ class ChatbotEvaluator:
             domain=self.domain,
             reader=answered.reader,
             truth_reader=self.readers.primary,
-            truth=Truth() if truth is None else self.domain.read_truth(truth),
+            truth=Truth() if truth is None else self._read_truth(truth),
             history=self._history(history, usual),
             preferences=self._preferences(preferences),
             response_time=_seconds(response_time),
@@ -199,7 +202,7 @@ class ChatbotEvaluator:
             return frozenset()
         if not isinstance(data, Mapping):
             raise UsageError(f"user_preferences is {_name(data)}, not a table", hint="Give a dictionary")
-        return read_preferences(data, self.domain, self.reader)
+        return self._read_preferences(data)
 
 
 class _Uncollected:

@@ -55,6 +55,8 @@ class Truth:
     """The ISO date on which it was true, if known."""
     source: object = None
     """The data it was read from; numbers in it support figures in an answer."""
+    memory: dict[object, object] = field(default_factory=dict, compare=False, repr=False)
+    """Results derived from it alone; answers to the same scenario share it."""
 
     def __bool__(self) -> bool:
         return bool(self.facts or self.states or self.dates)

@@ -30,7 +30,7 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
     return None if own_words(context, true_states(context)) else "the answer claims nothing that could be checked"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Gap:
     """A figure, and its distance from the fact it is compared with."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NOT_COMPARED = frozenset({"change", "other"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Claim:
     """One statement that can be checked."""
 
@@ -39,14 +39,14 @@ class Claim:
     """The part of the day it is about; None for the whole day."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class FigureClaim(Claim):
     """A figure that the answer affirms."""
 
     said: Quantity
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class StateClaim(Claim):
     """A state that the answer affirms or denies."""
 

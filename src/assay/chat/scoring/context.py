@@ -304,7 +304,10 @@ class ScoringContext:
     @once
     def calendar(self) -> Calendar:
         """The ground truth's dates, and the days that texts name."""
-        return Calendar(self.truth)
+        known = self.truth.memory.get("calendar")
+        if not isinstance(known, Calendar):
+            known = self.truth.memory["calendar"] = Calendar(self.truth)
+        return known
 
     @once
     def _response_days(self) -> ResponseDays:

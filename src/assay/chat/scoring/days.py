@@ -168,16 +168,9 @@ class ResponseDays:
         """
         mentions, firsts = self._mentions
         if mentions:
-            first, last = self._response.sentence(index)
-            at = bisect_left(firsts, index)
-            near = [mention for mention in mentions[at - 1 if at else 0 : at + 1] if first <= mention.first <= last]
-            if near:
-                start, stop = self._clause(index)
-                inside = [mention for mention in near if start <= mention.first <= stop]
-                before = [mention for mention in near if mention.first < index]
-                if inside or before:
-                    chosen = min(inside or before, key=lambda mention: abs(mention.first - index))
-                    return self._known_day(day_name(chosen))
+            chosen = self._nearest(mentions, firsts, index)
+            if chosen is not None:
+                return self._known_day(day_name(chosen))
             starts, ends = self._sections
             at = bisect_right(starts, self._response.starts[index]) - 1
             if at >= 0 and self._response.starts[index] < ends[at][0]:
@@ -187,19 +180,28 @@ class ResponseDays:
     def part_of_day(self, index: int) -> str | None:
         """The part of a day that token `index` is about: 'evening', 'tonight', 'clock'; None if it is the whole day."""
         times, firsts, parts = self._times
-        if not parts:
+        nearest = self._nearest(times, firsts, index) if parts else None
+        if nearest is None:
             return None
-        first, _ = self._response.sentence(index)
-        start, stop = self._clause(index)
-        at = bisect_left(firsts, index)
-        near = times[max(0, at - 1) : at + 1]
-        inside = [mention for mention in near if start <= mention.first <= stop]
-        before = [mention for mention in near if first <= mention.first < index]
-        if not inside and not before:
-            return None
-        nearest = min(inside or before, key=lambda mention: abs(mention.first - index))
         found = (at for at in range(nearest.first, nearest.last + 1) if at in parts)
         return next((self._response.tokens[at].text for at in found), None)
+
+    def _nearest(self, mentions: Sequence[Mention], firsts: Sequence[int], index: int) -> Mention | None:
+        """The mention nearest to token `index` in its clause, else the nearest one before it in its sentence.
+
+        `firsts` are the first tokens of the mentions.
+        """
+        first, last = self._response.sentence(index)
+        at = bisect_left(firsts, index)
+        before = mentions[at - 1] if at and firsts[at - 1] >= first else None
+        if at == len(firsts) or firsts[at] > last:
+            return before
+        start, stop = self._clause(index)
+        if firsts[at] > stop:
+            return before
+        # What follows is in the clause: it is nearer than what is before the clause.
+        is_nearer = before is None or before.first < start or firsts[at] - index < index - before.first
+        return mentions[at] if is_nearer else before
 
     def _known_day(self, day: str) -> str:
         return day if day == self._default else self._calendar.within_truth(day)

@@ -38,7 +38,7 @@ class TextSpan(Protocol):
     def end(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Finding:
     """Why a rule fires."""
 
@@ -160,12 +160,14 @@ class Metric:
                 found = Finding(said[:1]) if said else None
             if not found:
                 continue
-            findings = (found,) if isinstance(found, Finding) else found
-            fired = [Evidence.make(rule, finding, text) for finding in findings]
             if rule.alone:
-                evidence = fired
+                evidence = []
+            if isinstance(found, Finding):
+                evidence.append(Evidence.make(rule, found, text))
+            else:
+                evidence += [Evidence.make(rule, finding, text) for finding in found]
+            if rule.alone:
                 break
-            evidence += fired
         details = _sentence(evidence) if evidence else f"No rule fired; the score is the base of {self.base:g}."
         if self.remark is not None:
             details = f"{details} {self.remark(context)}".rstrip()
@@ -207,11 +209,14 @@ class Evidence(dict[str, Any]):
         says = f"{rule.says}: {finding.note}" if finding.note else rule.says
         points = rule.points if finding.points is None else finding.points
         spans = finding.spans
-        if not spans:
-            return cls(id=rule.id, points=points, says=says, words="", start=0, end=0, also=[])
-        start, end = spans[0].start, spans[0].end
-        also = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
-        return cls(id=rule.id, points=points, says=says, words=response[start:end], start=start, end=end, also=also)
+        start = end = 0
+        also: list[dict[str, Any]] = []
+        if spans:
+            start, end = spans[0].start, spans[0].end
+            if len(spans) > 1:
+                also = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
+        words = response[start:end]
+        return cls({"id": rule.id, "points": points, "says": says, "words": words, "start": start, "end": end, "also": also})
 
 
 class Entry(dict[str, Any]):
@@ -250,18 +255,27 @@ class Entry(dict[str, Any]):
     @classmethod
     def make(cls, metric: Metric, base: float, *, measured: bool, details: str, evidence: list[Evidence]) -> Entry:
         total = base + sum([line["points"] for line in evidence]) if evidence else base
-        # Points are decimal fractions; without this, 0.65 summed from 0.5 and 0.15 could round to either side.
-        score = round(min(1.0, max(0.0, round(total, 9))), 2)
+        score, name = _score_and_band(total)
         return cls(
-            score=score,
-            measured=measured,
-            band=band(score),
-            details=details,
-            evidence=evidence,
-            base=base,
-            group=metric.group,
-            version=metric.version,
+            {
+                "score": score,
+                "measured": measured,
+                "band": name,
+                "details": details,
+                "evidence": evidence,
+                "base": base,
+                "group": metric.group,
+                "version": metric.version,
+            }
         )
+
+
+@functools.lru_cache(maxsize=4096)
+def _score_and_band(total: float) -> tuple[float, str]:
+    """The score of a sum of points, and its band; rounding costs more than the rest of an entry, and few sums occur."""
+    # Points are decimal fractions; without this, 0.65 summed from 0.5 and 0.15 could round to either side.
+    score = round(min(1.0, max(0.0, round(total, 9))), 2)
+    return score, band(score)
 
 
 def band(score: float) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
+from assay.chat.domains import Truth
 from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.quantities import Quantity
@@ -21,6 +22,7 @@ from assay.chat.scoring.claims import FigureClaim
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, is_later
 from assay.chat.scoring.places import is_one_of
+from assay.chat.transcript import ToolCall
 
 _NAME = re.compile(r"[a-z]+|\d+[a-z]+", re.IGNORECASE)
 _KELVIN = 273.15
@@ -59,16 +61,26 @@ class Sources:
         self._reader = context.reader
         self._kinds = context.reader.lexicon.kinds
         self._fields = context.domain.fields
-        self._numbers: dict[tuple[str | None, str | None], _Numbers] = {}
-        for call in context.tool_calls or ():
-            if call.error is None:
-                self._read(call.result, _Origin(place=self._place(call.arguments)))
-        self._read(context.truth.source, _Origin(place=self._name(context.truth.subject)))
+        calls = [call for call in context.tool_calls or () if call.error is None]
+        memory, key = context.truth.memory, ("numbers", self._reader)
+        known = None if calls else memory.get(key)
+        if isinstance(known, dict):
+            self._numbers: dict[tuple[str | None, str | None], _Numbers] = known
+        else:
+            self._numbers = {}
+            self._read_all(calls, context.truth)
+            if not calls:
+                memory[key] = self._numbers
+        self._has_days = any(day is not None for _, day in self._numbers)
+        self._has_present = any(day is None for _, day in self._numbers)
+
+    def _read_all(self, calls: Sequence[ToolCall], truth: Truth) -> None:
+        for call in calls:
+            self._read(call.result, _Origin(place=self._place(call.arguments)))
+        self._read(truth.source, _Origin(place=self._name(truth.subject)))
         for numbers in self._numbers.values():
             for values in (*numbers.exact.values(), *numbers.bare.values()):
                 values.sort()
-        self._has_days = any(day is not None for _, day in self._numbers)
-        self._has_present = any(day is None for _, day in self._numbers)
 
     def support(self, claim: FigureClaim) -> bool:
         """Whether a source contains the figure, within the kind's tolerance or the rounding it was written with.
