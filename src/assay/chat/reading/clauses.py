@@ -128,7 +128,7 @@ class Clauses:
                 at -= 1
             if absent.refuted and at in negations and self._means_none(reading.tokens[at]):
                 keys = tuple(key.removeprefix("if_absent.") for key in absent.keys[:-1])
-                opposite = replace(absent, keys=keys, denied=False, asserted=True, refuted=False)
+                opposite = replace(absent, keys=keys)
                 for key in keys:
                     insort(reading.lists[key], opposite, key=lambda mention: mention.first)
 

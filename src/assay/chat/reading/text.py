@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.dates import DateReader, Moment, read_relative_days
-from assay.chat.reading.lexicon import ANY_NUMBER, Lexicon
+from assay.chat.reading.lexicon import ANY_NUMBER, Lexicon, Phrase
 from assay.chat.reading.places import Place, PlaceReader
 from assay.chat.reading.quantities import FigureReader, Quantity
 from assay.chat.reading.tokens import Token, Tokeniser, is_form
@@ -25,9 +25,13 @@ _LONGEST_CACHED = 4_000
 _OPENING = 6
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Mention:
-    """Words of a text that are in one or more lists."""
+    """Words of a text that are in one or more lists.
+
+    A text has dozens of them, and what is said of most is the default: that is an attribute of the class until it is
+    set, which is why the class has no slots.
+    """
 
     start: int
     end: int
@@ -35,11 +39,11 @@ class Mention:
     """Index of the first token."""
     last: int
     keys: tuple[str, ...]
-    denied: bool = False
+    denied: bool = field(default=False, init=False)
     """Whether a negation covers it."""
-    asserted: bool = True
+    asserted: bool = field(default=True, init=False)
     """Whether the text states it: not denied, not in a question, not after 'if', not in a run of keywords."""
-    refuted: bool = False
+    refuted: bool = field(default=False, init=False)
     """Whether the text states that it is not so."""
 
 
@@ -209,17 +213,13 @@ def _find_mentions(reading: Reading) -> list[Mention]:
         if at <= hidden_to:
             continue
         token = tokens[at]
-        if at < final and token.longer and tokens[at + 1].seconds:
-            longer = token.longer
-            fitting = [
-                phrase
-                for key in tokens[at + 1].seconds
-                if key in longer
-                for phrase in longer[key]
-                if _continues(tokens, at, phrase.parts)
-            ]
+        if token.longer and at < final:
+            fitting = _fitting(tokens, at)
             if fitting:
-                hiding = max([at + len(phrase.parts) - 1 for phrase in fitting if phrase.hides], default=-1)
+                hiding = -1
+                for phrase in fitting:
+                    if phrase.hides:
+                        hiding = max(hiding, at + len(phrase.parts) - 1)
                 if hiding < 0 and token.hides:
                     hiding = at
                 for phrase in fitting:
@@ -244,19 +244,31 @@ def _find_mentions(reading: Reading) -> list[Mention]:
     return mentions
 
 
+def _fitting(tokens: Sequence[Token], at: int) -> Sequence[Phrase]:
+    """The entries of several words that start at token `at`, longest first."""
+    longer, second = tokens[at].longer, tokens[at + 1]
+    found: list[Phrase] = []
+    for key in second.seconds:
+        if key in longer:
+            for phrase in longer[key]:
+                parts = phrase.parts
+                if _is_part(second, parts[1]) and (len(parts) == 2 or _continues(tokens, at, parts)):
+                    found.append(phrase)
+    return found
+
+
 def _continues(tokens: Sequence[Token], at: int, parts: tuple[tuple[str, bool], ...]) -> bool:
-    """Whether the words after token `at` are those of an entry that starts with it."""
+    """Whether the words of an entry from its third on are those of the text, if it starts at token `at`."""
     if at + len(parts) > len(tokens):
         return False
-    for n in range(1, len(parts)):
-        form, exact = parts[n]
-        token = tokens[at + n]
-        if not exact:
-            if token.stem != form or token.kind != "word":
-                return False
-        elif form == ANY_NUMBER:
-            if not token.is_number:
-                return False
-        elif not is_form((form, exact), token.raw, token.text):
+    for n in range(2, len(parts)):
+        if not _is_part(tokens[at + n], parts[n]):
             return False
     return True
+
+
+def _is_part(token: Token, part: tuple[str, bool]) -> bool:
+    form, exact = part
+    if not exact:
+        return token.stem == form and token.kind == "word"
+    return token.is_number if form == ANY_NUMBER else is_form(part, token.raw, token.text)

@@ -202,7 +202,7 @@ class _Known(dict[str, Token]):
 def is_form(part: tuple[str, bool], raw: str, text: str) -> bool:
     """Whether a word is the form that a list entry gives; an entry with a capital letter requires one."""
     form, exact = part
-    return not exact or form == (raw if any(c.isupper() for c in form) else text)
+    return not exact or form == (text if form == form.lower() else raw)
 
 
 def _ends_sentence(text: str, end: int, mark: str) -> bool:
