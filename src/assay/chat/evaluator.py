@@ -241,7 +241,9 @@ def _text(value: object, field: str) -> str:
 
 def _content(value: object, field: str) -> str:
     """The text of one side: itself, or the texts of its parts (`[{"type": "text", "text": …}]`)."""
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Sequence) or isinstance(value, bytes):
         return _text(value, field)
     parts = [part.get("text") if isinstance(part, Mapping) else part for part in value]
     return "\n".join(_text(part, f"{field}[{at}]") for at, part in enumerate(parts) if part is not None)

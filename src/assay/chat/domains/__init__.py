@@ -89,12 +89,12 @@ class Domain:
         words = read_toml(self.folder / f"{language}.toml", f"the words of the domain '{self.name}'")
         return str(words.get("stock_text", _STOCK_TEXT))
 
-    @property
+    @cached_property
     def uses_places(self) -> bool:
         """Whether its subjects are cities of the gazetteer."""
         return bool(self.settings.get("uses_places", False))
 
-    @property
+    @cached_property
     def by_day(self) -> bool:
         """Whether the truth depends on the day."""
         return bool(self.settings.get("by_day", True))
@@ -104,7 +104,7 @@ class Domain:
         """Names of fields that hold a subject or a day."""
         return Fields(**{name: tuple(listed) for name, listed in self.settings.get("fields", {}).items()})
 
-    @property
+    @cached_property
     def states(self) -> Mapping[str, Mapping[str, Sequence[str]]]:
         """For each state: those that it `contradicts`, and those that it `includes` as another way to name it."""
         states: Mapping[str, Mapping[str, Sequence[str]]] = self.settings.get("states", {})

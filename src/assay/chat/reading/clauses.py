@@ -25,6 +25,7 @@ _NEXT = 2
 _SLIGHT_CHANCE = 30.0
 # A run of this many list words or more, without a function word, is keyword stuffing and not a sentence.
 _STUFFED = 6
+_RUN = b"\1" * _STUFFED
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
 _CLAUSE_MARKS = frozenset(',;:()[]|—–"“”')
@@ -348,7 +349,9 @@ class Clauses:
 
 def _runs(tokens: Sequence[Token]) -> list[tuple[int, int, int]]:
     """Runs of six words and more without a function word: the first token, the one after the last, and the commas."""
-    found = []
+    found: list[tuple[int, int, int]] = []
+    if _RUN not in bytes([token.joins or token.text == "," for token in tokens]):
+        return found
     first, commas = 0, 0
     for at, token in enumerate(tokens):
         if token.joins:

@@ -132,9 +132,10 @@ class PlaceReader:
         casual: bool | None = None
         places: list[Place] = []
         taken_to = -1
-        for at, token in enumerate(tokens):
-            if not token.cities or at <= taken_to:
+        for at in [at for at, token in enumerate(tokens) if token.cities]:
+            if at <= taken_to:
                 continue
+            token = tokens[at]
             previous = tokens[at - 1].text if at else ""
             if not token.capital:
                 if casual is None:

@@ -213,7 +213,7 @@ def _find_mentions(reading: Reading) -> list[Mention]:
         if at <= hidden_to:
             continue
         token = tokens[at]
-        if token.longer and at < final:
+        if token.longer and at < final and not token.longer.keys().isdisjoint(tokens[at + 1].seconds):
             fitting = _fitting(tokens, at)
             if fitting:
                 hiding = -1
@@ -261,10 +261,7 @@ def _continues(tokens: Sequence[Token], at: int, parts: tuple[tuple[str, bool], 
     """Whether the words of an entry from its third on are those of the text, if it starts at token `at`."""
     if at + len(parts) > len(tokens):
         return False
-    for n in range(2, len(parts)):
-        if not _is_part(tokens[at + n], parts[n]):
-            return False
-    return True
+    return all(map(_is_part, tokens[at + 2 : at + len(parts)], parts[2:]))
 
 
 def _is_part(token: Token, part: tuple[str, bool]) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention
-from assay.chat.scoring.places import is_one_of
 
 if TYPE_CHECKING:
     from assay.chat.scoring.context import ScoringContext
@@ -73,21 +72,24 @@ def figure_claims(context: ScoringContext) -> list[FigureClaim]:
 def state_claims(context: ScoringContext) -> list[StateClaim]:
     """The states that an answer affirms or denies; 'I can't tell whether it rains' does neither."""
     response = context.response
-    failed = {response.sentence(mention.first) for mention in response.all("error")}
+    failed = response.sentences_with("error")
     found = []
+    known: dict[int, tuple[Sequence[str], bool, str | None, str | None]] = {}  # several states may be of one word
     for mention in context.own(response.all("states")):
         refuted = mention.refuted and response.sentence(mention.first) not in failed
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue
         state = mention.keys[-2].removeprefix("states.")
-        found.append(StateClaim(state, mention.asserted, *_where_and_when(context, mention.first), mention))
+        where = known.get(mention.first)
+        if where is None:
+            where = known[mention.first] = _where_and_when(context, mention.first)
+        found.append(StateClaim(state, mention.asserted, *where, mention))
     return found
 
 
 def _where_and_when(context: ScoringContext, index: int) -> tuple[Sequence[str], bool, str | None, str | None]:
     subjects = context.subjects.subject_at(context.response, index)
-    true = context.subjects.true_names if subjects else ()
-    is_about_truth = not subjects or not true or is_one_of(subjects, true)
+    is_about_truth = context.subjects.is_true_name(subjects)
     return subjects, is_about_truth, context.day_at(index), context.part_of_day(index)
 
 

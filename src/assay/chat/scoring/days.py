@@ -159,6 +159,7 @@ class ResponseDays:
         self._reader = reader
         self._calendar = calendar
         self._default = default
+        self._known: dict[str, str] = {}
 
     def at(self, index: int) -> str | None:
         """The day that token `index` is about; the default if the response does not say.
@@ -204,7 +205,10 @@ class ResponseDays:
         return mentions[at] if is_nearer else before
 
     def _known_day(self, day: str) -> str:
-        return day if day == self._default else self._calendar.within_truth(day)
+        known = self._known.get(day)
+        if known is None:
+            known = self._known[day] = day if day == self._default else self._calendar.within_truth(day)
+        return known
 
     @once
     def _mentions(self) -> tuple[list[Mention], list[int]]:

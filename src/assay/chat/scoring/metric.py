@@ -216,7 +216,9 @@ class Evidence(dict[str, Any]):
             if len(spans) > 1:
                 also = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
         words = response[start:end]
-        return cls({"id": rule.id, "points": points, "says": says, "words": words, "start": start, "end": end, "also": also})
+        return cls(
+            {"id": rule.id, "points": points, "says": says, "words": words, "start": start, "end": end, "also": also}
+        )
 
 
 class Entry(dict[str, Any]):

@@ -28,6 +28,8 @@ class _Named:
     """In the order of the text."""
     firsts: list[int]
     """Index of each one's first token."""
+    all: list[str]
+    """The name of each."""
     names: frozenset[str]
 
 
@@ -66,6 +68,10 @@ class Subjects:
             return []
         return [main_name(words) if self._domain.uses_places else " ".join(words)]
 
+    def is_true_name(self, names: Sequence[str]) -> bool:
+        """Whether one of `names` is that of the ground truth's subject; true if there are none, or it has none."""
+        return not names or not self.true_names or is_one_of(names, self.true_names)
+
     def is_about(self, reading: Reading, index: int, subjects: Iterable[str]) -> bool:
         """Whether token `index` of a text is about one of `subjects`; true if the text does not say which."""
         names = self.subject_at(reading, index)
@@ -81,8 +87,10 @@ class Subjects:
         places = named.places
         if not places:
             return []
-        first, last = reading.sentence(index)
         at = bisect_right(named.firsts, index) - 1
+        if len(places) == 1 and at == 0:
+            return named.all
+        first, last = reading.sentence(index)
         if at + 1 < len(places) and self._follows(reading, index, places[at + 1]):
             nearest = at + 1
         elif at >= 0 and places[at].first >= first:
@@ -94,7 +102,7 @@ class Subjects:
         else:
             return []
         if len(places) == 1:
-            return [places[nearest].name]
+            return named.all
         around = places[max(0, nearest - 1) : nearest + 2]
         return [
             place.name for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
@@ -139,8 +147,8 @@ class Subjects:
                 named = kept
             else:
                 places = self._find(reading)
-                names = frozenset([place.name for place in places])
-                named = _Named(places, [place.first for place in places], names)
+                names = [place.name for place in places]
+                named = _Named(places, [place.first for place in places], names, frozenset(names))
                 if not self._suite_names:
                     reading.memory[key] = named
             self._by_reading[reading] = named
