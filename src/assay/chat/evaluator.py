@@ -5,6 +5,7 @@ It checks the types of its input: a wrong type is an error that names the field.
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import math
@@ -49,6 +50,10 @@ METRIC_NAMES = (
 # Longer texts, in characters, are read without garbage collection.
 _LONG = 20_000
 _COLLECTED: AbstractContextManager[None] = nullcontext()
+# The usual form of an earlier turn.
+_PAIR = {"user", "assistant"}
+_CACHED_EXCHANGES = 1024
+_LONGEST_CACHED = 4_000
 _USER_ROLES = ("user", "human")
 _ASSISTANT_ROLES = ("assistant", "model", "ai", "bot")
 _USER_SIDES = ("user", "query", "user_query", "user_message", "human", "question", "message")
@@ -83,6 +88,7 @@ class ChatbotEvaluator:
         own_words = {key: words for metric in self.metrics for key, words in metric.own_words().items()}
         self.readers = Readers(language, self.domain.folder, own_words, use_places=self.domain.uses_places)
         self.reader = self.readers.primary
+        self._exchange = functools.lru_cache(maxsize=_CACHED_EXCHANGES)(self._read_exchange)
         self._read_truth = KeptByValue(self.domain.read_truth)
         self._read_preferences = KeptByValue(lambda data: read_preferences(data, self.domain, self.reader))
 
@@ -178,7 +184,9 @@ class ChatbotEvaluator:
                 raise UsageError(
                     f"{where} is {_name(turn)}, not a turn", hint="Give a dictionary with user and assistant"
                 )
-            if "role" in turn:
+            if type(turn) is dict and turn.keys() == _PAIR and type(turn["user"]) is type(turn["assistant"]) is str:
+                exchanges.append(self._usual_turn(turn["user"], turn["assistant"], usual))
+            elif "role" in turn:
                 role, said = turn["role"], self._side(turn, ("content", "parts", "text"), where, usual)
                 if role in _USER_ROLES:
                     exchanges.append(Exchange(said, None))
@@ -190,6 +198,13 @@ class ChatbotEvaluator:
                 user, assistant = (self._side(turn, sides, where, usual) for sides in (_USER_SIDES, _ASSISTANT_SIDES))
                 exchanges.append(Exchange(user, assistant))
         return tuple(exchanges)
+
+    def _usual_turn(self, user: str, assistant: str, usual: str | None) -> Exchange:
+        is_short = len(user) + len(assistant) <= _LONGEST_CACHED
+        return (self._exchange if is_short else self._read_exchange)(user, assistant, usual)
+
+    def _read_exchange(self, user: str, assistant: str, usual: str | None) -> Exchange:
+        return Exchange(self.readers.read(user, usual=usual).reading, self.readers.read(assistant, usual=usual).reading)
 
     def _side(self, turn: Mapping[str, Any], names: Sequence[str], where: str, usual: str | None) -> Reading | None:
         for name in names:

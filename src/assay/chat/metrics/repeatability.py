@@ -20,25 +20,36 @@ def _no_similar_query(context: ScoringContext) -> str | None:
 def _earlier(context: ScoringContext) -> Reading | None:
     """The latest answer to a query of the same intent, place and day."""
     if "earlier" not in context.derived:
-        intent = _intent(context, context.query)
         context.derived["earlier"] = next(
-            (turn.assistant for turn in reversed(context.history) if _is_similar(context, turn, intent)), None
+            (turn.assistant for turn in reversed(context.history) if _is_similar(context, turn)), None
         )
     earlier = context.derived["earlier"]
     return earlier if isinstance(earlier, Reading) else None
 
 
-def _is_similar(context: ScoringContext, turn: Exchange, intent: tuple[object, ...]) -> bool:
-    return turn.user is not None and turn.assistant is not None and _intent(context, turn.user) == intent
+def _is_similar(context: ScoringContext, turn: Exchange) -> bool:
+    """Whether an earlier query had the same intent, place and day."""
+    query, other = context.query, turn.user
+    if other is None or turn.assistant is None or _intent(query) != _intent(other):
+        return False
+    if not any(_intent(query)):
+        return query.plain() == other.plain()
+    same_places = context.subjects.names_in(query) == context.subjects.names_in(other)
+    return same_places and _days(context, query) == _days(context, other)
 
 
-def _intent(context: ScoringContext, query: Reading) -> tuple[object, ...]:
-    """The intent of a query, with its place and day; its plain text if no intent is recognised."""
-    topical, advice = bool(query.all("topic")), bool(query.all("asks.advice") or query.all("asks_topic.advice"))
-    if not topical and not advice:
-        return (query.plain(),)
-    days = frozenset(context.calendar.days_in(query)) - {"now", "today"}
-    return topical, advice, bool(query.all("asks.later")), context.subjects.names_in(query), days
+def _intent(query: Reading) -> tuple[bool, bool, bool]:
+    """Whether a query is about the subject, asks for advice, asks about the future; all false if none is recognised."""
+    known = query.memory.get("intent")
+    if not isinstance(known, tuple):
+        topical, advice = bool(query.all("topic")), bool(query.all("asks.advice") or query.all("asks_topic.advice"))
+        known = topical, advice, (topical or advice) and bool(query.all("asks.later"))
+        query.memory["intent"] = known
+    return known
+
+
+def _days(context: ScoringContext, query: Reading) -> frozenset[str]:
+    return frozenset(context.calendar.days_in(query)) - PRESENT
 
 
 def _pairs(context: ScoringContext) -> list[tuple[Quantity, Quantity]]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.likings import LikingReader
 from assay.chat.reading.quantities import Quantity
-from assay.chat.reading.tokens import STOPS, Token
+from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
+from assay.chat.reading.traits import ENDS_CLAUSE, IN_RUN, has_run, having
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Mention, Reading
@@ -25,10 +26,8 @@ _NEXT = 2
 _SLIGHT_CHANCE = 30.0
 # A run of this many list words or more, without a function word, is keyword stuffing and not a sentence.
 _STUFFED = 6
-_RUN = b"\1" * _STUFFED
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
-_CLAUSE_MARKS = frozenset(',;:()[]|—–"“”')
 
 
 class Clauses:
@@ -43,7 +42,7 @@ class Clauses:
         negation = language["negation"]
         self._function_words = frozenset(language["function_words"])
         self._clause_words = frozenset(language["clause_words"])
-        self._clause_ends = _CLAUSE_MARKS | self._clause_words
+        self._clause_ends = CLAUSE_MARKS | self._clause_words
         self._negation_stops = frozenset(language["negation_stops"])
         self._or = frozenset(language["linking_or"])
         self._and = frozenset(language["and_words"])
@@ -71,10 +70,7 @@ class Clauses:
         """Indices of the tokens that separate clauses, ascending: commas, colons, 'but'."""
         known = reading.memory.get("clause ends")
         if not isinstance(known, list):
-            ends = _CLAUSE_MARKS | self._clause_words
-            known = reading.memory["clause ends"] = [
-                at for at, token in enumerate(reading.tokens) if token.text in ends
-            ]
+            known = reading.memory["clause ends"] = having(reading.traits, ENDS_CLAUSE)
         return known
 
     def mark(self, reading: Reading, mentions: Iterable[Mention]) -> None:
@@ -92,8 +88,14 @@ class Clauses:
         if not any(doubts) and not any(word in reading.text for word in self._free_endings):
             return  # everything is stated
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
+        doubtful = self._near_doubts(reading, [*negations, *conditions, *attributed, *ended, *slight])
+        for marked in (stuffed, liked, past):
+            for at in marked:
+                doubtful[at] = 1
         known: dict[tuple[int, int], tuple[bool, bool]] = {}
         for said in everything:
+            if not (doubtful[said.first] or doubtful[said.last]):
+                continue  # it is stated
             where = (said.first, said.last)
             result = known.get(where)
             if result is None:
@@ -117,6 +119,24 @@ class Clauses:
             said.asserted = claimed and not said.denied
             said.refuted = claimed and said.denied
         self._add_opposites(reading, negations)
+
+    def _near_doubts(self, reading: Reading, found: Iterable[int]) -> bytearray:
+        """For each token, whether something that could deny or question it is in reach, or its sentence is a question.
+
+        Of what `_is_denied` looks for, `found` has all but single words; no reach is longer than `_REACH`.
+        """
+        tokens = reading.tokens
+        doubtful = bytearray(len(tokens))
+        single = self._free | self._closing
+        words = [at for at, token in enumerate(tokens) if token.text in single] if single else []
+        for at in (*found, *words, *self._first_tokens(reading, "nowhere")):
+            first, stop = max(0, at - _REACH), min(len(tokens), at + _REACH + 1)
+            doubtful[first:stop] = b"\1" * (stop - first)
+        for mark in reading.stops:
+            if tokens[mark].text == "?":
+                first, _ = reading.sentence(mark)
+                doubtful[first : mark + 1] = b"\1" * (mark + 1 - first)
+        return doubtful
 
     def _add_opposites(self, reading: Reading, negations: Sequence[int]) -> None:
         """Add the state that the absence of something stands for: 'there isn't a cloud in the sky' says clear.
@@ -217,7 +237,7 @@ class Clauses:
     def _clause_marks(self, reading: Reading) -> list[int]:
         known = reading.memory.get("clause marks")
         if not isinstance(known, list):
-            known = [at for at, token in enumerate(reading.tokens) if token.text in _CLAUSE_MARKS]
+            known = [at for at, token in enumerate(reading.tokens) if token.text in CLAUSE_MARKS]
             reading.memory["clause marks"] = known
         return known
 
@@ -275,11 +295,11 @@ class Clauses:
         """Whether a negation ends the clause of what ends at token `last`: 'es regnet in Berlin nicht'."""
         for at in range(last + 1, min(last + _REACH, len(tokens))):
             text = tokens[at].text
-            if text in STOPS or text in _CLAUSE_MARKS or text in self._clause_words or text in self._negation_stops:
+            if text in STOPS or text in CLAUSE_MARKS or text in self._clause_words or text in self._negation_stops:
                 return False
             if text in self._closing:
                 following = tokens[at + 1].text if at + 1 < len(tokens) else "."
-                return following in STOPS or following in _CLAUSE_MARKS or following in self._after_negation
+                return following in STOPS or following in CLAUSE_MARKS or following in self._after_negation
         return False
 
     def _denies_what_precedes(self, tokens: Sequence[Token], at: int, *, is_subject: bool) -> bool:
@@ -314,14 +334,14 @@ class Clauses:
                 return False
             if token.text in ends and not (token.text in self._and and self._is_fragment(tokens, openers[at])):
                 return False
-            if token.text in _CLAUSE_MARKS and not (token.text == "," and self._continues_list(tokens, index)):
+            if token.text in CLAUSE_MARKS and not (token.text == "," and self._continues_list(tokens, index)):
                 return False
         return True
 
     def _is_fragment(self, tokens: Sequence[Token], opener: int) -> bool:
         """Whether a negation opens a part of a sentence without a verb and denies it all: ', not 25 °C and sunny'."""
         return tokens[opener].text in self._not and (
-            opener == 0 or tokens[opener - 1].text in _CLAUSE_MARKS or tokens[opener - 1].text in STOPS
+            opener == 0 or tokens[opener - 1].text in CLAUSE_MARKS or tokens[opener - 1].text in STOPS
         )
 
     def _continues_list(self, tokens: Sequence[Token], comma: int) -> bool:
@@ -331,7 +351,7 @@ class Clauses:
 
     def _stuffed_tokens(self, reading: Reading) -> set[int]:
         """Indices of tokens in runs of six words and more that are nearly all list words, with no function word."""
-        runs = _runs(reading.tokens)
+        runs = _runs(reading.tokens) if has_run(reading.traits, IN_RUN, _STUFFED) else []
         if not runs:
             return set()
         listed: dict[int, str] = {}
@@ -349,9 +369,7 @@ class Clauses:
 
 def _runs(tokens: Sequence[Token]) -> list[tuple[int, int, int]]:
     """Runs of six words and more without a function word: the first token, the one after the last, and the commas."""
-    found: list[tuple[int, int, int]] = []
-    if _RUN not in bytes([token.joins or token.text == "," for token in tokens]):
-        return found
+    found = []
     first, commas = 0, 0
     for at, token in enumerate(tokens):
         if token.joins:

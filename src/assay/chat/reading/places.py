@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.lexicon import TOKEN
+from assay.chat.reading.traits import NAMES_CITY, having
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Reading
@@ -132,7 +133,7 @@ class PlaceReader:
         casual: bool | None = None
         places: list[Place] = []
         taken_to = -1
-        for at in [at for at, token in enumerate(tokens) if token.cities]:
+        for at in having(reading.traits, NAMES_CITY):
             if at <= taken_to:
                 continue
             token = tokens[at]

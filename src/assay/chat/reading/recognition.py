@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.chat.reading.lexicon import compile_lexicon, language_file, read_toml, shipped_languages
 from assay.chat.reading.text import Reader, Reading
+from assay.chat.reading.traits import IS_WORD, having
 from assay.errors import missing_extra
 
 # The usual language is recognised by this share of function words that no other language with lists has, and this many.
@@ -100,24 +101,28 @@ class Readers:
         return self._recognise(text[:_ENOUGH])
 
     def _recognised(self, text: str) -> str | None:
-        words = [token.text for token in self.primary.read(text).tokens if token.kind == "word"]
+        reading = self.primary.read(text)
+        words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD)]
         if not words:
             return None
         usual = self._own[self.name]
-        own = sum([word in usual for word in words])
+        own = sum(map(usual.__contains__, words))
         if own >= max(_FEWEST, _SHARE * len(words)):
             return self.name
+        rest = self._without_places(text)
+        other_script = _is_other_script(rest)
+        is_short = sum(map(len, words)) < _LETTERS and not other_script
+        detected, probability = (_NO_LANGUAGE, 0.0) if is_short else _detector()(rest)
+        if detected in self._paths and probability >= _SURE:
+            return detected  # whatever the lists say, which takes longer to find out
         votes = {name: sum(word in listed for word in words) for name, listed in self._own.items()}
         evidence = {name: votes[name] + self._listed(name, text) for name in self._paths}
         most = max(evidence, key=lambda name: (evidence[name], name == self.name))
         shown = most if votes[most] or evidence[most] > 1 or (evidence[most] and most == self.name) else None
-        rest = self._without_places(text)
-        other_script = _is_other_script(rest)
-        if sum(map(len, words)) < _LETTERS and not other_script:
+        if is_short:
             return shown
-        detected, probability = _detector()(rest)
         if detected in self._paths:
-            return detected if probability >= _SURE or evidence[detected] == evidence[most] else shown
+            return detected if evidence[detected] == evidence[most] else shown
         # Related languages share function words: a detector that is certain is believed against all but the usual one.
         is_known = evidence[most] >= _KNOWN * len(words) and (most == self.name or probability < _CERTAIN)
         if detected == _NO_LANGUAGE or is_known:

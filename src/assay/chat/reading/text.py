@@ -18,6 +18,7 @@ from assay.chat.reading.lexicon import ANY_NUMBER, Lexicon, Phrase
 from assay.chat.reading.places import Place, PlaceReader
 from assay.chat.reading.quantities import FigureReader, Quantity
 from assay.chat.reading.tokens import Token, Tokeniser, is_form
+from assay.chat.reading.traits import NOTABLE, having
 
 # Readings of longer texts are not cached: they are rare, and would crowd out the turns of a conversation.
 _LONGEST_CACHED = 4_000
@@ -57,6 +58,8 @@ class Reading:
     ends: list[int]
     stops: list[int]
     """Indices of the tokens that end a sentence, ascending."""
+    traits: bytes
+    """The traits of each token."""
     lists: dict[str, list[Mention]]
     """Mentions by list, in the order of the text."""
     quantities: list[Quantity] = field(default_factory=list)
@@ -164,7 +167,7 @@ class Reader:
     def read_figures_only(self, text: str) -> Reading:
         """The figures and names of a text in another language: no word of it is in a list."""
         cut = self._tokeniser.cut(text)
-        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, {})
+        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, cut.traits, {})
         self._figures.read(reading, cut.numbers)
         if self._places is not None:
             reading.places = self._places.read(reading)
@@ -173,7 +176,7 @@ class Reader:
     def count_listed(self, text: str) -> int:
         """How many tokens of a text start an entry of a list; nothing else of it is read."""
         cut = self._tokeniser.cut(text)
-        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, defaultdict(list))
+        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, cut.traits, defaultdict(list))
         _find_mentions(reading)
         return len({mention.first for mentions in reading.lists.values() for mention in mentions})
 
@@ -190,7 +193,7 @@ class Reader:
 
     def _read(self, text: str) -> Reading:
         cut = self._tokeniser.cut(text)
-        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, defaultdict(list))
+        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, cut.traits, defaultdict(list))
         mentions = _find_mentions(reading)
         mentions += read_relative_days(reading)
         if cut.numbers:
@@ -209,7 +212,7 @@ def _find_mentions(reading: Reading) -> list[Mention]:
     tokens, starts, ends = reading.tokens, reading.starts, reading.ends
     final = len(tokens) - 1
     hidden_to = -1
-    for at in [at for at, token in enumerate(tokens) if token.notable]:
+    for at in having(reading.traits, NOTABLE):
         if at <= hidden_to:
             continue
         token = tokens[at]

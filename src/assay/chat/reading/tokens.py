@@ -12,6 +12,7 @@ from operator import attrgetter, sub
 
 from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer
+from assay.chat.reading.traits import ENDS_CLAUSE, IN_RUN, IS_WORD, MARKED, NAMES_CITY, NOTABLE, having
 
 STOPS = frozenset(".!?…\n")
 """Marks that can end a sentence."""
@@ -19,6 +20,10 @@ STOPS = frozenset(".!?…\n")
 _MOST_FORMS = 50_000
 _LONGEST_FORM = 60
 _LENGTH = attrgetter("length")
+_TRAITS = attrgetter("traits")
+
+CLAUSE_MARKS = frozenset(',;:()[]|—–"“”')
+"""Marks that separate clauses."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,8 +51,6 @@ class Token:
     cities: CityNames | None
     """Names of cities that start with it."""
     capital: bool
-    notable: bool
-    """Whether it starts a list entry or negates; other tokens are skipped."""
     hides: bool
     """Whether a list entry of one word that is this word hides what is inside it."""
     seconds: tuple[str, ...]
@@ -56,8 +59,10 @@ class Token:
     """Whether it is a number, in digits or words."""
     joins: bool
     """Whether it is a content word, not a function word; a run of keywords consists of these."""
-    marked: bool
-    """Whether the tokeniser has to look at it: formatting, the end of a line or sentence, a number."""
+    traits: int
+    """What it may be searched for: whether it starts a list entry or negates (`NOTABLE`), whether the tokeniser has to
+    look at it (`MARKED`: formatting, the end of a line or sentence, a number), and so on.
+    """
 
 
 @dataclass(slots=True)
@@ -71,6 +76,8 @@ class Tokens:
     """Indices of the tokens that end a sentence, ascending."""
     numbers: list[int]
     """Indices of numbers, in digits or words."""
+    traits: bytes
+    """The traits of each token."""
 
 
 class Tokeniser:
@@ -96,7 +103,8 @@ class Tokeniser:
         stops: list[int] = []
         numbers: list[int] = []
         left_out: list[int] = []
-        for at in [at for at, token in enumerate(tokens) if token.marked]:
+        traits = bytes(map(_TRAITS, tokens))
+        for at in having(traits, MARKED):
             token = tokens[at]
             kind = token.kind
             if kind == "format" or (kind == "newline" and _is_soft_wrap(text, ends[at])):
@@ -110,7 +118,8 @@ class Tokeniser:
             for at in left_out:
                 kept[at] = 0
             tokens, starts, ends = (list(compress(listed, kept)) for listed in (tokens, starts, ends))
-        return Tokens(tokens, starts, ends, stops, numbers)
+            traits = bytes(compress(traits, kept))
+        return Tokens(tokens, starts, ends, stops, numbers, traits)
 
     def _without_elisions(self, pieces: Iterable[str]) -> Iterator[str]:
         """The pieces of a text; one that begins with an elided word is two: l'averse."""
@@ -135,6 +144,7 @@ class _Known(dict[str, Token]):
         self._possessive_endings = tuple(lexicon.language.get("possessive_endings", ()))
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
         self._function_words = frozenset(lexicon.language["function_words"])
+        self._clause_ends = CLAUSE_MARKS | frozenset(lexicon.language["clause_words"])
 
     def __missing__(self, piece: str) -> Token:
         raw, kind = piece.lstrip(), "word"
@@ -176,6 +186,16 @@ class _Known(dict[str, Token]):
         folded = self._folded(raw, text) if is_word else fold(raw)
         stem = self._lexicon.stem(text) if is_word else text
         seconds = dict.fromkeys([stem, text, ANY_NUMBER] if is_number else [stem, text])
+        cities = gazetteer().get(folded) if is_word and self._use_places else None
+        joins = is_word and text not in self._function_words
+        traits = {
+            NOTABLE: bool(entries or denies),
+            MARKED: is_number or kind in ("format", "newline") or raw in STOPS,
+            NAMES_CITY: cities is not None,
+            IN_RUN: joins or text == ",",
+            IS_WORD: is_word,
+            ENDS_CLAUSE: text in self._clause_ends,
+        }
         return Token(
             raw=raw,
             length=len(raw),
@@ -188,14 +208,13 @@ class _Known(dict[str, Token]):
             units=self._lexicon.units.get(text, ()),
             denies=denies,
             value=self._number_words.get(text),
-            cities=gazetteer().get(folded) if is_word and self._use_places else None,
+            cities=cities,
             capital=is_word and raw[0].isupper(),
-            notable=bool(entries or denies),
             hides=any(phrase.hides for phrase in phrases),
             seconds=tuple(key for key in seconds if key in self._lexicon.seconds),
             is_number=is_number,
-            joins=is_word and text not in self._function_words,
-            marked=is_number or kind in ("format", "newline") or raw in STOPS,
+            joins=joins,
+            traits=sum(trait for trait, has in traits.items() if has),
         )
 
 
