@@ -15,6 +15,7 @@ import typer
 from assay import __version__
 from assay.cli import chat, compare, demo, doctor, events, import_logs, init, runs, serve
 from assay.errors import AssayError
+from assay.extras import explained
 from assay.redaction import redacted
 from assay.shown import visible_streams
 
@@ -74,6 +75,9 @@ def _run() -> None:
         # A file that cannot be opened or written is not a bug in assay: a full disk, a missing folder.
         _exit_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
+        missing = explained(error) if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None:
+            _exit_with(str(missing))
         # An error in assay itself. Not exit code 1, which would look like a gate that failed.
         print(redacted(traceback.format_exc()), file=sys.stderr)
         _exit_with(f"this is an error in assay itself: {type(error).__name__}. Please report it")

@@ -13,6 +13,7 @@ import typer
 from assay.cli._output import announce, announce_run, check_outputs, write_file, write_json
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
+from assay.extras import check_extras
 from assay.plural import counted
 from assay.shown import clear_line
 
@@ -72,6 +73,7 @@ def load(
     Each session states a secret and a preference, which must never appear in another session. The table names the knee:
     the number of users beyond which throughput rises by less than 10 % while the 95th percentile rises by more.
     """
+    check_extras("chat", "store", "agents", of="agents", purpose="run agents")
     from assay.chat.agents import AGENTS
     from assay.chat.load.plan import LoadPlan
     from assay.chat.running.experiment import agents_of

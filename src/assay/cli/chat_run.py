@@ -21,6 +21,7 @@ from assay.cli._output import (
 )
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import RunInterruptedError, UsageError
+from assay.extras import check_extras
 from assay.shown import shown_console
 
 if TYPE_CHECKING:
@@ -177,6 +178,8 @@ def run(
     Every finished turn is stored within half a second. Ctrl-C stops cleanly, and --resume continues from there.
     """
     from assay.chat.running.experiment import PaceOptions
+
+    check_extras("chat", "store", "agents", of="agents", purpose="run agents")
     from assay.runs.experiments import plan_experiment
     from assay.runs.gates import RunGate
 

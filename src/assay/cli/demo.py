@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.errors import UsageError
+from assay.extras import check_extras
 from assay.outputs import PRIVATE_FOLDER, replacing
 from assay.shown import shown_console
 
@@ -49,6 +50,8 @@ def demo(
 
     The frameworks are then given a model that misbehaves.
     """
+    check_extras("events", of="events", purpose="score events")
+    check_extras("chat", of="chat", purpose="score conversations")
     if out.exists() and not out.is_dir():
         raise UsageError(f"'{out}' is a file", hint="Name a folder with --out")
     out.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)

@@ -231,11 +231,14 @@ def keep(
     """
     import os
 
-    from assay.runs import record
-    from assay.runs.machine import command_line
+    from assay.extras import check_extras
     from assay.store import VARIABLE
 
     try:
+        check_extras("store", of="store", purpose="keep runs")
+        from assay.runs import record
+        from assay.runs.machine import command_line
+
         return record(result, store=store, command=command_line(), name=name, tags=tags)
     except AssayError as error:
         if store or os.environ.get(VARIABLE):

@@ -9,7 +9,8 @@ import typer
 
 from assay.cli._output import announce
 from assay.cli.runs import StoreAddress
-from assay.errors import UsageError, missing_extra
+from assay.errors import UsageError
+from assay.extras import check_extras
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
@@ -37,11 +38,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve pages over the store: runs, reports, differences, timelines, and agents side by side. Ctrl-C ends it."""
-    try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise missing_extra("starlette", "web", "serve pages") from error
+    check_extras("chat", "store", "agents", "events", "web", of="web", purpose="serve pages")
     from assay.store import open_store
     from assay.web.app import make_app
     from assay.web.server import access_for, bound_socket, serve_until_stopped, url_of

@@ -1,0 +1,45 @@
+"""Which extra of assay installs a module, so that an installation without it says what to install."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from assay.errors import MissingExtraError, missing_extra
+
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "chat": ("py3langid", "snowballstemmer"),
+    "store": ("sqlalchemy", "platformdirs"),
+    "agents": ("httpx", "openai", "opentelemetry", "packaging", "yaml", "starlette", "tzdata", "uvicorn"),
+    "events": ("numba", "pyarrow", "fsspec", "mcap", "zstandard"),
+    "postgres": ("psycopg",),
+    "web": ("python_multipart",),
+    "google-adk": ("google.adk",),
+    "agent-framework": ("agent_framework", "agent_framework_openai"),
+    "openai-agents": ("agents",),
+    "langgraph": ("langgraph", "langchain", "langchain_openai"),
+    "pydantic-ai": ("pydantic_ai",),
+    "train": ("torch", "torchmetrics", "transformers", "accelerate"),
+}
+"""The modules that each extra installs, beside those of the extras that it contains."""
+
+
+def explained(error: ModuleNotFoundError) -> MissingExtraError | None:
+    """The error in words if an extra installs the module that is missing; None if none does."""
+    name = error.name or ""
+    for extra, modules in MODULES.items():
+        if any(f"{name}.".startswith(f"{module}.") for module in modules):
+            return missing_extra(name.partition(".")[0], extra, "do this")
+    return None
+
+
+def check_extras(*extras: str, of: str, purpose: str) -> None:
+    """Raise MissingExtraError if a module of these extras is missing; `of` is the extra that installs them all."""
+    for extra in extras:
+        for module in MODULES[extra]:
+            try:
+                found = find_spec(module) is not None
+            except ModuleNotFoundError:
+                found = False
+            if not found:
+                raise missing_extra(module, of, purpose)

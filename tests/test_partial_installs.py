@@ -1,0 +1,113 @@
+"""An installation with some extras only: what it has works, and for what it has not it names the command to install.
+
+Missing packages are simulated by an import hook in one process for each installation, which runs all commands.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from assay.extras import MODULES, explained
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = (
+    "--version",
+    "chat score t.jsonl",
+    "chat score t.jsonl --no-store",
+    "chat agents",
+    "chat suites",
+    "chat run --agents mine=bot:answer --no-store",
+    "chat load",
+    "events eval a.jsonl b.jsonl",
+    "runs list",
+    "runs trend x",
+    "compare x y",
+    "serve",
+    "demo",
+    "init",
+)
+# Every other package that an extra installs is missing.
+_PROCESS = """
+import importlib.abc, json, os, sys
+given = json.loads(sys.argv[1])
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if any(f"{name}.".startswith(f"{module}.") for module in given["missing"]):
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+sys.meta_path.insert(0, Missing())
+sys.path.insert(0, given["root"])
+from tests.command import assay_command
+said = {}
+for words in given["commands"]:
+    done = assay_command(*words.split())
+    said[words] = [done.returncode, done.stdout + done.stderr]
+print("\\n" + json.dumps(said))
+"""
+
+
+def said_with(folder: Path, *extras: str) -> dict[str, tuple[int, str]]:
+    """What each command returns and prints with the packages of these extras only."""
+    turn = {"user": "What is the weather in Oslo?", "assistant": "It is 5°C in Oslo."}
+    (folder / "t.jsonl").write_text(json.dumps({"agent": "a", "scenario": "s", "turns": [turn]}), "utf-8")
+    (folder / "bot.py").write_text("def answer(message):\n    return 'It is 5°C.'\n", "utf-8")
+    missing = [module for extra, modules in MODULES.items() if extra not in extras for module in modules]
+    given = json.dumps({"missing": missing, "commands": COMMANDS, "root": str(ROOT)})
+    environment = {name: value for name, value in os.environ.items() if name != "ASSAY_STORE"}
+    environment |= {"XDG_DATA_HOME": str(folder), "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", _PROCESS, given],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return {words: (code, text) for words, (code, text) in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    return said_with(tmp_path_factory.mktemp("bare"))
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_without_extras_each_command_works_or_says_what_to_install(
+    bare: dict[str, tuple[int, str]], words: str
+) -> None:
+    code, text = bare[words]
+    assert "Traceback" not in text
+    assert "error in assay itself" not in text
+    if words in ("--version", "chat agents", "init"):
+        assert code == 0
+    else:
+        assert code == 2
+        assert 'Install it with: pip install "assay-agents[' in text
+
+
+def test_with_chat_alone_answers_are_scored_and_a_note_says_why_they_are_not_stored(tmp_path: Path) -> None:
+    said = said_with(tmp_path, "chat")
+    assert said["chat score t.jsonl --no-store"][0] == 0
+    code, text = said["chat score t.jsonl"]
+    assert code == 0
+    assert "the run was not stored: the package 'sqlalchemy' is needed to keep runs" in text
+    assert 'pip install "assay-agents[agents]"' in said["chat run --agents mine=bot:answer --no-store"][1]
+
+
+def test_every_extra_is_known_by_its_modules() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(MODULES) == set(extras) - {"frameworks", "all", "dev"}
+
+
+def test_what_no_extra_installs_is_an_error_of_another_kind() -> None:
+    assert explained(ModuleNotFoundError("No module named 'x'", name="x")) is None
+    found = explained(ModuleNotFoundError("No module named 'sqlalchemy.sql'", name="sqlalchemy.sql"))
+    assert found is not None
+    assert 'pip install "assay-agents[store]"' in str(found)
