@@ -19,6 +19,7 @@ HEIGHTS = {
     "errors": 0,
     "json_safe": 0,
     "outputs": 1,
+    "extras": 1,
     "plural": 0,
     "shown": 0,
     "redaction": 1,
