@@ -240,7 +240,7 @@ def test_a_stratum_of_one_case_does_not_seem_certain(noisy: Make) -> None:
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.high > verdict.low
-    assert any("one common case only" in note for note in comparison.notes)
+    assert any("only one common case" in note for note in comparison.notes)
 
 
 # --- events --------------------------------------------------------------------------------------------------------

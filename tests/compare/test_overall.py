@@ -16,7 +16,16 @@ from assay.chat.scoring.metric import Entry, Metric
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import overall
 from assay.compare.standing import CriterionMeans, WeightRange, contributions, group_ranges, ranges, standing
-from assay.compare.weights import DEFAULT_WEIGHTS, EQUAL_WEIGHTS, MAX_WEIGHT, PRESETS, TRIALS_PASSED, Criterion, Weights
+from assay.compare.weights import (
+    DEFAULT_WEIGHTS,
+    EQUAL_WEIGHTS,
+    MAX_WEIGHT,
+    OPERATIONS,
+    PRESETS,
+    TRIALS_PASSED,
+    Criterion,
+    Weights,
+)
 from assay.errors import UsageError
 
 
@@ -390,7 +399,7 @@ def test_without_scores_there_is_no_standing() -> None:
 def test_presets_name_criteria_and_groups_that_exist() -> None:
     from assay.chat.scoring.metric import GROUPS, METRICS
 
-    known = {TRIALS_PASSED, *METRICS.names()}
+    known = {TRIALS_PASSED, *OPERATIONS, *METRICS.names()}
     for weights in PRESETS.values():
         assert set(weights.criteria) <= known
         assert set(weights.groups) <= {"outcome", *GROUPS}

@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from assay import __version__
-from assay.cli import chat, compare, demo, doctor, events, import_logs, init, runs, serve
+from assay.cli import chat, compare, decide, demo, doctor, events, import_logs, init, runs, serve
 from assay.errors import AssayError
 from assay.extras import explained
 from assay.redaction import redacted
@@ -31,6 +31,7 @@ app = typer.Typer(
 app.add_typer(events.app, name="events")
 app.add_typer(chat.app, name="chat")
 app.command("compare")(compare.compare)
+app.command("decide")(decide.decide)
 app.command("import")(import_logs.import_logs)
 app.add_typer(runs.app, name="runs")
 app.command("demo")(demo.demo)

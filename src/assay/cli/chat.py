@@ -111,7 +111,7 @@ def score(
         run_id = None if no_store else keep(scores, store, name=name, tags=tag or [])
         if json_out is not None:
             write_json(scores.to_json(), json_out)
-    chat_run.write_trials(scores, junit=junit, markdown=markdown, suite=file.stem)
+    chat_run.write_for_ci(scores, junit=junit, markdown=markdown, suite=file.stem)
     if html_out is not None:
         from assay.report.html import chat as page
 

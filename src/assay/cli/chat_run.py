@@ -27,7 +27,7 @@ from assay.shown import shown_console
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiment
     from assay.chat.scoring.scores import Scores
-    from assay.compare.skill import SkillOverBaselines
+    from assay.result import Result
     from assay.runs.experiments import StoreChoice
     from assay.runs.results import ExperimentResult
 
@@ -36,7 +36,9 @@ _INTERRUPTED = 130
 # Turns that were skipped because an earlier turn failed; only that failure is reported.
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
-_BESIDE_RESUME = frozenset({"resume", "store", "json_out", "html_out", "junit", "markdown", "fail_on", "require"})
+_BESIDE_RESUME = frozenset(
+    {"resume", "store", "budget", "json_out", "html_out", "junit", "markdown", "fail_on", "require"}
+)
 
 
 def run(
@@ -71,7 +73,8 @@ def run(
     model: Annotated[
         str | None,
         typer.Option(
-            help="A real model, at OPENAI_BASE_URL with OPENAI_API_KEY; by default the scripted stand-in.",
+            help="A real model, at OPENAI_BASE_URL with OPENAI_API_KEY, or several, A,B: every agent is played with "
+            "each. By default the scripted stand-in.",
             rich_help_panel=_WHERE,
         ),
     ] = None,
@@ -132,6 +135,14 @@ def run(
         bool,
         typer.Option("--offline", help="Install nothing for agents with a pinned version.", rich_help_panel=_WHAT),
     ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="USD",
+            help="Stop before more than this is spent on tokens; --resume with a larger one goes on.",
+            rich_help_panel=_PACE,
+        ),
+    ] = None,
     resume: Annotated[
         str | None,
         typer.Option(metavar="RUN", help="Resume an unfinished run; @unfinished is the newest.", rich_help_panel=_PACE),
@@ -180,14 +191,14 @@ def run(
     from assay.chat.running.experiment import PaceOptions
 
     check_extras("chat", "store", "agents", of="agents", purpose="run agents")
-    from assay.runs.experiments import plan_experiment
     from assay.runs.gates import RunGate
+    from assay.runs.planning import plan_experiment
 
     gate = RunGate.parsed(fail_on or (), require or ())
     check_outputs(html_out, json_out, junit, markdown)
     if resume is not None:
         _refuse_beside_resume(context)
-        result = _resume_with_progress(resume, store)
+        result = _resume_with_progress(resume, store, budget)
     else:
         experiment = plan_experiment(
             suite,
@@ -204,14 +215,17 @@ def run(
             limit=limit,
             pace=PaceOptions(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
             baselines=baselines,
+            budget=budget,
         )
         experience = not experiment.suite.has_quirks if experience is None else experience
         kept = None if no_store else store or True
         result = start_with_progress(
             experiment, store=kept, name=name, tags=tag or [], measure_experience=experience, offline=offline
         )
-    write_trials(result.scores, junit=junit, markdown=markdown, skill=result.skill(), suite=result.suite)
+    write_for_ci(result, junit=junit, markdown=markdown)
     failures = gate.failures(result.scores)
+    if result.incomplete is not None and (fail_on or require):
+        failures.append(f"the run is incomplete: {result.incomplete.reason}")
     try:
         show_result(result, html_out=html_out, json_out=json_out)
     finally:
@@ -221,22 +235,13 @@ def run(
         raise typer.Exit(1)
 
 
-def write_trials(
-    scores: Scores,
-    *,
-    junit: Path | None,
-    markdown: Path | None,
-    skill: SkillOverBaselines | None = None,
-    suite: str = "conversations",
-) -> None:
+def write_for_ci(result: Result, *, junit: Path | None, markdown: Path | None, suite: str = "") -> None:
     """Write trials and failed checks for CI: as JUnit XML, and as a Markdown summary."""
-    from assay.report.export.junit import trials_junit
-    from assay.report.export.markdown import trials_markdown
+    from assay.report.runs import for_ci
 
-    if junit is not None:
-        write_text(trials_junit(scores, suite=suite), junit)
-    if markdown is not None:
-        write_text(trials_markdown(scores, skill=skill, suite=suite), markdown)
+    for form, path in (("junit", junit), ("markdown", markdown)):
+        if path is not None:
+            write_text(for_ci(result, form, suite=suite), path)
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
@@ -331,12 +336,12 @@ def start_with_progress(
         )
 
 
-def _resume_with_progress(reference: str, store: str | None) -> ExperimentResult:
+def _resume_with_progress(reference: str, store: str | None, budget: float | None) -> ExperimentResult:
     """Continue a stored run to its end, with progress on standard error."""
     from assay.runs.experiments import resume_run
 
     with conversation_progress() as progress:
-        return _until_interrupted(resume_run(reference, store=store or True, progress=progress))
+        return _until_interrupted(resume_run(reference, store=store or True, budget=budget, progress=progress))
 
 
 def _until_interrupted(work: Any) -> ExperimentResult:
@@ -374,11 +379,21 @@ def show_result(result: ExperimentResult, *, html_out: Path | None = None, json_
     _report_unscored(result.scores)
     if html_out is not None:
         write_file(html_out, lambda: report.write_page(result, html_out))
-    if result.run is not None:
+    if result.incomplete is not None:
+        _announce_incomplete(result)
+    elif result.run is not None:
         shown = result.run.name or result.run.id
         announce_run(result.run.id, see_also=(f"assay compare {shown}", f"assay runs export {shown} OUT.html"))
     if not any(answer.entries for answer in result.answers):
         raise typer.Exit(1)
+
+
+def _announce_incomplete(result: ExperimentResult) -> None:
+    assert result.incomplete is not None
+    announce(result.incomplete.words())
+    if result.run is not None:
+        larger = 2 * result.incomplete.budget
+        announce(f"Go on with: assay chat run --resume {result.run.id} --budget {larger:g}")
 
 
 def _report_unscored(scores: Scores) -> None:

@@ -205,6 +205,8 @@ def _difference(entry: Measured, sample: Sample, level: float) -> Difference | t
         return "unmeasured", f"undefined {side}: {entry.measure.undefined}"
     if entry.measure.better == "none":
         return "descriptive", "describes the data; no direction is better"
+    if entry.once:
+        return "descriptive", "measured once for each side; cases give it no interval"
     if entry.n_cases < 2:
         return (
             "inconclusive",
@@ -303,7 +305,8 @@ def _without_test(entry: Measured, call: Call, reason: str) -> Verdict:
 
 
 def _worth_listing(entry: Measured, sample: Sample) -> bool:
-    return entry.scores is not None and entry.measure.headline and not entry.reason and entry.measure.better != "none"
+    is_tested = not entry.reason and not entry.once and entry.measure.better != "none"
+    return entry.scores is not None and entry.measure.headline and is_tested
 
 
 def _per_case(entry: Measured, sample: Sample, level: float, seed: int) -> PerCase:

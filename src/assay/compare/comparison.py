@@ -250,6 +250,8 @@ class Measured:
     n_cases: int = 0
     reason: str = ""
     """Why it must not be compared; empty if it may be."""
+    once: bool = False
+    """Whether each side was measured once, whatever the cases: then there is a difference and no interval."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from assay.chat.load.results import AgentLoad
+from assay.chat.scoring.metric import MEASURED_ONCE
 from assay.chat.scoring.scores import Scores
+from assay.compare.operations import operations
 from assay.compare.standing import TIE, CriterionMeans, Standing, WeightRange, group_ranges, ranges, standing
-from assay.compare.weights import DEFAULT_WEIGHTS, TRIALS_PASSED, Criterion, Weights
-from assay.stats import SHARE, Changes, difference
+from assay.compare.weights import DEFAULT_WEIGHTS, LOAD, OPERATIONS, OPERATIONS_GROUP, TRIALS_PASSED, Criterion, Weights
+from assay.stats import SHARE, Changes, Difference, difference
 from assay.stats.by_episode import resample_weights
-from assay.stats.jackknife import Strata, ends, unit_contributions
+from assay.stats.jackknife import Strata, ends, share_contributions, unit_contributions
+from assay.stats.paired import cases_needed
 from assay.types import Estimate, Floats
 
 # At most this many weights are in memory at a time (32 MB).
@@ -32,9 +37,31 @@ class Uncertainty:
 
     values: Mapping[str, Estimate]
     lead: Estimate | None
-    """Lead of the first over the second; None if there is no second."""
+    """Lead of the first over the second; None if there is no second. It has an interval only if scenarios vary all of
+    it: what was measured once is as it was, whatever the scenarios are."""
     first: Mapping[str, float]
-    """Share of the resamples in which each agent comes first; a tie is divided."""
+    """Share of the resamples in which each agent comes first; a tie is divided. Empty if the agents differ only in
+    what was measured once."""
+    by_scenarios: Estimate | None = None
+    """The part of the lead that the scenarios vary, with its interval; None if there is no second."""
+    once: float = 0.0
+    """The part of the lead that was measured once."""
+    needed: tuple[int, int] | None = None
+    """How many scenarios of the same kind would decide: the ends of a range. None if it is decided, or if no number
+    would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcoming:
+    """A criterion in which an agent is behind another."""
+
+    criterion: str
+    to: str
+    """The agent that is best in it."""
+    by: float
+    low: float | None
+    """The ends of the interval of `by`; None if it was measured once."""
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +89,9 @@ class Overall:
                 agent: {"value": estimate.value, "low": estimate.low, "high": estimate.high}
                 for agent, estimate in self.uncertainty.values.items()
             },
-            "lead": None if lead is None else {"value": lead.value, "low": lead.low, "high": lead.high},
+            "lead": _estimate_json(lead),
+            "lead_by_scenarios": _estimate_json(self.uncertainty.by_scenarios),
+            "lead_measured_once": self.uncertainty.once,
             "first_in": dict(self.uncertainty.first),
             "weights": {criterion.name: self.weights.of(criterion) for criterion in self.means.criteria},
             "means": {
@@ -77,31 +106,32 @@ class Overall:
         }
 
 
+def _estimate_json(estimate: Estimate | None) -> dict[str, float | None] | None:
+    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
 def _range_json(kept: WeightRange) -> dict[str, Any]:
     high = None if math.isinf(kept.high) else kept.high
     return {"low": kept.low, "high": high, "below": kept.below, "above": kept.above}
 
 
-def overall(scores: Scores, weights: Weights = DEFAULT_WEIGHTS, *, level: float = 0.95, reps: int = 1000) -> Overall:
-    """The overall of every agent that has a scored turn, with the ranges of the weights and the intervals."""
-    table = _ScenarioTable.of(scores)
-    means = table.means()
-    now = standing(means, weights)
-    return Overall(
-        means,
-        weights,
-        now,
-        ranges(means, weights),
-        group_ranges(means, weights),
-        table.uncertainty(now, weights, level=level, reps=reps, seed=scores.seed),
-        level,
-        reps,
-        scores.seed,
-    )
+def overall(
+    scores: Scores,
+    weights: Weights = DEFAULT_WEIGHTS,
+    *,
+    level: float = 0.95,
+    reps: int = 1000,
+    loads: Sequence[AgentLoad] = (),
+) -> Overall:
+    """The overall of every agent that has a scored turn, with the ranges of the weights and the intervals.
+
+    `loads` are load tests of the same agents, which count as a criterion.
+    """
+    return ScenarioTable.of(scores, loads).overall(weights, level=level, reps=reps, seed=scores.seed)
 
 
-@dataclass(frozen=True, slots=True)
-class _ScenarioTable:
+@dataclass(frozen=True)
+class ScenarioTable:
     """Sums and counts of scores by scenario, agent and criterion; each has shape (scenarios, agents, criteria)."""
 
     agents: tuple[str, ...]
@@ -110,15 +140,39 @@ class _ScenarioTable:
     counts: Floats
     without: Mapping[str, str]
     """Agents that have no scored turn, each with the reason."""
+    _resamples: dict[tuple[int, int], Floats] = field(default_factory=dict, repr=False)
+    """The same resamples for all weights."""
+
+    def overall(
+        self, weights: Weights = DEFAULT_WEIGHTS, *, level: float = 0.95, reps: int = 1000, seed: int = 42
+    ) -> Overall:
+        """The overall at some weights."""
+        means = self.means
+        now = standing(means, weights)
+        return Overall(
+            means,
+            weights,
+            now,
+            ranges(means, weights),
+            group_ranges(means, weights),
+            self.uncertainty(now, weights, level=level, reps=reps, seed=seed),
+            level,
+            reps,
+            seed,
+        )
 
     @classmethod
-    def of(cls, scores: Scores) -> _ScenarioTable:
+    def of(cls, scores: Scores, loads: Sequence[AgentLoad] = ()) -> ScenarioTable:
+        """The table of every agent that has a scored turn."""
         without = _without(scores)
         agents = tuple(agent for agent in scores.agents if agent not in without)
         answers = [answer for answer in scores.answers if answer.agent not in without]
         criteria = (
             Criterion(TRIALS_PASSED, "outcome", "Which share of the trials passes its checks?"),
-            *(Criterion(metric.name, metric.group, metric.asks) for metric in scores.metrics),
+            *(
+                Criterion(metric.name, metric.group, metric.asks, metric.group == MEASURED_ONCE)
+                for metric in scores.metrics
+            ),
         )
         scenarios = {name: at for at, name in enumerate(dict.fromkeys(answer.scenario for answer in answers))}
         places = {name: at for at, name in enumerate(agents)}
@@ -136,8 +190,14 @@ class _ScenarioTable:
             for scenario, passed in scores.trials(agent).items():
                 sums[scenarios[scenario], column, 0] = sum(passed.values()) / len(passed)
                 counts[scenarios[scenario], column, 0] = 1
+        for name, values in operations(answers, list(scenarios), agents, scores, loads).items():
+            criteria = (*criteria, Criterion(name, OPERATIONS_GROUP, OPERATIONS[name], name == LOAD))
+            known = ~np.isnan(values)
+            sums = np.concatenate([sums, np.where(known, values, 0.0)[..., None]], axis=-1)
+            counts = np.concatenate([counts, known[..., None]], axis=-1)
         return cls(agents, criteria, sums, counts, without)
 
+    @cached_property
     def means(self) -> CriterionMeans:
         sums, counts = self.sums.sum(axis=0), self.counts.sum(axis=0)
         known = (counts > 0).all(axis=0) if len(self.agents) else np.zeros(len(self.criteria), bool)
@@ -171,23 +231,84 @@ class _ScenarioTable:
         parts = unit_contributions(self._table, weighed, values, within)
         error, skewness = within.spread(parts)
         low, high = ends(values, error, skewness, n - 1, level=level, scale=SHARE, n=n)
-        lead = None
+        lead, by_scenarios, needed, once = None, None, None, 0.0
         if now.lead is not None:
             first, second = (self.agents.index(agent) for agent in now.order[:2])
-            ahead = parts[:, first] - parts[:, second]
-            by_scenario = np.round(now.lead + ahead * n, 12)
-            changes = Changes.of(np.zeros(n), by_scenario, possible=1.0)
-            found = difference(now.lead, contributions=ahead, freedom=n - 1, level=level, changes=changes)
-            assert found is not None
-            lead = replace(blank, value=found.value, low=found.low, high=found.high)
+            once = self._once(weights, first) - self._once(weights, second)
+            once = once if abs(once) > TIE else 0.0
+            varying = now.lead - once if abs(now.lead - once) > TIE else 0.0
+            if any(weights.of(criterion) for criterion in self.means.criteria if criterion.once):
+                only = self._weighed(weights, varying=True)
+                parts = unit_contributions(self._table, only, only(self._table.sum(axis=0)), within)
+            found, changes = self.lead_of(varying, parts[:, first] - parts[:, second], level)
+            by_scenarios = replace(blank, value=found.value, low=found.low, high=found.high)
+            lead = replace(by_scenarios, value=now.lead) if not once else replace(blank, value=now.lead)
+            if found.low <= 0 <= found.high and abs(varying) > TIE:
+                needed = cases_needed(found, n, margin=0.0, level=level, changes=changes)
+        first_in = {} if self._differ_once(weights, reps, seed) else self._first(weighed(self._resampled(reps, seed)))
         return Uncertainty(
             {
                 agent: replace(blank, value=value, low=float(low[at]), high=float(high[at]))
                 for at, (agent, value) in enumerate(zip(self.agents, values.tolist(), strict=True))
             },
             lead,
-            self._first(self._replicates(weighed, reps=reps, seed=seed)),
+            first_in,
+            by_scenarios,
+            once,
+            needed,
         )
+
+    @staticmethod
+    def lead_of(value: float, ahead: Floats, level: float) -> tuple[Difference, Changes]:
+        """A lead with its interval, from what each scenario contributes to it."""
+        n = len(ahead)
+        changes = Changes.of(np.zeros(n), np.round(value + ahead * n, 12), possible=1.0)
+        found = difference(value, contributions=ahead, freedom=n - 1, level=level, changes=changes)
+        assert found is not None
+        return found, changes
+
+    def _differ_once(self, weights: Weights, reps: int, seed: int) -> bool:
+        """Whether agents differ in what was measured once, and are alike in every resample otherwise."""
+        once = [self._once(weights, agent) for agent in range(len(self.agents))]
+        if max(once) - min(once) <= TIE:
+            return False
+        varied = self._weighed(weights, varying=True)(self._resampled(reps, seed))
+        return bool((varied.max(axis=1) - varied.min(axis=1) <= TIE).all())
+
+    def _once(self, weights: Weights, agent: int) -> float:
+        """The part of an agent's overall that was measured once."""
+        weighed = [(weights.of(criterion), criterion.once) for criterion in self.means.criteria]
+        values = self.means.values[self.agents[agent]]
+        total = sum(weight for weight, _ in weighed)
+        return sum(w * value for (w, once), value in zip(weighed, values, strict=True) if once) / total
+
+    def behind(self, agent: str, *, level: float) -> list[Shortcoming]:
+        """Criteria in which another agent is better, beyond what the scenarios explain; the largest first."""
+        n, known = len(self.sums), [at for at, one in enumerate(self.criteria) if one in self.means.criteria]
+        found: list[Shortcoming] = []
+        for place, (at, criterion) in enumerate(zip(known, self.means.criteria, strict=True)):
+            best = max(self.agents, key=lambda name: self.means.values[name][place])
+            by = self.means.values[best][place] - self.means.values[agent][place]
+            if by <= TIE:
+                continue
+            if criterion.once:
+                found.append(Shortcoming(criterion.name, best, by, None, None))
+            elif n > 1:
+                columns = [self.agents.index(name) for name in (best, agent)]
+                one = self._contributions(at, columns[0]) - self._contributions(at, columns[1])
+                ends_of = self.lead_of(by, one, level)[0]
+                if ends_of.low > 0:
+                    found.append(Shortcoming(criterion.name, best, by, ends_of.low, ends_of.high))
+        return sorted(found, key=lambda one: -one.by)
+
+    def _contributions(self, criterion: int, agent: int) -> Floats:
+        """What each scenario contributes to an agent's mean of a criterion, shape (scenarios,)."""
+        sums, counts = self.sums[:, agent, criterion], self.counts[:, agent, criterion]
+        found = np.zeros(len(sums))
+        known = counts > 0
+        if known.sum() > 1:
+            found[known] = share_contributions(sums[known], counts[known], Strata.of(None, int(known.sum())))[:, 0]
+        return found
 
     @property
     def _table(self) -> Floats:
@@ -195,32 +316,40 @@ class _ScenarioTable:
         n = len(self.sums)
         return np.concatenate([self.sums.reshape(n, -1), self.counts.reshape(n, -1)], axis=1)
 
-    def _weighed(self, weights: Weights) -> Callable[[Floats], Floats]:
+    def _weighed(self, weights: Weights, *, varying: bool = False) -> Callable[[Floats], Floats]:
         """A function from sums and counts of all scenarios, shape (…, 2 · agents · criteria), to overalls, (…, agents).
 
         A part of the scenarios may not measure some criterion. Without the criterion it would be a mean of different
-        things, so the agent keeps its mean over all scenarios there.
+        things, so the agent keeps its mean over all scenarios there. With `varying`, only the part of an overall that
+        scenarios vary.
         """
         counts = self.counts.sum(axis=0)
         known = (counts > 0).all(axis=0)
         whole = self.sums.sum(axis=0) / np.maximum(counts, 1)
         weighed = np.array([weights.of(criterion) for criterion in self.criteria])[known]
+        total = weighed.sum()
+        if varying:
+            weighed = weighed * ~np.array([criterion.once for criterion in self.criteria])[known]
 
         def overalls(table: Floats) -> Floats:
             sums, counts = np.moveaxis(table.reshape(*table.shape[:-1], 2, *whole.shape), -3, 0)
             means = np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), whole)[..., known]
-            return np.asarray(means @ weighed / weighed.sum(), np.float64)
+            return np.asarray(means @ weighed / total, np.float64)
 
         return overalls
 
-    def _replicates(self, weighed: Callable[[Floats], Floats], *, reps: int, seed: int) -> Floats:
-        """Each agent's overall in each resample, shape (reps, agents)."""
-        n, table = len(self.sums), self._table
-        rng, step = np.random.default_rng(seed), max(1, _WEIGHTS_AT_ONCE // n)
-        sizes = [min(step, reps - start) for start in range(0, reps, step)]
-        return np.concatenate([weighed(resample_weights(n, None, size, rng) @ table) for size in sizes])
+    def _resampled(self, reps: int, seed: int) -> Floats:
+        """Sums and counts in each resample of the scenarios, shape (reps, 2 · agents · criteria)."""
+        if (reps, seed) not in self._resamples:
+            n, table = len(self.sums), self._table
+            rng, step = np.random.default_rng(seed), max(1, _WEIGHTS_AT_ONCE // n)
+            sizes = [min(step, reps - start) for start in range(0, reps, step)]
+            parts = [resample_weights(n, None, size, rng) @ table for size in sizes]
+            self._resamples[reps, seed] = np.concatenate(parts)
+        return self._resamples[reps, seed]
 
     def _first(self, replicates: Floats) -> dict[str, float]:
+        """Share of the resamples in which each agent comes first; `replicates` has shape (reps, agents)."""
         ahead = replicates.max(axis=1, keepdims=True) - replicates <= TIE
         shares = (ahead / ahead.sum(axis=1, keepdims=True)).mean(axis=0)
         return dict(zip(self.agents, shares.tolist(), strict=True))

@@ -12,7 +12,17 @@ MAX_WEIGHT: Final = 5.0
 """The largest weight; the smallest is 0."""
 
 TRIALS_PASSED: Final = "trials_passed"
-"""The one criterion that is not a metric. A failed turn has no scores, so no metric counts it; this criterion does."""
+"""A criterion that is not a metric. A failed turn has no scores, so no metric counts it; this criterion does."""
+
+ROBUSTNESS, RESTART, LOAD, COST = "robustness", "restart", "load", "cost"
+OPERATIONS: Final = {
+    ROBUSTNESS: "In which share of the turns with a quirk did nothing fail silently, hang or crash?",
+    RESTART: "Which share of the conversations outlives the end of its process?",
+    LOAD: "How close is its 95th percentile under load to that of the fastest agent? 0 if secrets of users leaked.",
+    COST: "How close is what its tokens cost to what those of the cheapest agent cost?",
+}
+"""Criteria of operations by name, each with its question; they count if what they need was measured."""
+OPERATIONS_GROUP: Final = "operations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +33,8 @@ class Criterion:
     group: str
     asks: str
     """What it asks, as one question."""
+    once: bool = False
+    """Whether it is one measurement of each agent, which scenarios do not vary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +81,31 @@ PRESETS: Final[Mapping[str, Weights]] = {
             "error_recovery": 2,
             "action_planning": 0,
             "tool_call_count": 0,
+            ROBUSTNESS: 2,
+            RESTART: 2,
+            COST: 0,
         },
         {"developer experience": 0},
     ),
     # Developers build, connect and repair the assistant, and pay for its calls.
     "what developers feel": Weights(
-        {TRIALS_PASSED: 5, "tool_call_count": 2, "action_planning": 2, "error_recovery": 2}, {"developer experience": 5}
+        {TRIALS_PASSED: 5, "tool_call_count": 2, "action_planning": 2, "error_recovery": 2, ROBUSTNESS: 2, LOAD: 0},
+        {"developer experience": 5},
+    ),
+    # Operators keep it running and pay for it: what happens when something misbehaves, under load and after a restart.
+    "what operations feel": Weights(
+        {
+            TRIALS_PASSED: 5,
+            ROBUSTNESS: 5,
+            LOAD: 5,
+            RESTART: 4,
+            COST: 4,
+            "response_time": 5,
+            "error_recovery": 5,
+            "repeatability": 5,
+            "tool_call_count": 3,
+        },
+        {"functional": 0.25, "behavioural": 0.5, "developer experience": 0},
     ),
     # Errors that would wake someone at night; everything else counts a quarter.
     "nothing may go wrong": Weights(
@@ -83,3 +114,6 @@ PRESETS: Final[Mapping[str, Weights]] = {
     ),
 }
 """Weights to start from, by name."""
+
+PRIORITIES: Final = ("what users feel", "what developers feel", "what operations feel")
+"""The presets for which a report says at once who leads."""

@@ -104,6 +104,9 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[st
         "summary",
         "passes",
         "baselines",
+        "decision",
+        "costs",
+        "effects",
         "answers",
         "plan",
         "load",
@@ -123,17 +126,28 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[st
     return content
 
 
-def for_ci(result: Result, form: str) -> str:
-    """Trials and failed checks of scored conversations or of agents, as 'junit' or 'markdown'."""
+def for_ci(result: Result, form: str, *, suite: str = "") -> str:
+    """Trials and failed checks of scored conversations or of agents, as 'junit' or 'markdown'.
+
+    `suite` is what conversations from a file are called; a run of agents knows its suite.
+    """
     from assay.report.export.junit import trials_junit
     from assay.report.export.markdown import trials_markdown
 
     if not isinstance(result, ExperimentResult):
         scores = scores_of(result)
-        return trials_junit(scores) if form == "junit" else trials_markdown(scores)
+        write = trials_junit if form == "junit" else trials_markdown
+        return write(scores, suite=suite or "conversations")
     if form == "junit":
         return trials_junit(result.scores, suite=result.suite)
-    return trials_markdown(result.scores, skill=result.skill(), suite=result.suite)
+    return trials_markdown(
+        result.scores,
+        skill=result.skill(),
+        suite=result.suite,
+        decision=result.decision(),
+        effects=result.effects(),
+        incomplete="" if result.incomplete is None else result.incomplete.words(),
+    )
 
 
 def _state_json(state: State) -> dict[str, Any]:

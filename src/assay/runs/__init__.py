@@ -9,8 +9,9 @@ compare(a, b)                      stored runs against each other, by reference
 record(result, …)                  store a result that was computed without a store
 open_store(address)                the store itself: list, describe, tag, delete
 
-Modules: `experiments` starts and resumes, `recorder` stores turns as they finish, `from_results` turns a result into a
-run, `machine` describes the machine, `results` rebuilds results, `loading` finds stored runs by reference.
+Modules: `planning` makes an experiment of options, `experiments` starts and resumes, `recorder` stores turns as they
+finish, `from_results` turns a result into a run, `machine` describes the machine, `results` rebuilds results,
+`loading` finds stored runs by reference.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import TYPE_CHECKING
 from assay._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from assay.runs.experiments import plan_experiment, resume_run, run, start_run
+    from assay.runs.experiments import resume_run, run, start_run
     from assay.runs.loading import compare, load, load_answers, record
+    from assay.runs.planning import plan_experiment
     from assay.runs.results import ExperimentResult
     from assay.store import open_store
 
@@ -31,7 +33,7 @@ _HOMES = {
     "load": "assay.runs.loading",
     "load_answers": "assay.runs.loading",
     "open_store": "assay.store",
-    "plan_experiment": "assay.runs.experiments",
+    "plan_experiment": "assay.runs.planning",
     "record": "assay.runs.loading",
     "resume_run": "assay.runs.experiments",
     "run": "assay.runs.experiments",

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from assay.chat.agents.spec import AgentSpec
-from assay.chat.running.environment import Environment
-from assay.chat.running.experiment import AgentChoice, Experiences, Experiment, PaceOptions, agents_of, suite_of
+from assay.chat.running.experiment import AgentChoice, Experiences, Experiment
+from assay.chat.running.models import ModelChoice, cells_of
 from assay.chat.running.runner import MemorySink, Pace, Progress
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Scores
@@ -23,8 +23,9 @@ from assay.chat.scoring.tallies import tallies_of
 from assay.errors import RunInterruptedError, UsageError
 from assay.runs.from_results import experiment_run
 from assay.runs.machine import command_line
+from assay.runs.planning import PriceChoice, plan_experiment
 from assay.runs.recorder import Recorder
-from assay.runs.results import ExperimentResult
+from assay.runs.results import ExperimentResult, Incomplete
 from assay.runs.summaries import keep_summary_of
 from assay.store import open_store
 from assay.store.store import Store, StoredRun
@@ -46,7 +47,7 @@ def run(
     *,
     repeat: int = 1,
     seed: int = 42,
-    model: str | None = None,
+    model: ModelChoice = None,
     model_url: str | None = None,
     weather: str = "embedded",
     skill: str = "1",
@@ -58,6 +59,8 @@ def run(
     experience: bool = False,
     pace: Pace | None = None,
     baselines: bool = True,
+    prices: PriceChoice | None = None,
+    budget: float | None = None,
     store: StoreChoice = None,
     name: str = "",
     tags: Iterable[str] = (),
@@ -77,7 +80,8 @@ def run(
         repeat: How many trials each agent has at each scenario: repetitions of the same conversation.
         seed: Decides the weather, the scripted model's errors, the order of trials, and the intervals.
         model: The name of a real model at `model_url` (by default OPENAI_BASE_URL) with the key in OPENAI_API_KEY;
-            None for the scripted model.
+            None for the scripted model. With several, `"a,b"` or a list, every agent is played with each, as
+            'google-adk @ a', and `result.effects()` tells frameworks, models and their interaction apart.
         model_url: Address of an OpenAI-compatible endpoint for `model`.
         weather: `"embedded"`, or `"openweather"` for the real service with the key in OPENWEATHER_API_KEY.
         skill: How often the scripted model is right: `"1"` never errs, `"0.8"` errs in one turn of five,
@@ -92,12 +96,16 @@ def run(
         pace: Concurrency, timeouts and retries: `Pace(jobs=4, turn_timeout=30)`; None for what suits the suite.
         baselines: Whether to play and score the baselines too: a constant text and an echo of the question. They call
             no model, and `result.skill()` tells how far each agent is above them.
+        prices: US dollars for a million tokens by the name of a model, `{"a": {"input": 0.25, "output": 2.0}}`, with
+            `"cached"` for tokens read from a cache. They override the price list of `genai-prices`.
+        budget: US dollars that the run may spend. It stops before it would spend more, is then incomplete, and can be
+            resumed with a larger budget. What was not played counts nowhere.
         store: Where to store the run: an address, an open `Store`, True for the default store, or None for nowhere.
             Every finished turn is stored within half a second.
         name: Name of the stored run.
         tags: Tags of the stored run.
         resume: Continue a stored run, by id or name, or `"@unfinished"` for the newest; every other argument except
-            `store` and `progress` then comes from that run.
+            `store`, `budget` and `progress` then comes from that run.
         progress: Called with the state of the run after every conversation.
 
     Returns:
@@ -118,7 +126,7 @@ def run(
 
     """
     if resume is not None:
-        return _now_or_awaited(resume_run(resume, store=store, progress=progress))
+        return _now_or_awaited(resume_run(resume, store=store, budget=budget, progress=progress))
     experiment = plan_experiment(
         suite,
         agents,
@@ -135,65 +143,11 @@ def run(
         limit=limit,
         pace=pace,
         baselines=baselines,
+        prices=prices,
+        budget=budget,
     )
     return _now_or_awaited(
         start_run(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)
-    )
-
-
-def plan_experiment(
-    suite: str | Path | Suite = "weather",
-    agents: AgentChoice = (),
-    *,
-    repeat: int = 1,
-    seed: int = 42,
-    model: str | None = None,
-    model_url: str | None = None,
-    weather: str = "embedded",
-    skill: str = "1",
-    model_speed: float = 0.0,
-    metrics: Sequence[str | Metric] | None = None,
-    kinds: Sequence[str] | None = None,
-    scenarios: Sequence[str] | None = None,
-    limit: int | None = None,
-    pace: Pace | PaceOptions | None = None,
-    baselines: bool = True,
-) -> Experiment:
-    """The experiment that `run` would play; the arguments are the same.
-
-    Example:
-        >>> plan_experiment("weather", ["google-adk", "langgraph"], limit=5, repeat=2).trials
-        20
-
-    """
-    loaded, selection = suite_of(suite)
-    selection = replace(
-        selection,
-        kinds=None if kinds is None else tuple(kinds),
-        scenarios=None if scenarios is None else tuple(scenarios),
-        limit=limit,
-    )
-    chosen, specs = loaded.select(kinds=selection.kinds, ids=selection.scenarios, limit=limit), agents_of(agents)
-    pace = pace if isinstance(pace, Pace) else (pace or PaceOptions()).for_suite(chosen, len(specs))
-    environment = Environment.chosen(
-        seed=seed, skill=skill, model_speed=model_speed, model=model, model_url=model_url, weather=weather
-    )
-    if chosen.turn_timeout is not None:
-        # A call that never ends must be timed out within the turn, and so must its retry.
-        third = pace.turn_timeout / 3
-        limits = replace(environment.limits, model_timeout=third, tool_timeout=third)
-        environment = replace(environment, limits=limits)
-    return Experiment(
-        suite=chosen,
-        agents=specs,
-        environment=environment,
-        repeat=repeat,
-        seed=seed,
-        selection=selection,
-        pace=pace,
-        metrics=None if metrics is None else tuple(metrics),
-        # Quirks cannot reach the baselines, which call neither model nor tools.
-        baselines=baselines and not chosen.has_quirks,
     )
 
 
@@ -234,10 +188,13 @@ async def resume_run(
     reference: str,
     *,
     store: StoreChoice = True,
+    budget: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     begun: Callable[[str], None] | None = None,
 ) -> ExperimentResult:
     """Continue a stored run of agents that is not finished; `begun` is called with its id.
+
+    `budget` replaces that of the run, and counts what the run has spent already.
 
     Example:
         >>> import asyncio
@@ -262,6 +219,8 @@ async def resume_run(
                 f"run {run.id} is not a run of agents", hint="Only runs started by `assay chat run` can be resumed"
             )
         experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=list(run.settings["metrics"]))
+        if budget is not None:
+            experiment = replace(experiment, budget=budget)
         return await _play_stored(experiment, run, experience_of(run), opened, progress, begun)
 
 
@@ -329,10 +288,10 @@ async def _play_in_memory(
 ) -> ExperimentResult:
     sink = MemorySink()
     try:
-        await experiment.play(sink, experience=measured, progress=progress)
+        ended = await experiment.play(sink, experience=measured, progress=progress)
     except asyncio.CancelledError:
         raise RunInterruptedError("the run was interrupted, and nothing was stored") from None
-    return _result(experiment, sink.answers, None, measured)
+    return _result(experiment, sink.answers, None, measured, ended)
 
 
 async def _play_stored(
@@ -348,21 +307,32 @@ async def _play_stored(
         if begun is not None:
             begun(run.id)
         done = recorder.done(experiment.turns)
+        # A run that was killed could not say what it had spent; what its answers cost is the least.
+        known = sum((answer.record.cost or 0.0) for answer in recorder.answers() if answer.record is not None)
+        spent = max(known, float(run.settings.get("spent") or 0.0))
         try:
-            await experiment.play(recorder, done=done, experience=measured, progress=progress)
+            ended = await experiment.play(recorder, done=done, experience=measured, progress=progress, spent=spent)
         except asyncio.CancelledError:
             raise RunInterruptedError(
                 "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"
             ) from None
-        result = _result(experiment, recorder.answers(), run, measured)
+        if ended.spent is not None:
+            run = replace(run, settings={**run.settings, "budget": experiment.budget, "spent": ended.spent})
+            store.change_settings(run.id, run.settings)
+        result = _result(experiment, recorder.answers(), run, measured, ended)
+        if ended.stopped is not None:
+            return result
         recorder.finish(result.tallies)
     keep_summary_of(store, run.id, result)
     return result
 
 
 def _result(
-    experiment: Experiment, answers: Iterable[Answer], run: Run | None, measured: Experiences
+    experiment: Experiment, answers: Iterable[Answer], run: Run | None, measured: Experiences, ended: Progress
 ) -> ExperimentResult:
+    incomplete = None
+    if ended.stopped is not None:
+        incomplete = Incomplete(ended.stopped.words(), ended.done, ended.total, ended.stopped.limit, ended.spent or 0.0)
     ordered, of_baselines = experiment.in_order(answers)
     metrics = experiment.chosen_metrics
     return ExperimentResult(
@@ -370,9 +340,11 @@ def _result(
         baselines=Scores(tuple(of_baselines), metrics, experiment.seed) if of_baselines else None,
         tallies=tallies_of(ordered),
         suite=f"{experiment.suite.name}@{experiment.suite.version}",
-        notes=tuple(experiment.notes),
+        notes=(*([incomplete.words()] if incomplete else ()), *experiment.notes),
         experience=measured,
         run=run,
+        cells=cells_of(experiment.agents),
+        incomplete=incomplete,
     )
 
 
@@ -393,15 +365,21 @@ def make_environments(
 
 
 def _measured(experiment: Experiment, notify: Callable[[str], None] | None) -> Experiences:
-    from assay.chat.experience import measure_experience
+    from assay.chat.experience import Experience, measure_experience
     from assay.chat.world.embedded import World
 
-    found = {}
+    found: dict[str, Experience] = {}
+    cells = cells_of(experiment.agents)
+    of_framework: dict[str, Experience] = {}
     with World(seed=experiment.seed) as world:
         for agent in experiment.agents:
             if isinstance(agent, AgentSpec) and agent.version is not None:
                 continue  # another version is installed here
+            framework = cells[agent.name].framework if agent.name in cells else agent.name
+            if framework in of_framework:  # the model changes nothing about it
+                found[agent.name] = replace(of_framework[framework], agent=agent.name)
+                continue
             if notify is not None:
                 notify(f"measuring developer experience: {agent.name} …")
-            found[agent.name] = measure_experience(agent.kind(), name=agent.name, world=world)
+            found[agent.name] = of_framework[framework] = measure_experience(agent.kind(), name=agent.name, world=world)
     return found

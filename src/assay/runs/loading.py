@@ -43,7 +43,7 @@ def load(reference: str = "@last", *, store: AnyStore = None) -> Result:
 
     """
     with ExitStack() as stack:
-        opened = _opened(store, stack)
+        opened = opened_store(store, stack)
         run = opened.load(reference)
         return rebuilt(run, opened.answers(run.id))
 
@@ -65,7 +65,7 @@ def load_answers(reference: str = "@last", *, store: AnyStore = None, baselines:
     from assay.chat.scoring.answers import Answer
 
     with ExitStack() as stack:
-        opened = _opened(store, stack)
+        opened = opened_store(store, stack)
         left_out = () if baselines else opened.describe(reference).run.settings.get("baselines", ())
         return [Answer.from_json(row) for row in opened.answers(reference) if row["agent"] not in left_out]
 
@@ -109,7 +109,8 @@ def compare(
 
     A reference may also be a file: a log that another tool wrote (see `assay.logs`), which is not stored.
     `RUN:AGENT` names one agent of a run. Two runs with several agents are compared agent by agent; a single run with
-    several agents is compared within itself, every other agent with the first.
+    several agents is compared within itself, every other agent with the first. If every framework was played with each
+    of several models, the comparisons are their main effects and interactions.
 
     Example:
         >>> from assay import events
@@ -125,11 +126,15 @@ def compare(
     with ExitStack() as stack:
         # Logs of other tools need no store.
         needed = not all(map(is_log_file, references))
-        opened = _opened(store, stack) if needed else None
+        opened = opened_store(store, stack) if needed else None
         found = [
             (log_run(reference), None) if opened is None or is_log_file(reference) else load_side(reference, opened)
             for reference in references
         ]
+    if len(found) == 1 and found[0][1] is None:
+        factors = _effects_of(found[0][0], margin=margin, seed=seed)
+        if factors:
+            return factors
     return [compare_sides(a, b, margin=margin, seed=seed, full=full) for a, b in pairs_of(found)]
 
 
@@ -146,6 +151,18 @@ def log_run(path: str) -> Run:
     from assay.logs import read_logs
 
     return replace(read_logs(path).as_run(), name=Path(path).name)
+
+
+def _effects_of(run: Run, *, margin: float | Margin, seed: int) -> list[Comparison]:
+    """Main effects and interactions of a run in which every framework was played with each of several models."""
+    if run.kind != "experiment":
+        return []
+    from assay.chat.agents.spec import AgentSpec
+    from assay.chat.running.models import cells_of
+    from assay.compare.factors import effects
+
+    cells = cells_of(AgentSpec.from_json(spec) for spec in run.settings["agents"])
+    return effects(run, cells, margin=margin, seed=seed)
 
 
 def load_side(reference: str, store: Store) -> tuple[Run, str | None]:
@@ -188,6 +205,6 @@ def pairs_of(runs: Sequence[tuple[Run, str | None]]) -> list[tuple[Side, Side]]:
     return pairs
 
 
-def _opened(store: AnyStore, stack: ExitStack) -> Store:
+def opened_store(store: AnyStore, stack: ExitStack) -> Store:
     """The store to read from, closed with the stack if it was opened here. A file that does not exist is an error."""
     return store if isinstance(store, Store) else stack.enter_context(open_store(store, create=False))

@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from assay.plural import counted
 from assay.result import Result
 from assay.types import Case, Run, State
 
 if TYPE_CHECKING:
     from assay.chat.experience import Experience
+    from assay.chat.load.results import AgentLoad
+    from assay.chat.running.models import Cell
     from assay.chat.scoring.answers import Answer
     from assay.chat.scoring.scores import Scores
     from assay.compare import Comparison
+    from assay.compare.costs import AgentCosts
+    from assay.compare.decision import Decision
     from assay.compare.skill import SkillOverBaselines
+
+
+@dataclass(frozen=True, slots=True)
+class Incomplete:
+    """A run that was stopped before all trials were played. What was not played counts nowhere."""
+
+    reason: str
+    """As a sentence without a full stop."""
+    done: int
+    """Trials that were played."""
+    planned: int
+    budget: float
+    """US dollars that the run was allowed to spend."""
+    spent: float
+    """What it spent, with what was played before anything was measured."""
+
+    def words(self) -> str:
+        """As a note before the numbers."""
+        return (
+            f"Incomplete: {self.reason}. {self.done:,} of {counted(self.planned, 'trial')} were played; the others "
+            "count nowhere."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field, ready for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +69,12 @@ class ExperimentResult(Result):
     """Answers of the baselines with their scores; None if they were not played."""
     run: Run | None = field(default=None, repr=False)
     """The stored run; None if the run was not stored."""
+    cells: Mapping[str, Cell] = field(default_factory=dict, repr=False)
+    """Framework and model of each agent, if agents were played with several models."""
+    incomplete: Incomplete | None = None
+    """Why not all trials were played; None if they were."""
+    loads: Sequence[AgentLoad] = ()
+    """Load tests of the agents, if results were combined."""
 
     @property
     def answers(self) -> Sequence[Answer]:
@@ -66,6 +103,32 @@ class ExperimentResult(Result):
         return self._comparisons
 
     @cached_property
+    def _decision(self) -> Decision | None:
+        from assay.compare.decision import decide
+
+        return decide(self.scores, loads=self.loads)
+
+    def decision(self) -> Decision | None:
+        """For three priorities which agent leads, by what and how surely; None with fewer than two agents."""
+        return self._decision
+
+    def costs(self) -> list[AgentCosts]:
+        """What each agent cost, and what each passed trial cost."""
+        from assay.compare.costs import costs_of
+
+        return costs_of(self.scores)
+
+    @cached_property
+    def _effects(self) -> list[Comparison]:
+        from assay.compare.factors import effects
+
+        return effects(self.as_run(), self.cells)
+
+    def effects(self) -> list[Comparison]:
+        """Frameworks, models and their interaction, if every framework was played with each of several models."""
+        return self._effects
+
+    @cached_property
     def _skill(self) -> SkillOverBaselines | None:
         from assay.compare.skill import skill_over
 
@@ -89,9 +152,13 @@ class ExperimentResult(Result):
         return self.scores.to_json() | {
             "run": None if self.run is None else self.run.id,
             "notes": list(self.notes),
+            "incomplete": None if self.incomplete is None else self.incomplete.to_json(),
             "suite": self.suite if self.run is None else self.run.settings["suite"],
             "experience": {agent: one.to_json() for agent, one in self.experience.items()},
-            "overall": overall(self.scores).to_json(),
+            "decision": None if (decided := self.decision()) is None else decided.to_json(),
+            "overall": overall(self.scores, loads=self.loads).to_json(),
+            "costs": {one.agent: one.to_json() for one in self.costs()},
+            "effects": [effect.to_json() for effect in self.effects()],
             "robustness": quirks_json(self.scores),
             "growth": {
                 agent: one.to_json() for agent in self.agents if (one := growth_of(self.answers, agent)) is not None
@@ -118,6 +185,8 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         from assay.runs.load_tests import rebuilt_load
 
         return rebuilt_load(run)
+    from assay.chat.agents.spec import AgentSpec
+    from assay.chat.running.models import cells_of
     from assay.chat.scoring.answers import Answer, ordered_answers
     from assay.chat.scoring.scores import rebuilt_scores
 
@@ -145,6 +214,7 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         notes=run.settings["notes"],
         experience=experience_of(run),
         run=run,
+        cells=cells_of(AgentSpec.from_json(spec) for spec in run.settings["agents"]),
     )
 
 

@@ -7,7 +7,7 @@ incomplete run is never taken for a complete one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -141,6 +141,13 @@ class Store:
             connection.execute(delete(scores).where(scores.c.run == run.number, scores.c.turn_number.in_(numbers)))
             connection.execute(delete(turns).where(turns.c.run == run.number, turns.c.number.in_(numbers)))
             return len(numbers)
+
+    def change_settings(self, run_id: str, settings: Mapping[str, Any]) -> None:
+        """Replace the settings of an open run, such as what it has spent so far."""
+        with self._database.writing() as connection:
+            row = _open_run(connection, run_id)
+            chosen = update(schema.runs).where(schema.runs.c.number == row.number)
+            connection.execute(chosen.values(settings=dict(settings)))
 
     def finish(self, run_id: str) -> None:
         """Mark an open run as complete. Has no effect on a complete run."""

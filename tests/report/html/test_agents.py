@@ -93,6 +93,7 @@ def titles(page: str) -> list[str]:
 def test_the_page_has_every_section_and_the_notes(page: str) -> None:
     assert titles(page) == [
         "Overall",
+        "Cost",
         "Scenario by scenario",
         "Checks that failed",
         "Metrics",

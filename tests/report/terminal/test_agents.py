@@ -55,7 +55,7 @@ def test_the_terminal_shows_which_agent_leads_and_what_would_change_it(plausible
         "more than the choice of"
     ) in text
     assert f"agent-framework 7 failed {found.standing.values['agent-framework']:.3f}" in text
-    assert "Overall · trials passed weigh 5" in text
+    assert "Overall · weight of trials passed 5" in text
     assert "The lead comes from trials passed +0.0" in text
     kept = found.group_ranges["developer experience"]
     assert f"developer experience is below {kept.low:.2f} ({kept.below})" in text

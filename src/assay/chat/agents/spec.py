@@ -26,6 +26,7 @@ from assay.chat.agents.http import (
     http_agent_kind,
 )
 from assay.chat.agents.own import FRAMEWORKS, own_agent_kind
+from assay.chat.prices import ModelPrice
 from assay.chat.yamlfile import load_yaml, refusal, refused, validated
 from assay.errors import UsageError, unknown_name
 
@@ -83,6 +84,7 @@ class AgentSpec(BaseModel):
     framework: Literal["adk", "maf", "openai-agents", "langgraph", "pydantic-ai"] | None = None
     form: Literal["openai", "json"] = "openai"
     model: str | None = None
+    """The model in requests to an endpoint; of any other agent, the model that it calls in place of the run's."""
     key_env: EnvironmentVariable | None = None
     headers_env: dict[HeaderName, EnvironmentVariable] = Field(default_factory=dict)
     request: RequestTemplate | None = None
@@ -111,7 +113,7 @@ class AgentSpec(BaseModel):
         if (self.object is None) != (self.framework is None):
             raise refusal("'object' and 'framework' go together", hint=f"framework is one of {', '.join(FRAMEWORKS)}")
         if self.http is None:
-            for option in sorted(self.model_fields_set - {"name", "framework", "version", *_KINDS}):
+            for option in sorted(self.model_fields_set - {"name", "framework", "model", "version", *_KINDS}):
                 raise refusal(f"'{option}' can be used only with http", at=(option,))
         else:
             self._endpoint()
@@ -163,6 +165,8 @@ class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     agents: list[AgentSpec]
+    prices: dict[str, ModelPrice] = Field(default_factory=dict)
+    """US dollars for a million tokens by the name of a model; they override the price list."""
 
     @model_validator(mode="after")
     def _check_names(self) -> _File:
@@ -192,6 +196,11 @@ def parse_agents(text: str) -> list[AgentSpec]:
 def load_agents(path: Path | str) -> list[AgentSpec]:
     """The agents of a YAML file."""
     return validated(load_yaml(path), _File).agents
+
+
+def stated_prices(text: str) -> dict[str, ModelPrice]:
+    """The prices that a YAML file of agents states; none if `text` is a list of agents."""
+    return validated(load_yaml(text.strip()), _File).prices if text.strip().endswith(_FILES) else {}
 
 
 def _item(text: str) -> AgentSpec:

@@ -26,6 +26,8 @@ WAITS = "assay.waits"
 # The same: tokens in and out by the response itself, and whether a stream ended without an end mark.
 WIRE_TOKENS = "assay.wire.tokens"
 BROKE_OFF = "assay.wire.broke_off"
+# The first name is that of the conventions, the second that of Pydantic AI before it followed them.
+_CACHED_TOKENS = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.details.cache_read_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class TurnTrace:
     input_tokens: int | None
     """None if no model call reported it."""
     output_tokens: int | None
+    cached_tokens: int | None
+    """Input tokens that the provider read from its cache; None if no model call reported it."""
     seconds: float
     """The whole turn."""
     model_seconds: float
@@ -118,6 +122,7 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
         model_calls=sum(span.id not in within for span in models),
         input_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.input_tokens"),
         output_tokens=_tokens(within.get(None, ()), within, "gen_ai.usage.output_tokens"),
+        cached_tokens=_cached_tokens(within),
         seconds=(end_ns - start_ns) / 1e9,
         model_seconds=model_ns / 1e9,
         wire_tokens=_wire_tokens([span for span in spans if WAITS in span.attributes]),
@@ -194,6 +199,12 @@ def _wire_tokens(requests: Sequence[Span]) -> tuple[int, int] | None:
     if not told or None in told:
         return None
     return sum(pair[0] for pair in told if pair), sum(pair[1] for pair in told if pair)
+
+
+def _cached_tokens(within: Mapping[str | None, Sequence[Span]]) -> int | None:
+    """Input tokens that were read from the provider's cache, by the first name that any span has."""
+    found = (_tokens(within.get(None, ()), within, name) for name in _CACHED_TOKENS)
+    return next((tokens for tokens in found if tokens is not None), None)
 
 
 def call_of(span: Span) -> dict[str, Any]:

@@ -307,14 +307,18 @@ def _record(
         tool_calls = list(reply.tool_calls)  # without spans, there is only the agent's own report
     elif reply is not None:
         tool_calls = _with_own_errors(tool_calls, reply.tool_calls or ())
+    tokens = (trace.input_tokens, trace.output_tokens)
+    if not has_spans and tokens == (None, None) and reply is not None:
+        tokens = (reply.input_tokens, reply.output_tokens)
     return Record(
         status="scored" if error is None else "failed",
         reason="" if error is None else describe_error(error),
         fault=_text(situation.fault),
         tool_calls=[ToolCall.model_validate(redacted_value(_shortened(call.model_dump()))) for call in tool_calls],
         model_calls=trace.model_calls,
-        input_tokens=trace.input_tokens,
-        output_tokens=trace.output_tokens,
+        input_tokens=tokens[0],
+        output_tokens=tokens[1],
+        cached_tokens=trace.cached_tokens,
         wall=wall,
         first_text=received.first_text,
         model=trace.model_seconds if has_spans else None,
@@ -322,6 +326,7 @@ def _record(
         own_tool_calls=None if reply is None or reply.tool_calls is None else len(reply.tool_calls),
         own_tokens=own_tokens,
         wire_tokens=None if trace.wire_tokens is None else sum(trace.wire_tokens),
+        wire_output_tokens=None if trace.wire_tokens is None else trace.wire_tokens[1],
         broken_streams=max(trace.broken_streams, int(reply is not None and reply.broke_off)),
         dropped_spans=trace.dropped,
     )

@@ -20,8 +20,11 @@ from assay.chat.agents.spec import AgentSpec, parse_agents
 from assay.chat.baselines import baseline_kinds
 from assay.chat.domains import DOMAINS
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
-from assay.chat.running.environment import Environment, Services
+from assay.chat.prices import ModelPrice
+from assay.chat.running.budget import Budget
+from assay.chat.running.environment import SCRIPTED, Environment, Services
 from assay.chat.running.host import Host, LocalHost, ProcessHost
+from assay.chat.running.models import cells_of, takes_model
 from assay.chat.running.runner import Pace, Progress, Runner, Sink
 from assay.chat.running.scorer import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
 from assay.chat.running.tracing import Untraced
@@ -89,6 +92,10 @@ class Experiment:
     """Metrics to score with; None for all."""
     baselines: bool = True
     """Whether the baselines are played too, each scenario once, after the agents."""
+    prices: Mapping[str, ModelPrice] = field(default_factory=dict)
+    """What tokens cost, by the name of a model; those that are unknown are left out."""
+    budget: float | None = None
+    """US dollars that the run may spend; None for no limit."""
 
     def __post_init__(self) -> None:
         if not self.agents:
@@ -97,6 +104,36 @@ class Experiment:
             raise UsageError(f"repeat must be at least 1, got {self.repeat}")
         if not 0 <= self.seed <= MAX_SEED:
             raise UsageError(f"seed must be between 0 and {MAX_SEED}, got {self.seed}")
+        if self.budget is not None:
+            self._check_budget(self.budget)
+
+    def _check_budget(self, budget: float) -> None:
+        if not 0 < budget < float("inf"):
+            raise UsageError(f"a budget must be above 0, got {budget:g}", hint="Give US dollars, such as 2.50")
+        for agent in self.agent_names:
+            if agent not in self.agent_prices:
+                model = self.models.get(agent)
+                raise UsageError(
+                    f"what '{agent}' costs is not known: "
+                    + ("it does not name its model" if model is None else f"there is no price of the model '{model}'"),
+                    hint="State prices and models in a file of agents, or leave --budget out",
+                )
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The model that each agent calls, as far as that is known."""
+        usual = self.environment.model or SCRIPTED
+        named = {agent.name: agent.model for agent in self.agents if isinstance(agent, AgentSpec)}
+        return {
+            agent.name: model
+            for agent in self.agents
+            if (model := named.get(agent.name) or (usual if takes_model(agent) else None)) is not None
+        }
+
+    @property
+    def agent_prices(self) -> dict[str, ModelPrice]:
+        """The price of each agent's model, as far as that is known."""
+        return {agent: self.prices[model] for agent, model in self.models.items() if model in self.prices}
 
     @property
     def turns(self) -> dict[str, int]:
@@ -129,6 +166,7 @@ class Experiment:
             if isinstance(agent, AgentSpec) and agent.framework is not None
         ]
         own += [note for agent in self.agents if (note := _version_note(agent)) is not None]
+        own += self._price_notes()
         if self.pace.jobs == 1:
             return [*self.environment.notes, *own]
         parallel = (
@@ -136,6 +174,20 @@ class Experiment:
             "one at a time."
         )
         return [*self.environment.notes, *own, parallel]
+
+    def _price_notes(self) -> list[str]:
+        """Where costs come from, if any are known, and several models."""
+        notes = []
+        models = list(dict.fromkeys(cell.model for cell in cells_of(self.agents).values()))
+        if models:
+            notes.append(f"Agents were played with each of the models {', '.join(models)}.")
+        used = dict.fromkeys(self.models.values())
+        known = [f"{model} {self.prices[model].words()}" for model in used if model in self.prices]
+        if known:
+            missing = [model for model in used if model not in self.prices and model != SCRIPTED]
+            without = f" No price is known of {', '.join(missing)}." if missing else ""
+            notes.append(f"Costs are by tokens: {'; '.join(known)}.{without}")
+        return notes
 
     @property
     def chosen_metrics(self) -> tuple[Metric, ...]:
@@ -172,6 +224,8 @@ class Experiment:
             "repeat": self.repeat,
             "pace": asdict(self.pace),
             "baselines": self.baseline_names,
+            "prices": {model: price.model_dump() for model, price in self.prices.items()},
+            "budget": self.budget,
         }
 
     @classmethod
@@ -195,6 +249,8 @@ class Experiment:
             pace=Pace(**settings["pace"]),
             metrics=None if metrics is None else tuple(metrics),
             baselines=bool(settings.get("baselines")),
+            prices={model: ModelPrice.model_validate(price) for model, price in settings.get("prices", {}).items()},
+            budget=settings.get("budget"),
         )
 
     async def play(
@@ -204,8 +260,16 @@ class Experiment:
         done: Container[AnswerKey] = (),
         experience: Experiences | None = None,
         progress: Callable[[Progress], None] | None = None,
+        spent: float = 0.0,
     ) -> Progress:
-        """Play every conversation that is not `done`; each finished turn goes to `sink` at once."""
+        """Play every conversation that is not `done`; each finished turn goes to `sink` at once.
+
+        `spent` is what was spent before, if a run with a budget is continued.
+        """
+        prices = self.agent_prices
+        budget = None
+        if self.budget is not None:
+            budget = Budget(self.budget, spent=spent, price_of=prices.get, limits=self.environment.limits)
         async with AsyncExitStack() as stack:
             scorer = await self._scorer(done)
             stack.push_async_callback(scorer.close)
@@ -215,7 +279,7 @@ class Experiment:
                 if isinstance(agent, FunctionAgent):
                     hosts[agent.name] = LocalHost(agent.kind(), services.setup)
                 else:
-                    hosts[agent.name] = ProcessHost(agent, self._setup_of(agent.name, services, stack))
+                    hosts[agent.name] = ProcessHost(agent, self._setup_of(agent, services, stack))
                 stack.push_async_callback(hosts[agent.name].close)
             runner = Runner(
                 self.suite,
@@ -229,9 +293,12 @@ class Experiment:
                 skip=self.environment.unplayable,
                 is_made_up=self.environment.is_made_up,
                 model_call_limit=self.environment.limits.model_calls,
+                prices=prices,
+                budget=budget,
             )
             ended = await runner.run(sink, done=done, progress=progress)
-            if self.baselines:
+            ended.spent = None if budget is None else budget.spent
+            if self.baselines and ended.stopped is None:
                 await self._play_baselines(services, scorer, sink, done)
             return ended
 
@@ -258,12 +325,14 @@ class Experiment:
         await scorer.start()
         return scorer
 
-    def _setup_of(self, agent: str, services: Services, stack: AsyncExitStack) -> Callable[[bool], Setup]:
-        """What an agent is built with; with its own folder if its process is to be killed."""
-        if not self.suite.has_restarts:
-            return services.setup
-        folder = stack.enter_context(TemporaryDirectory(prefix="assay-restart-"))
-        return lambda is_used: replace(services.setup(is_used), storage=folder)
+    def _setup_of(self, agent: AgentSpec, services: Services, stack: AsyncExitStack) -> Callable[[bool], Setup]:
+        """What an agent is built with: its model, and its own folder if its process is to be killed."""
+        own: dict[str, Any] = {}
+        if agent.model is not None and agent.http is None:
+            own["model"] = agent.model
+        if self.suite.has_restarts:
+            own["storage"] = stack.enter_context(TemporaryDirectory(prefix="assay-restart-"))
+        return lambda is_used: replace(services.setup(is_used), **own) if own else services.setup(is_used)
 
     async def _play_baselines(self, services: Services, scorer: Scorer, sink: Sink, done: Container[AnswerKey]) -> None:
         """Play the baselines, once: they give the same answer each time, and take no time from the agents."""

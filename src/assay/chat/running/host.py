@@ -293,7 +293,7 @@ class _Worker:
                     raise self._crash(message["ended"])
         finally:
             del self._jobs[number]
-            if job.live and not is_over and self.is_alive:
+            if not is_over and self.is_alive:
                 await self._child.send({"cancel": number})
 
     async def close(self) -> None:

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
-from assay.chat.running.conversation import Job
+from assay.chat.prices import ModelPrice
+from assay.chat.running.budget import Budget, Shortfall
+from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.host import CrashedError, Host, RefusedError
 from assay.chat.running.scored_conversation import ScoredConversation
 from assay.chat.running.scorer import LocalScorer, Scorer
 from assay.chat.running.trials import Trial, plan
-from assay.chat.scoring.answers import Answer, AnswerKey
+from assay.chat.scoring.answers import Answer, AnswerKey, Record
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
 from assay.chat.world.situation import Situation
 from assay.errors import UsageError
@@ -92,6 +94,14 @@ class Progress:
     """The agent that is being started, before the first conversation."""
     agent: str = ""
     scenario: str = ""
+    stopped: Shortfall | None = None
+    """Why the rest is not played; None if it is."""
+    spent: float | None = None
+    """US dollars that a run with a budget has spent, with what was played before anything was measured."""
+
+
+class _OutOfBudgetError(Exception):
+    """A conversation must not go on; the shortfall says why."""
 
 
 class Runner:
@@ -111,12 +121,15 @@ class Runner:
         skip: Callable[[Host, Scenario], str | None] = lambda host, scenario: None,
         is_made_up: bool = False,
         model_call_limit: int | None = None,
+        prices: Mapping[str, ModelPrice] | None = None,
+        budget: Budget | None = None,
     ) -> None:
         """`scorer` scores the turns; by default in this process, with every metric. `characteristics` are the measured
         ones of developer experience, by agent. `skip` is called with whether the agent uses our setup and with a
         scenario, and gives the reason why it cannot be played, or None. `is_made_up` says that the weather is: agents
         with their own tools cannot know it, so it is not used as their truth. `model_call_limit` is the most model
-        calls that a turn may have.
+        calls that a turn may have. `prices` are those of the agents' models, by agent. `budget` ends the run before
+        more is spent.
         """
         self.suite = suite
         self.hosts = hosts
@@ -131,6 +144,10 @@ class Runner:
         self._skip = skip
         self._is_made_up = is_made_up
         self.model_call_limit = model_call_limit
+        self._prices = prices or {}
+        self._budget = budget
+        self._reserved_blocks: set[tuple[str, int]] = set()
+        self._shortfall: Shortfall | None = None
         self._refused: dict[str, RefusedError] = {}
         self._crashes: dict[str, set[int]] = {}
         """Processes of an agent that crashed, without a finished conversation between them."""
@@ -155,7 +172,10 @@ class Runner:
         for agent in dict.fromkeys(trial.agent for trial in to_do):
             state.starting = agent
             report(state)
-            await self._open(agent)
+            try:
+                await self._open(agent)
+            except _OutOfBudgetError:
+                break
         state.starting = ""
         report(state)
         try:
@@ -174,7 +194,13 @@ class Runner:
 
         async def play(trial: Trial) -> None:
             state.agent, state.scenario = trial.agent, trial.scenario.id
-            conversation = await self._play(trial, sink)
+            try:
+                conversation = await self._play(trial, sink)
+            except _OutOfBudgetError:
+                return
+            finally:
+                if self._budget is not None:
+                    self._budget.release(trial.key)
             begin(count(conversation), unscored, trial.agent)
 
         async def count(conversation: ScoredConversation) -> None:
@@ -194,13 +220,15 @@ class Runner:
         # Not asyncio.wait, which checks every task whenever one has ended.
         ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
         try:
-            while waiting or running or unscored:
+            while (waiting and self._shortfall is None) or running or unscored:
                 may_start = len(unscored) < self.scorer.at_once
                 while waiting and may_start and len(running) < self.pace.jobs:
                     trial = self._next(waiting, Counter(running.values()))
                     if trial is None:
                         break
                     begin(play(trial), running, trial.agent)
+                if not running and not unscored:
+                    break  # the budget does not cover the next scenario
                 task = await ended.get()
                 running.pop(task, None)
                 unscored.pop(task, None)
@@ -209,14 +237,60 @@ class Runner:
             for task in (left := [*running, *unscored]):
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
+        state.stopped = self._shortfall
 
     def _next(self, waiting: deque[Trial], busy: Counter[str]) -> Trial | None:
-        """Take the first trial whose agent is not at its limit; None if all are."""
+        """Take the first trial whose agent is not at its limit; None if all are, or if the budget does not cover it."""
         for at, trial in enumerate(waiting):
+            if not self._is_covered(trial, waiting, is_idle=not busy):
+                return None
             if busy[trial.agent] < (1 if trial.agent in self._alone else self.pace.concurrency):
                 del waiting[at]
                 return trial
         return None
+
+    def _is_covered(self, trial: Trial, waiting: Iterable[Trial], *, is_idle: bool) -> bool:
+        """Whether the budget covers a trial. A scenario is reserved for all agents at once, so that all play the same.
+
+        Money that conversations under way do not use may cover it later; if there are none, it is never covered.
+        """
+        block = (trial.scenario.id, trial.repetition)
+        if self._budget is None or block in self._reserved_blocks:
+            return True
+        if self._shortfall is not None:
+            return False
+        trials = [one for one in waiting if (one.scenario.id, one.repetition) == block]
+        shortfall = self._budget.reserve((one.key, len(one.scenario.turns)) for one in trials)
+        if shortfall is None:
+            self._reserved_blocks.add(block)
+        elif is_idle:
+            self._shortfall = shortfall
+        return shortfall is None
+
+    def cost_of(self, agent: str, record: Record) -> float | None:
+        """What a turn cost; None if the price of the agent's model or the tokens are not known.
+
+        What the endpoint itself counted is what it charges; otherwise what the framework reports has to do.
+        """
+        price = self._prices.get(agent)
+        if price is None:
+            return None
+        tokens = (record.input_tokens, record.output_tokens)
+        if record.wire_tokens is not None and record.wire_output_tokens is not None:
+            tokens = (record.wire_tokens - record.wire_output_tokens, record.wire_output_tokens)
+        return price.cost(*tokens, record.cached_tokens)
+
+    def _charge(self, trial: Trial, played: PlayedTurn, *, is_last: bool) -> None:
+        """Count what a turn cost; raises _OutOfBudgetError if the conversation must not go on."""
+        if self._budget is None:
+            return
+        self._budget.charge(trial.key, played.turn, self.cost_of(trial.agent, played.record))
+        shortfall = None if is_last else self._budget.ends(trial.key, played.turn, len(trial.scenario.turns))
+        if shortfall is not None:
+            # The agent is in its next turn already, which is paid for and lost.
+            self._budget.charge(trial.key, played.turn + 1, None)
+            self._shortfall = self._shortfall or shortfall
+            raise _OutOfBudgetError
 
     async def _open(self, agent: str) -> None:
         try:
@@ -233,12 +307,27 @@ class Runner:
         self._cold.discard(agent)
         situations = tuple(Situation("warm-up", 0, at, session=f"{agent} warm-up") for at in range(len(_WARM_UP)))
         job = Job(agent, f"{agent}-warm-up", f"{agent} warm-up", _WARM_UP, situations, self.pace.turn_timeout)
+        key = (agent, "warm-up", 0)
+        self._reserve_again(key, len(_WARM_UP))
         async for played in self.hosts[agent].play(job):
+            if self._budget is not None:
+                self._budget.charge(key, played.turn, self.cost_of(agent, played.record))
             if played.endpoint_failure:
                 raise UsageError(
                     f"the endpoint of '{agent}' cannot be used: {played.record.reason}",
                     hint="Check its address and its key; nothing was played",
                 )
+        if self._budget is not None:
+            self._budget.release(key)
+
+    def _reserve_again(self, key: AnswerKey, turns: int) -> None:
+        """Reserve for a conversation alone; raises _OutOfBudgetError if that is not covered."""
+        if self._budget is not None:
+            self._budget.release(key)
+            shortfall = self._budget.reserve([(key, turns)])
+            if shortfall is not None:
+                self._shortfall = self._shortfall or shortfall
+                raise _OutOfBudgetError
 
     async def _play(self, trial: Trial, sink: Sink) -> ScoredConversation:
         """One trial, started again after an infrastructure failure. Its last turns may not be scored yet."""
@@ -254,14 +343,22 @@ class Runner:
         if refused is not None:
             await conversation.end("failed", str(refused))
             return conversation
-        for attempt in range(1, self.pace.retries + 2):
-            await conversation.start(attempt)
-            async with self._alone.get(trial.agent) or nullcontext():
-                if await self._try(conversation, may_retry=attempt <= self.pace.retries):
-                    return conversation
+        try:
+            for attempt in range(1, self.pace.retries + 2):
+                await conversation.start(attempt)
+                if attempt > 1:
+                    self._reserve_again(trial.key, len(trial.scenario.turns))
+                async with self._alone.get(trial.agent) or nullcontext():
+                    if await self._try(conversation, trial, may_retry=attempt <= self.pace.retries):
+                        return conversation
+        except _OutOfBudgetError:
+            # Half a conversation is no trial: it is played again, from its start, if the run goes on.
+            await conversation.scored()
+            sink.drop(*trial.key)
+            raise
         raise AssertionError("the last attempt ends the conversation")
 
-    async def _try(self, conversation: ScoredConversation, *, may_retry: bool) -> bool:
+    async def _try(self, conversation: ScoredConversation, trial: Trial, *, may_retry: bool) -> bool:
         """Play a conversation; False if it has to be started again."""
         agent = conversation.agent
         try:
@@ -269,8 +366,10 @@ class Runner:
             async with aclosing(self.hosts[agent].play(conversation.job())) as turns:
                 async for played in turns:
                     if played.infrastructure_failure and may_retry:
+                        self._charge(trial, played, is_last=True)
                         return False
                     conversation.add(played)
+                    self._charge(trial, played, is_last=played.record.status == "failed")
             self._crashes.pop(agent, None)
         except RefusedError as error:
             self._refused[agent] = error

@@ -98,7 +98,13 @@ class ScoredConversation:
             await before
         if played.turn < len(self.answers):
             return  # the conversation has ended
-        record = played.record.model_copy(update={"kind": self._trial.scenario.kind, "attempts": self._attempt})
+        record = played.record.model_copy(
+            update={
+                "kind": self._trial.scenario.kind,
+                "attempts": self._attempt,
+                "cost": self._runner.cost_of(self.agent, played.record),
+            }
+        )
         if record.status == "failed":
             self._keep(self._unscored(played.turn, record, played.text, said=played.message))
             if self._trial.scenario.has_quirks:  # the conversation goes on: does the next turn work?

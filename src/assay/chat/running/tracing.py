@@ -122,7 +122,7 @@ class _NoSpans:
         self.requests = 0
 
     def read(self) -> TurnTrace:
-        return TurnTrace([], 0, None, None, 0.0, 0.0, 0.0)
+        return TurnTrace([], 0, None, None, None, 0.0, 0.0, 0.0)
 
 
 @cache

@@ -56,6 +56,10 @@ class Record(BaseModel):
     model_calls: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Input tokens that the model's provider read from its cache; None if that was not reported."""
+    cost: float | None = None
+    """US dollars for its tokens, by the prices of the run; None if price or tokens are unknown."""
     wall: float | None = None
     """From the message to the end of the answer."""
     first_text: float | None = None
@@ -70,6 +74,8 @@ class Record(BaseModel):
     """How many tokens, in and out, the framework itself counted."""
     wire_tokens: int | None = None
     """How many tokens, in and out, the model's responses themselves report; None if one does not, or is not watched."""
+    wire_output_tokens: int | None = None
+    """Of these, tokens out."""
     broken_streams: int = 0
     """Responses of the model whose stream ended without an end mark."""
     dropped_spans: int = 0

@@ -26,6 +26,8 @@ Group = Literal["functional", "developer experience", "behavioural", "own"]
 GROUPS: tuple[Group, ...] = ("functional", "developer experience", "behavioural", "own")
 ScoreScale = Literal["binary", "share", "ordinal", "positive", "any"]
 """What scores can be: 0 or 1, from 0 to 1, one of a few levels, above 0, or any number. assay's own are shares."""
+MEASURED_ONCE: Group = "developer experience"
+"""The group whose metrics are one measurement of each agent: scenarios do not vary it, and give it no interval."""
 BANDS = ((0.4, "poor"), (0.7, "acceptable"), (0.9, "good"))
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, METRICS, Metric, ScoreScale
+from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, MEASURED_ONCE, METRICS, Metric, ScoreScale
 from assay.chat.scoring.passing import failed_checks
 from assay.chat.scoring.quirk_turns import with_outcome
 from assay.chat.scoring.robustness import QuirkOutcome, outcome_of
@@ -133,6 +133,8 @@ class Scores(Result):
         else:
             sums, counts, skipped = self._sums_and_counts(agent, metric)
         estimate = mean_interval(sums, counts, Resampling("episode"), scale=SCALES[metric.scale], unit="scenario")
+        if metric.group == MEASURED_ONCE:
+            estimate = replace(estimate, low=None, high=None, unit="none", method="none: measured once for each agent")
         return Line(agent, metric.name, metric.group, replace(estimate, n_skipped=skipped))
 
     def _sums_and_counts(self, agent: str, metric: Metric) -> tuple[list[float], list[int], int]:

@@ -80,7 +80,7 @@ def _after_quirks(answer: Answer, by_trial: Mapping[AnswerKey, Sequence[Answer]]
 
 
 def _figures(record: Record | None) -> dict[str, float]:
-    """Times and tokens of a scored turn without a quirk, under the names that `compare` knows."""
+    """Times, tokens and cost of a scored turn without a quirk, under the names that `compare` knows."""
     if record is None or record.status != "scored" or record.quirk is not None:
         return {}
     seconds = {
@@ -89,6 +89,8 @@ def _figures(record: Record | None) -> dict[str, float]:
         "overhead_ms": record.overhead,
     }
     counts = {"input_tokens": record.input_tokens, "output_tokens": record.output_tokens}
-    return {name: round(1000 * value, 3) for name, value in seconds.items() if value is not None} | {
+    found = {name: round(1000 * value, 3) for name, value in seconds.items() if value is not None} | {
         name: float(value) for name, value in counts.items() if value is not None
     }
+    # In thousandths: a turn costs a small part of a cent.
+    return found if record.cost is None else {**found, "cost_musd": 1000 * record.cost}

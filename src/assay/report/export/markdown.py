@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, quirk_matrix, quirk_summaries
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
+from assay.compare.costs import costs_of
+from assay.compare.decision import Decision
 from assay.compare.skill import SkillOverBaselines
 from assay.plural import counted
+from assay.report.costs import (
+    EFFECT_HEADER,
+    EFFECTS_EXPLAINED,
+    cost_note,
+    cost_table,
+    effect_rows,
+    has_costs,
+)
+from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
 from assay.report.failures import failure_words, failures_of
 from assay.report.text import shorten
 from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
@@ -44,8 +55,16 @@ def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()
     return "\n\n".join(parts) + "\n"
 
 
-def trials_markdown(scores: Scores, *, skill: SkillOverBaselines | None = None, suite: str = "conversations") -> str:
-    """Agents in a suite: which share of their trials passes, their skill over baselines, and which checks failed."""
+def trials_markdown(
+    scores: Scores,
+    *,
+    skill: SkillOverBaselines | None = None,
+    suite: str = "conversations",
+    decision: Decision | None = None,
+    effects: Sequence[Comparison] = (),
+    incomplete: str = "",
+) -> str:
+    """Agents in a suite: who leads, which share of their trials passes, what they cost, and which checks failed."""
     scenarios = len(scores.scenarios)
     rows = ["| agent | trials passed | skill over baselines |", "|---|--:|--:|"]
     for agent in scores.agents:
@@ -54,7 +73,10 @@ def trials_markdown(scores: Scores, *, skill: SkillOverBaselines | None = None, 
         rows.append(f"| {_escaped(agent)} | {share} | {_skill(skill, agent)} |")
     if skill is not None:
         rows += [f"| {_escaped(name)} (baseline) | {_percent(skill.passed[name])} | |" for name in skill.baselines]
-    parts = [f"### {_escaped(suite)}: {counted(scenarios, 'scenario')}\n\n" + "\n".join(rows)]
+    parts = [f"### {_escaped(suite)}: {counted(scenarios, 'scenario')}"]
+    if incomplete:
+        parts.append(f"> {_escaped(incomplete)}")
+    parts += [_answer(decision), "\n".join(rows), _costs(scores), _effects(effects)]
     if skill is not None and skill.useless:
         names = ", ".join(one.metric for one in skill.useless)
         parts.append(f"Not above a baseline, so they do not tell agents apart here: {_escaped(names)}.")
@@ -70,7 +92,42 @@ def trials_markdown(scores: Scores, *, skill: SkillOverBaselines | None = None, 
         elif more > 0:
             lines.append(f"- and {more:,} more")
         parts.append("**Checks that failed**\n\n" + "\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _answer(decision: Decision | None) -> str:
+    """Who leads, for each priority."""
+    if decision is None:
+        return ""
+    lines = []
+    for answer in decision.answers:
+        said = (by_words(answer), given_up_words(answer), needed_words(answer))
+        lines.append(
+            f"- **{answer.priority.capitalize()}:** {_escaped(leader_words(answer))}. "
+            + _escaped(" ".join(text for text in said if text))
+        )
+    # Assay's own text: its backticks mark commands.
+    closing = " ".join(text for text in (basis_words(decision), untested_words(decision)) if text)
+    return "**Answer**\n\n" + "\n".join(lines) + f"\n\n{closing}"
+
+
+def _costs(scores: Scores) -> str:
+    costs = costs_of(scores)
+    if not has_costs(costs):
+        return ""
+    note = cost_note(costs)
+    return f"**Cost**\n\n{_table(*cost_table(costs))}" + (f"\n\n{note}" if note else "")
+
+
+def _effects(effects: Sequence[Comparison]) -> str:
+    if not effects:
+        return ""
+    return f"**Frameworks and models**\n\n{EFFECTS_EXPLAINED}\n\n{_table(EFFECT_HEADER, effect_rows(effects))}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(header)} |", "|---|" + "--:|" * (len(header) - 1)]
+    return "\n".join([*lines, *(f"| {' | '.join(map(_escaped, row))} |" for row in rows)])
 
 
 def _quirks(scores: Scores) -> str:

@@ -16,8 +16,12 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
+from assay.chat.load.results import AgentLoad
 from assay.chat.scoring.scores import KS, Scores
-from assay.compare.overall import Overall, overall
+from assay.compare import Comparison
+from assay.compare.costs import costs_of
+from assay.compare.decision import decision_of
+from assay.compare.overall import Overall, ScenarioTable
 from assay.compare.skill import SkillOverBaselines
 from assay.compare.standing import WeightRange
 from assay.compare.weights import DEFAULT_WEIGHTS, MAX_WEIGHT, TRIALS_PASSED
@@ -37,6 +41,7 @@ from assay.report.facts import (
 from assay.report.growth import HEADER, growth_rows
 from assay.report.overall import lead_words
 from assay.report.terminal import plain, plain_table
+from assay.report.terminal.decision import cost_tables, decision_lines, effect_tables
 from assay.report.terminal.outcomes import MARK, failure_lines, skill_tables
 from assay.report.terminal.robustness import quirk_tables
 from assay.report.text import shorten
@@ -57,9 +62,11 @@ def side_by_side(
     notes: Sequence[str] = (),
     suite: str = "",
     skill: SkillOverBaselines | None = None,
+    loads: Sequence[AgentLoad] = (),
+    effects: Sequence[Comparison] = (),
 ) -> RenderableType:
     """Everything that fits: counts, overall, skill, scenarios that differ, failed checks, metrics, times, faults, …"""
-    return _SideBySide(scores, experience, notes, suite, skill)
+    return _SideBySide(scores, experience, notes, suite, skill, loads, effects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +78,20 @@ class _SideBySide:
     notes: Sequence[str]
     suite: str
     skill: SkillOverBaselines | None
+    loads: Sequence[AgentLoad]
+    effects: Sequence[Comparison]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         scores, width = self.scores, options.max_width
+        by_scenario = ScenarioTable.of(scores, self.loads)
         parts = [
-            _lead(scores, self.notes, self.suite),
+            _lead(scores, self.suite),
+            *decision_lines(decision_of(by_scenario, seed=scores.seed)),
+            *([Group(*(_text(note, "yellow") for note in self.notes))] if self.notes else []),
             *quirk_tables(scores, width),
-            _overall(overall(scores), failed_trials(scores), width),
+            _overall(by_scenario.overall(seed=scores.seed), failed_trials(scores), width),
+            *cost_tables(costs_of(scores), width),
+            *effect_tables(self.effects),
             *skill_tables(self.skill, width),
             *_matrix(scenario_matrix(scores), scores.agents, width),
             *failure_lines(scores),
@@ -106,7 +120,7 @@ def _text(text: str, style: str = "") -> Text:
 # --- the lead --------------------------------------------------------------------------------------------------------
 
 
-def _lead(scores: Scores, notes: Sequence[str], suite: str) -> RenderableType:
+def _lead(scores: Scores, suite: str) -> RenderableType:
     ended = trial_counts(scores.answers)
     scenarios = len({answer.scenario for answer in scores.answers})
     head = Text(f"{counted(len(scores.agents), 'agent')}, {counted(scenarios, 'scenario')}", style="bold")
@@ -116,7 +130,7 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str) -> RenderableType:
     trials.append(f"{ended.skipped:,} skipped", style="yellow" if ended.skipped else "")
     trials.append(", ").append(f"{ended.failed:,} failed", style="red" if ended.failed else "")
     named = [_text(f"{at} {_short(agent)}") for at, agent in enumerate(scores.agents, 1)]
-    return Group(head, trials, *(_text(note, "yellow") for note in notes), Text("  ").join(named))
+    return Group(head, trials, Text("  ").join(named))
 
 
 # --- overall ---------------------------------------------------------------------------------------------------------
@@ -150,15 +164,19 @@ def _without(found: Overall) -> Iterator[Text]:
 
 
 def _standing_words(found: Overall) -> Iterator[Text]:
-    standing, lead = found.standing, found.uncertainty.lead
+    standing, lead, once = found.standing, found.uncertainty.by_scenarios, found.uncertainty.once
     if len(standing.winners) > 1:
         yield _text(f"{', '.join(map(_short, standing.winners))} tie for first.", "bold")
     elif standing.lead is not None:
         text = _text(f"{_short(standing.order[0])} is {standing.lead:.3f} ahead of {_short(standing.order[1])}", "bold")
         if lead is not None and lead.low is not None and lead.high is not None:
-            # Developer experience does not vary with the scenario, so this says nothing about how certain that part is.
             chance = "more than the choice of scenarios explains" if lead.low > 0 else "the scenarios may explain it"
-            text.append(f", [{lead.low:+.3f}, {lead.high:+.3f}]: {chance}.", style="not bold")
+            spread = f"[{lead.low:+.3f}, {lead.high:+.3f}]"
+            said = f", {spread}: {chance}."
+            if once:
+                varied = f"{lead.value or 0.0:+.3f} {spread}"
+                said = f": {once:+.3f} was measured once and has no interval, and scenarios add {varied}."
+            text.append(said, style="not bold")
         yield text
     # The weight of a group with one member is that of the member.
     sizes = Counter(criterion.group for criterion in found.means.criteria)
@@ -393,5 +411,11 @@ def _named(shown: Table, title: str, room: int) -> None:
 def tables(result: ExperimentResult, *, full: bool = False) -> RenderableType:
     """The tables of an experiment; they are always shown in full."""
     return side_by_side(
-        result.scores, experience=result.experience, notes=result.notes, suite=result.suite, skill=result.skill()
+        result.scores,
+        experience=result.experience,
+        notes=result.notes,
+        suite=result.suite,
+        skill=result.skill(),
+        loads=result.loads,
+        effects=result.effects(),
     )

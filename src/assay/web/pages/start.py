@@ -68,7 +68,7 @@ def start_view(site: Site, agents: list[str]) -> View:
 
 def planned(site: Site, given: Mapping[str, list[str]], known: Mapping[str, AgentSpec]) -> Experiment:
     """The experiment that a filled form describes."""
-    from assay.runs.experiments import plan_experiment
+    from assay.runs.planning import plan_experiment
 
     chosen = list(dict.fromkeys(given.get("agent", [])))
     for name in chosen:

@@ -31,12 +31,16 @@ class GenAISpans:
         *,
         input_tokens: int | None = None,
         output_tokens: int | None = None,
+        cached_tokens: int | None = None,
         error: str | None = None,
     ) -> None:
         """The model call ends; `error` is the name of the error if it failed."""
-        self._end(
-            key, {"gen_ai.usage.input_tokens": input_tokens, "gen_ai.usage.output_tokens": output_tokens}, error, error
-        )
+        usage = {
+            "gen_ai.usage.input_tokens": input_tokens,
+            "gen_ai.usage.output_tokens": output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": cached_tokens,
+        }
+        self._end(key, usage, error, error)
 
     def start_tool(self, key: Hashable, name: str, *, arguments: object = None) -> None:
         """A tool call starts; its arguments may be given at its end instead."""

@@ -41,6 +41,7 @@ class SpanBridge(AsyncCallbackHandler):
             run_id,
             input_tokens=usage["input_tokens"] if usage else None,
             output_tokens=usage["output_tokens"] if usage else None,
+            cached_tokens=usage.get("input_token_details", {}).get("cache_read") if usage else None,
         )
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:

@@ -47,6 +47,7 @@ class SpanBridge(TracingProcessor):
                 # The SDK reports 0 if the endpoint gave no count.
                 input_tokens=usage.get("input_tokens") or None,
                 output_tokens=usage.get("output_tokens") or None,
+                cached_tokens=(usage.get("input_tokens_details") or {}).get("cached_tokens") or None,
                 error=_kind(span.error),
             )
         elif isinstance(data, FunctionSpanData):

@@ -13,9 +13,12 @@ from types import MappingProxyType
 from typing import Final
 
 from assay import __version__
+from assay.chat.load.results import AgentLoad
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, ComparisonLine
-from assay.compare.overall import overall
+from assay.compare.costs import costs_of
+from assay.compare.decision import decision_of
+from assay.compare.overall import ScenarioTable
 from assay.compare.skill import SkillOverBaselines
 from assay.compare.weights import DEFAULT_WEIGHTS, Weights
 from assay.plural import counted
@@ -24,6 +27,8 @@ from assay.report.facts import scenario_matrix, trial_counts
 from assay.report.growth import EXPLAINED, HEADER, growth_rows
 from assay.report.html.agents.answers import answers_section
 from assay.report.html.agents.baselines import MARK, baselines_section
+from assay.report.html.agents.costs import costs_section, effects_section
+from assay.report.html.agents.decision import decision_block
 from assay.report.html.agents.experience import experience_section
 from assay.report.html.agents.failures import failures_section
 from assay.report.html.agents.matrix import CellAddress, anchor_of, matrix_section
@@ -56,14 +61,18 @@ def content(
     weights: Weights = DEFAULT_WEIGHTS,
     skill: SkillOverBaselines | None = None,
     address: CellAddress | None = None,
+    loads: Sequence[AgentLoad] = (),
+    effects: Sequence[Comparison] = (),
 ) -> Content:
     """What the page shows; it opens with these weights, and its reader may move them.
 
     `skill` is that of the agents over the baselines, if those were played. If answers have their own pages, `address`
-    says where, and they are left out here.
+    says where, and they are left out here. `loads` are load tests of the agents, and `effects` those of frameworks and
+    models, if there are several of both.
     """
     figures = Figures()
-    found = overall(scores, weights)
+    by_scenario = ScenarioTable.of(scores, loads)
+    found = by_scenario.overall(weights, seed=scores.seed)
     rows = scenario_matrix(scores)
     shown = EMPTY
     parts = Parts()
@@ -77,6 +86,8 @@ def content(
     sections = {
         "Robustness": quirks_section(scores, address),
         "Overall": overall_section(found, scores),
+        "Cost": costs_section(costs_of(scores)),
+        "Frameworks and models": effects_section(effects),
         "Baselines": baselines_section(skill),
         "Scenario by scenario": matrix_section(rows, scores.agents, address),
         "Checks that failed": failures_section(scores),
@@ -95,7 +106,7 @@ def content(
     contents = element("nav", element("ul", join(links, " ")), class_="contents", aria_label="Contents")
     return Content(
         title=f"{len(scores.agents)} agents side by side" if len(scores.agents) != 1 else "One agent",
-        lead=_lead(scores, notes, suite),
+        lead=_lead(scores, notes, suite, decision_block(decision_of(by_scenario, seed=scores.seed))),
         body=STYLE + contents + "\n" + body,
         charts=figures.charts,
         scripts=("overall.js", *(("answers.js",) if shown else ()), "reveal.js"),
@@ -107,7 +118,7 @@ def _anchor(title: str) -> str:
     return title.casefold().replace(" ", "-")
 
 
-def _lead(scores: Scores, notes: Sequence[str], suite: str) -> Markup:
+def _lead(scores: Scores, notes: Sequence[str], suite: str, answer: Markup) -> Markup:
     ended = trial_counts(scores.answers)
     scenarios = len({answer.scenario for answer in scores.answers})
     repetitions = len({answer.repetition for answer in scores.answers})
@@ -133,6 +144,7 @@ def _lead(scores: Scores, notes: Sequence[str], suite: str) -> Markup:
     return join(
         [
             played,
+            answer,
             *(element("p", note, class_="note") for note in notes),
             element("ul", *tiles, class_="tiles", aria_label=f"How the {ended.total:,} trials ended"),
             element("p", explained),
@@ -212,5 +224,7 @@ def page(result: ExperimentResult) -> str:
         suite=result.suite,
         comparisons=result.comparisons(),
         skill=result.skill(),
+        loads=result.loads,
+        effects=result.effects(),
     )
     return shown.as_document()

@@ -15,6 +15,7 @@ from assay.chat.scoring.scores import Scores
 from assay.compare.overall import Overall
 from assay.compare.standing import CriterionMeans, Standing, WeightRange
 from assay.compare.weights import MAX_WEIGHT, PRESETS, Weights
+from assay.report.decision import percent
 from assay.report.facts import failed_trials
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import scrolling
@@ -143,8 +144,8 @@ def _failed(failed: Mapping[str, int]) -> Markup:
 
 
 def _chance(found: Overall) -> Markup:
-    lead, first = found.uncertainty.lead, found.uncertainty.first
-    if lead is None or lead.low is None or lead.high is None or not first:
+    lead, first, once = found.uncertainty.by_scenarios, found.uncertainty.first, found.uncertainty.once
+    if lead is None or lead.low is None or lead.high is None:
         return EMPTY
     stale = element("strong", "For the weights the page opened with: ", class_="stale-note", hidden=True)
     verdict = (
@@ -152,23 +153,30 @@ def _chance(found: Overall) -> Markup:
         if lead.low > 0
         else "it contains 0, so the lead may be chance"
     )
+    ends = f"[{signed_fixed(lead.low)}, {signed_fixed(lead.high)}]"
+    whole = f"the lead has a {100 * found.level:g} % interval of {ends}: {verdict}."
+    if once:
+        whole = (
+            f"{signed_fixed(once)} of the lead was measured once and has no interval; the scenarios add "
+            f"{signed_fixed(lead.value or 0.0)}, {100 * found.level:g} % interval {ends}."
+        )
+    share = EMPTY
+    if first:
+        share = join(
+            [
+                f" In {found.reps:,} resamples of the {lead.n_units:,} scenarios, the same ones for every agent, ",
+                isolated(found.standing.order[0]),
+                f" comes first in {percent(first[found.standing.order[0]])}.",
+            ]
+        )
     return element(
         "p",
         stale,
-        f"the lead has a {100 * found.level:g} % interval of [{signed_fixed(lead.low)}, {signed_fixed(lead.high)}]: "
-        f"{verdict}. In {found.reps:,} resamples of the {lead.n_units:,} scenarios, the same ones for every agent, ",
-        isolated(found.standing.order[0]),
-        f" comes first in {_percent(first[found.standing.order[0]])}.",
+        whole,
+        share,
         class_="chance",
         data_overall="chance",
     )
-
-
-def _percent(share: float) -> str:
-    """A share in percent; one that is not quite 0 or 1 is not shown as 0 % or 100 %."""
-    if 0 < share < 0.01:
-        return "<1 %"
-    return ">99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
 
 
 def _table(found: Overall, failed: Mapping[str, int]) -> Markup:
@@ -210,7 +218,7 @@ def _row(found: Overall, rank: int, agent: str, failed: int) -> Markup:
     cells = (
         element("td", "–" if value is None else fixed(value, 3), class_="num value"),
         element("td", ends, class_="num stale-able"),
-        element("td", "–" if share is None else _percent(share), class_="num stale-able"),
+        element("td", "–" if share is None else percent(share), class_="num stale-able"),
     )
     return element("tr", name, *cells, data_agent=found.means.agents.index(agent)) + "\n"
 

@@ -1,0 +1,116 @@
+"""The decision in words that every medium shares: an answer for each priority, or what would give one.
+
+Every function takes `named`, which is how the medium writes a name that others chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from assay.compare.decision import Decision, PriorityAnswer
+from assay.compare.overall import Shortcoming
+from assay.compare.weights import COST, LOAD, RESTART, ROBUSTNESS
+from assay.plural import counted
+from assay.report.overall import fixed, signed_fixed
+
+Named = Callable[[str], str]
+_COMMANDS = {
+    ROBUSTNESS: "assay chat run --suite robustness",
+    LOAD: "assay chat load",
+    RESTART: "assay chat run --suite restart",
+}
+# A smaller part of a lead rounds to 0.000.
+_LEAST_SHOWN = 0.0005
+
+
+def leader_words(answer: PriorityAnswer, named: Named = str) -> str:
+    """Who leads, in a few words."""
+    if answer.sureness == "tie":
+        return f"{_listed([named(agent) for agent in answer.leaders])} tie"
+    if answer.sureness == "open":
+        return f"{named(answer.leaders[0])} is ahead, but nothing separates it from {named(answer.second or '')}"
+    return f"{named(answer.leaders[0])} leads"
+
+
+def by_words(answer: PriorityAnswer, named: Named = str) -> str:
+    """By what the first leads, and how surely."""
+    if answer.sureness == "tie" or answer.lead is None:
+        return "They have the same overall."
+    ahead = f"{fixed(answer.lead, 3)} ahead of {named(answer.second or '')}"
+    parts = [(name, adds) for name, adds in answer.made_by if adds >= _LEAST_SHOWN]
+    made = ", ".join(f"{_title(name)} {signed_fixed(adds)}" for name, adds in parts)
+    return f"{ahead}{f', by {made}' if made else ''}. {sure_words(answer)}"
+
+
+def sure_words(answer: PriorityAnswer) -> str:
+    """How sure a lead is."""
+    if answer.low is None or answer.high is None:
+        return "One scenario says nothing about how sure that is."
+    ends = f"[{signed_fixed(answer.low)}, {signed_fixed(answer.high)}]"
+    share = "" if answer.first_in is None else f"; first in {percent(answer.first_in)} of resamples"
+    if not answer.once:
+        if answer.sureness == "sure":
+            return f"More than the choice of scenarios explains: {ends}{share}."
+        return f"The choice of scenarios may explain it: {ends}{share}."
+    part = f"{signed_fixed(answer.by_scenarios or 0.0)} {ends}"
+    return f"Of this, {signed_fixed(answer.once)} was measured once and has no interval; scenarios add {part}{share}."
+
+
+def given_up_words(answer: PriorityAnswer, named: Named = str) -> str:
+    """What one gives up with the leader; empty if nobody leads."""
+    if answer.sureness not in ("sure", "once"):
+        return ""
+    if not answer.gives_up:
+        return "Nothing that was measured is given up."
+    return f"Given up: {'; '.join(_shortcoming(one, named) for one in answer.gives_up)}."
+
+
+def needed_words(answer: PriorityAnswer) -> str:
+    """How many scenarios would decide; empty if it is decided."""
+    if answer.sureness in ("sure", "once"):
+        return ""
+    if answer.needed is None:
+        return "More scenarios of this kind would not decide."
+    low, high = answer.needed
+    return f"About {f'{low:,} to {high:,}' if low < high else f'{high:,}'} such scenarios would decide."
+
+
+def untested_words(decision: Decision) -> str:
+    """What was not tested and may separate the agents, with how to test it; empty if all was."""
+    if not decision.untested:
+        return ""
+    commands = [f"`{command}`" for name, command in _COMMANDS.items() if name in decision.untested]
+    runs = f"Run {_listed(commands)}, then `assay decide` with the names of all runs." if commands else ""
+    prices = "Cost counts once the price of every model is known." if COST in decision.untested else ""
+    names = _listed([_title(name) for name in decision.untested])
+    return " ".join(part for part in (f"Not tested here: {names}.", runs, prices) if part)
+
+
+def basis_words(decision: Decision) -> str:
+    """What the decision rests on."""
+    return (
+        f"From {counted(decision.scenarios, 'scenario')}, paired; {100 * decision.level:g} % intervals. The weights of "
+        "each priority are presets of the overall."
+    )
+
+
+def percent(share: float) -> str:
+    """A share in percent; one that is not quite 0 or 1 does not look as if it were."""
+    if 0 < share < 0.01:
+        return "<1\u00a0%"
+    return ">99\u00a0%" if 0.99 < share < 1 else f"{100 * share:.0f}\u00a0%"
+
+
+def _shortcoming(one: Shortcoming, named: Named) -> str:
+    ends = "measured once"
+    if one.low is not None and one.high is not None:
+        ends = f"[{fixed(one.low, 2)}, {fixed(one.high, 2)}]"
+    return f"{_title(one.criterion)} to {named(one.to)} by {fixed(one.by, 2)} ({ends})"
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

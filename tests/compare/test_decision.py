@@ -1,0 +1,141 @@
+"""The decision: who leads is who leads, what was measured once has no interval, and a tie names what would end it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.report.agent_scores import METRIC, answer, scored
+
+from assay.chat.load.results import AgentLoad, LoadStep
+from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.metric import Entry, Metric
+from assay.chat.scoring.scores import Scores
+from assay.compare.decision import Decision, PriorityAnswer, decide
+from assay.compare.overall import overall
+from assay.compare.weights import PRIORITIES
+from assay.report.decision import by_words, given_up_words, leader_words, needed_words, untested_words
+from assay.types import Distribution
+
+EFFORT = Metric("implementation_effort", "developer experience", 0.5, (), "How easy was it to build?")
+
+
+def decided(scores: Scores, **settings: object) -> Decision:
+    found = decide(scores, **settings)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def users(found: Decision) -> PriorityAnswer:
+    return found.answers[0]
+
+
+def test_an_agent_that_passes_everything_leads_and_one_that_passes_half_does_not() -> None:
+    scores = scored(*(answer(agent, f"s{at}", agent == "a" or at % 2 == 0) for agent in "ab" for at in range(40)))
+    found = decided(scores)
+    assert [one.priority for one in found.answers] == list(PRIORITIES)
+    for one in found.answers:
+        assert (one.leaders, one.second, one.sureness) == (("a",), "b", "sure")
+        assert one.low is not None
+        assert one.low > 0
+        assert one.first_in == 1.0
+        assert one.made_by[0][0] == "trials_passed"
+        assert one.gives_up == ()
+    # Users: trials passed weigh 5, accuracy 3; 0.5 of 5 in 8.
+    assert users(found).lead == pytest.approx(0.5 * 5 / 8)
+    assert leader_words(users(found)) == "a leads"
+    assert given_up_words(users(found)) == "Nothing that was measured is given up."
+    assert needed_words(users(found)) == ""
+
+
+def test_a_lead_that_chance_explains_says_how_many_scenarios_would_decide() -> None:
+    scores = scored(*(answer(agent, f"s{at}", (agent, at) != ("b", 3)) for agent in "ab" for at in range(12)))
+    one = users(decided(scores))
+    assert one.sureness == "open"
+    assert one.needed is not None
+    assert one.needed[1] > 12
+    assert "nothing separates it from b" in leader_words(one)
+    assert "such scenarios would decide" in needed_words(one)
+    assert given_up_words(one) == ""
+
+
+def test_agents_that_are_alike_tie_and_the_other_tests_are_named() -> None:
+    found = decided(scored(*(answer(agent, f"s{at}") for agent in "abc" for at in range(5))))
+    for one in found.answers:
+        assert (one.sureness, one.leaders, one.lead, one.first_in) == ("tie", ("a", "b", "c"), None, None)
+    assert leader_words(users(found)) == "a, b and c tie"
+    assert needed_words(users(found)) == "More scenarios of this kind would not decide."
+    assert found.untested == ("robustness", "load", "restart", "cost")
+    words = untested_words(found)
+    for command in ("assay chat run --suite robustness", "assay chat load", "assay chat run --suite restart"):
+        assert command in words
+
+
+def with_effort(one: Answer, score: float) -> Answer:
+    entries = {**one.entries, EFFORT.name: Entry.make(EFFORT, score, measured=True, details="", evidence=[])}
+    return Answer(**{name: getattr(one, name) for name in Answer.__slots__} | {"entries": entries})
+
+
+def test_developer_experience_is_one_measurement_without_an_interval() -> None:
+    answers = [with_effort(answer(agent, f"s{at}"), 0.9 if agent == "a" else 0.5) for agent in "ab" for at in range(20)]
+    scores = Scores(tuple(answers), (METRIC, EFFORT))
+    for line in scores.lines():
+        is_once = line.metric == EFFORT.name
+        assert (line.estimate.low is None) == is_once
+    developers = decided(scores).answers[1]
+    # Trials passed weigh 5, accuracy 1, effort 5: 0.4 of 5 in 11.
+    assert (developers.once, developers.lead) == pytest.approx((0.4 * 5 / 11, 0.4 * 5 / 11))
+    assert (developers.sureness, developers.first_in) == ("once", None)
+    assert developers.by_scenarios == pytest.approx(0.0)
+    assert "was measured once and has no interval" in by_words(developers)
+    assert users(decided(scores)).sureness == "tie"  # users do not feel it
+    found = overall(scores)
+    assert found.uncertainty.lead is not None
+    assert found.uncertainty.lead.low is None
+    assert found.uncertainty.first == {}
+
+
+def test_what_another_agent_does_better_is_given_up() -> None:
+    answers = [
+        answer(agent, f"s{at}", agent == "a", score=0.5 if agent == "a" else 1.0) for agent in "ab" for at in range(20)
+    ]
+    one = users(decided(scored(*answers)))
+    assert one.leaders == ("a",)
+    assert [(lost.criterion, lost.to, lost.by) for lost in one.gives_up] == [("accuracy", "b", 0.5)]
+    assert "accuracy to b by 0.50" in given_up_words(one)
+
+
+def test_one_agent_alone_has_nothing_to_decide() -> None:
+    assert decide(scored(answer("a", "one"))) is None
+
+
+def step(users_: int, wall: float, breaches: int = 0) -> LoadStep:
+    whole: dict[str, Any] = dict.fromkeys(
+        ("repetition", "finished", "sessions", "asked", "recalled", "rss_before", "rss_peak", "rss_open", "rss_closed"),
+        0,
+    )
+    return LoadStep(
+        users=users_, conversations=1, planned_turns=2, seconds=1.0, cpu_seconds=0.1, service_cpu_seconds=0.1,
+        stall=0.0, breach_count=breaches, walls=Distribution.of([wall, wall]), own=Distribution(), **whole,
+    )  # fmt: skip
+
+
+def test_robustness_restarts_load_and_cost_are_criteria_if_they_were_measured() -> None:
+    answers = [
+        answer("a", "quirk", quirk="garbage", outcome="recovered", cost=0.01),
+        answer("b", "quirk", False, quirk="garbage", outcome="failed_silently", cost=0.02),
+        answer("a", "killed", user_messages=2, cost=0.01),
+        answer("b", "killed", False, user_messages=1, cost=0.04),
+    ]
+    loads = [AgentLoad("a", [step(10, 100.0)]), AgentLoad("b", [step(10, 200.0), step(50, 1.0)])]
+    found = overall(scored(*answers), loads=loads)
+    names = [criterion.name for criterion in found.means.criteria]
+    means = {agent: dict(zip(names, values, strict=True)) for agent, values in found.means.values.items()}
+    picked = {agent: [of[name] for name in ("robustness", "restart", "load", "cost")] for agent, of in means.items()}
+    # Load: the faster one's 100 ms over the own, at the most users that both had. Cost: a half and a quarter.
+    assert picked == {"a": [1.0, 1.0, 1.0, 1.0], "b": [0.0, 0.0, 0.5, 0.375]}
+    assert decided(scored(*answers), loads=loads).untested == ()
+    leaking = [AgentLoad("a", [step(10, 100.0, breaches=1)]), AgentLoad("b", [step(10, 200.0)])]
+    found = overall(scored(*answers), loads=leaking)
+    at = [criterion.name for criterion in found.means.criteria].index("load")
+    assert (found.means.values["a"][at], found.means.values["b"][at]) == (0.0, 0.5)
