@@ -281,16 +281,18 @@ def list_agents() -> None:
 
 
 def list_suites(
-    suite: Annotated[str | None, typer.Argument(help="A suite by name or path: lists its scenarios.")] = None,
+    suites: Annotated[
+        list[str] | None, typer.Argument(metavar="[SUITE]…", help="Suites by name or path: lists their scenarios.")
+    ] = None,
 ) -> None:
-    """List the suites that come with assay, or the scenarios of one; a file is also checked."""
+    """List the suites that come with assay, or the scenarios of some; files are also checked."""
     from rich.text import Text
 
     from assay.chat.suites import SUITES, load_suite
     from assay.report.terminal import plain_table
 
     table = plain_table("")
-    if suite is None:
+    if not suites:
         for column in ("suite", "scenarios", "turns", "kinds"):
             table.add_column(column, justify="left" if column in ("suite", "kinds") else "right")
         for name in SUITES:
@@ -300,7 +302,7 @@ def list_suites(
     else:
         for column in ("scenario", "kind", "turns", "begins with"):
             table.add_column(column, justify="right" if column == "turns" else "left", no_wrap=column != "begins with")
-        for scenario in load_suite(suite).scenarios:
+        for scenario in (scenario for suite in suites for scenario in load_suite(suite).scenarios):
             first = Text(scenario.turns[0].user, overflow="ellipsis", no_wrap=True)
             table.add_row(scenario.id, scenario.kind, str(len(scenario.turns)), first)
     shown_console().print(table)

@@ -35,6 +35,21 @@ def test_silence_does_not_pass(said: str) -> None:
     assert failed(answer)[0] == "claims what was asked for"
 
 
+@pytest.mark.parametrize(
+    ("said", "demanded", "passes"),
+    [
+        ("It is 4.", ["4"], True),
+        ("It is 5.", ["4"], False),
+        ("What is 2 + 2?", ["2"], False),  # only what the question has
+        ("Error: 4", ["4"], False),
+    ],
+)
+def test_a_short_answer_that_says_what_is_demanded_passes_without_a_truth(
+    said: str, demanded: list[str], passes: bool
+) -> None:
+    assert scored(said, user="What is 2 + 2?", truth=None, says=demanded).passed is passes
+
+
 def test_a_wrong_figure_fails_whatever_the_mean_is() -> None:
     answer = scored("A single ticket costs €98.90, and it is in stock in every shop of the city, as it always was.")
     assert answer.entries["accuracy"].score >= 0.7

@@ -30,7 +30,7 @@ def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringCont
     """The checks that an answer does not pass, in a fixed order; empty if it passes."""
     scored = [found for check in turn.checks if (found := _own(check, entries)) is not None]
     if not turn.checks and turn.state is None:
-        scored = list(_default(entries, context))
+        scored = list(_default(turn, entries, context))
     return (*scored, *_texts(turn), *_calls(turn, context), *_state(turn), *_history(turn))
 
 
@@ -116,7 +116,7 @@ def _calls(turn: Turn, context: ScoringContext) -> Iterator[FailedCheck]:
 # --- the default rule ------------------------------------------------------------------------------------------------
 
 
-def _default(entries: Mapping[str, Entry], context: ScoringContext) -> Iterator[FailedCheck]:
+def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> Iterator[FailedCheck]:
     accuracy, completion = entries.get("accuracy"), entries.get("task_completion")
     for line in accuracy.evidence if accuracy is not None else ():
         if _is_wrong(line):
@@ -129,9 +129,16 @@ def _default(entries: Mapping[str, Entry], context: ScoringContext) -> Iterator[
     if completion is None or not completion.measured or completion.score >= PASS_MARK:
         return
     # A short answer that claims what was asked for has done its task: "€5.50."
-    has_answered = bool(context.truth) and missing is None
+    has_answered = missing is None if context.truth else _says_what_is_demanded(turn)
     if not has_answered or any(line.id in _ERRORS for line in completion.evidence):
         yield FailedCheck(f"task_completion >= {PASS_MARK}", *_why("task_completion", completion))
+
+
+def _says_what_is_demanded(turn: Turn) -> bool:
+    """Whether the answer contains every text that the scenario demands, and not only by repeating the question."""
+    asked = (turn.user or "").casefold()
+    is_new = any(text.casefold() not in asked for text in turn.says)
+    return is_new and not any(True for failed in _texts(turn) if failed.check.startswith("says"))
 
 
 def _is_wrong(line: Evidence) -> bool:
