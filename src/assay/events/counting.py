@@ -35,7 +35,7 @@ def count_moves(pair: Pair, columns: Ints) -> Joint:
     return found
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True)
 def _packed(columns):  # type: ignore[no-untyped-def]
     """Each row as one integer, in the order of the rows, and the range of each column; no integers if they overflow."""
     width, n = columns.shape
@@ -55,7 +55,7 @@ def _packed(columns):  # type: ignore[no-untyped-def]
     return keys, low, high
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True)
 def _counted(keys, low, high):  # type: ignore[no-untyped-def]
     """The columns of the distinct rows, shape (columns, k); how often each occurs; and the largest of these numbers."""
     n, width = len(keys), len(low)

@@ -86,9 +86,9 @@ def grammar_array(
     return grammar
 
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
-_inner = inner(cache=True, nogil=True, error_model="numpy")
-_inlined = inner(cache=True, nogil=True, error_model="numpy", forceinline=True)
+_compiled = njit(cache=True, nogil=True)
+_inner = inner(cache=True, nogil=True)
+_inlined = inner(cache=True, nogil=True, forceinline=True)
 
 
 # --- memory --------------------------------------------------------------------------------------------------------

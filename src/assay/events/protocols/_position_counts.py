@@ -23,14 +23,14 @@ LIMBS = 10
 """Numbers by which the times of a category are summed: how many, three sums and six sums of products of limbs."""
 
 
-@inner(nogil=True, cache=True, error_model="numpy")
+@inner(nogil=True, cache=True)
 def _category(kind, flags):
     if kind == _MOUSE:
         return 1 if flags != 0 else 2
     return 3 if kind == _SCREEN else 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True)
 def count_positions(
     t_kind, t_time, t_vk, t_press, t_dx, t_dy, t_flags, t_data, t_problem,
     p_kind, p_time, p_vk, p_press, p_dx, p_dy, p_flags, p_data, p_problem,

@@ -28,7 +28,7 @@ MOST_TOKENS = 48
 """No event has more tokens than this: four numbers of up to eight digits and a sign, three for the buttons."""
 
 
-_inner = inner(nogil=True, cache=True, error_model="numpy")
+_inner = inner(nogil=True, cache=True)
 
 
 @_inner
@@ -86,7 +86,7 @@ def _add_levels(levels, group, leading, digits):
     levels[group, N_LEVELS] += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True)
 def count_tokens(
     t_kind, t_time, t_vk, t_press, t_dx, t_dy, t_flags, t_data, t_problem,
     p_kind, p_time, p_vk, p_press, p_dx, p_dy, p_flags, p_data, p_problem,

@@ -20,8 +20,8 @@ _MAX_DEPTH = 60
 # Types of a value.
 INTEGER, STRING, TRUE, FALSE, OTHER = range(5)
 
-compiled = njit(cache=True, nogil=True, error_model="numpy")
-within = inner(cache=True, nogil=True, error_model="numpy")
+compiled = njit(cache=True, nogil=True)
+within = inner(cache=True, nogil=True)
 
 
 @within
