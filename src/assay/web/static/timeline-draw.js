@@ -52,7 +52,11 @@
       this.fastest = 1;
     }
 
-    refresh() { this.colours = colours(this.canvas); this.look = (this.look || 0) + 1; }
+    refresh() {
+      this.colours = colours(this.canvas);
+      this.look = (this.look || 0) + 1;
+      this.marks = [MATCHED, MISSED, INSERTED, SUBSTITUTED].map((outcome) => mark(outcome, this.colours));
+    }
 
     get gutter() { return this.canvas.clientWidth < 560 ? 66 : 108; }
 
@@ -148,11 +152,13 @@
           context.strokeStyle = c.accent; context.lineWidth = 1.2; context.stroke();
         }
         context.fillStyle = side ? c.accent : c.muted;
-        context.beginPath();
-        tile.frames[side].forEach((n, at) => {
-          if (n) context.rect(x(start + off + at * bin), AXIS + SPEED + (side ? 9 : 3), n > 1 ? bin * this.perUs : 1.2, 4);
-        });
-        context.fill();
+        const frames = tile.frames[side], top = AXIS + SPEED + (side ? 9 : 3);
+        for (let at = 0; at < BINS; at++) {
+          if (!frames[at]) continue;
+          const first = at;
+          while (frames[at] > 1 && frames[at + 1] > 1) at++;    // frames that cannot be told apart are one band
+          context.fillRect(x(start + off + first * bin), top, frames[at] > 1 ? (at + 1 - first) * bin * this.perUs : 1.2, 4);
+        }
       }
     }
 
@@ -202,33 +208,19 @@
       const exact = tile.shift === state.shift;
       const many = tile.actions.length > DISCS;
       if (exact) {
-        for (const [style, wanted] of [["join", MATCHED], ["swap", SUBSTITUTED]]) {
-          context.beginPath();
-          for (const [side, lane, us, , outcome, partner, other] of tile.actions) {
-            if (side || outcome !== wanted || !rows.has(lane) || !rows.has(other)) continue;
-            context.moveTo(x(us), rows.get(lane) + TRUE_Y);
-            context.lineTo(x(partner), rows.get(other) + PREDICTED_Y);
-          }
-          context.strokeStyle = style === "join" ? c.muted : c.substituted;
-          context.lineWidth = style === "join" ? 1 : 1.4;
-          context.setLineDash(style === "join" ? [] : [3, 2]);
-          context.stroke();
-          context.setLineDash([]);
+        for (const [side, lane, us, , outcome, partner, other] of tile.actions) {
+          if (side || partner == null || !rows.has(lane) || !rows.has(other)) continue;
+          join(context, x(us), rows.get(lane) + TRUE_Y, x(partner), rows.get(other) + PREDICTED_Y, outcome, c);
         }
       }
+      // Marks are copies of a small picture: thousands of arcs in a path are slow to fill.
       for (const wanted of [MATCHED, SUBSTITUTED, INSERTED, MISSED]) {
         if (wanted === MATCHED && many) continue;
-        context.beginPath();
+        const picture = this.marks[wanted];
         for (const [side, lane, us, , outcome] of tile.actions) {
           if (outcome !== wanted || !rows.has(lane)) continue;
-          mark(context, x(us + this.moved(tile, state, side)), rows.get(lane) + (side ? PREDICTED_Y : TRUE_Y), wanted);
-        }
-        if (wanted === MISSED) {
-          context.fillStyle = c.paper; context.fill();
-          context.strokeStyle = c.bad; context.lineWidth = 1.8; context.stroke();
-        } else {
-          context.fillStyle = c.outcome[wanted]; context.fill();
-          if (wanted !== MATCHED) { context.strokeStyle = c.paper; context.lineWidth = 1; context.stroke(); }
+          const y = rows.get(lane) + (side ? PREDICTED_Y : TRUE_Y);
+          context.drawImage(picture, x(us + this.moved(tile, state, side)) - 7, y - 7, 14, 14);
         }
       }
     }
@@ -304,28 +296,13 @@
       return { us, lane, action: best };
     }
 
-    static overview(canvas, state, c) {
+    static overview(canvas, state, c, look) {
       const { context, width, height } = fitted(canvas);
-      const n = state.errors.length || 1, gutter = width < 560 ? 66 : 108, plot = width - gutter;
+      const gutter = width < 560 ? 66 : 108, plot = width - gutter;
+      const key = `${look} ${width} ${state.version}`;
+      if (canvas.bars?.key !== key) canvas.bars = { key, picture: Drawing.density(state, c, plot, height) };
       context.clearRect(0, 0, width, height);
-      context.fillStyle = c.panel;
-      context.fillRect(gutter, 0, plot, height);
-      const actions = Math.max(1, ...state.actions), step = plot / n;
-      context.fillStyle = c.matched; context.globalAlpha = 0.35;
-      context.beginPath();
-      state.actions.forEach((count, at) => {
-        const tall = (height - 6) * Math.sqrt(count / actions);
-        context.rect(gutter + at * step, height - tall, step + 0.3, tall);
-      });
-      context.fill();
-      context.globalAlpha = 1; context.fillStyle = c.bad;
-      context.beginPath();
-      state.errors.forEach((count, at) => {
-        if (!count) return;
-        const tall = Math.max(2, (height - 6) * Math.sqrt(count / actions));
-        context.rect(gutter + at * step, height - tall, Math.max(1, step), tall);
-      });
-      context.fill();
+      context.drawImage(canvas.bars.picture, gutter, 0, plot, height);
       const place = (us) => gutter + plot * Math.min(1, Math.max(0, us / state.span));
       const from = place(state.from), to = Math.max(from + 3, place(state.to));
       context.fillStyle = c.paper; context.globalAlpha = 0.55;
@@ -337,8 +314,28 @@
       context.fillText(gutter < 100 ? "errors" : "error density", gutter - 8, height / 2);
     }
 
+    // All actions and, before them, the errors; drawn once for each matching.
+    static density(state, c, plot, height) {
+      const picture = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
+      picture.width = Math.max(1, Math.round(plot * ratio)); picture.height = Math.round(height * ratio);
+      const context = picture.getContext("2d");
+      context.scale(ratio, ratio);
+      context.fillStyle = c.panel;
+      context.fillRect(0, 0, plot, height);
+      const most = Math.max(1, ...state.actions), step = plot / (state.errors.length || 1);
+      const tall = (count) => (height - 6) * Math.sqrt(count / most);
+      context.fillStyle = c.matched; context.globalAlpha = 0.35;
+      state.actions.forEach((n, at) => { if (n) context.fillRect(at * step, height - tall(n), step + 0.3, tall(n)); });
+      context.globalAlpha = 1; context.fillStyle = c.bad;
+      state.errors.forEach((n, at) => { if (n) context.fillRect(at * step, height - Math.max(2, tall(n)), Math.max(1, step), Math.max(2, tall(n))); });
+      return picture;
+    }
+
     // F1 against the shift, above the slider, whose thumb is 16 pixels wide.
-    static curve(canvas, state, c) {
+    static curve(canvas, state, c, look) {
+      const key = `${look} ${canvas.clientWidth} ${state.shift}`;
+      if (canvas.drawn === key) return;
+      canvas.drawn = key;
       const { context, width, height } = fitted(canvas);
       context.clearRect(0, 0, width, height);
       const points = state.curve.filter(([, f1]) => f1 != null);
@@ -371,13 +368,14 @@
   }
 
   function hold(context, x, y, width, height, outcome, c) {
-    context.beginPath();
-    context.roundRect(x, y, width, height, Math.min(3, width / 2));
     context.fillStyle = c.outcome[outcome];
     context.globalAlpha = outcome === MISSED ? 0.18 : outcome === MATCHED ? 0.55 : 0.5;
+    if (width < 8) { context.fillRect(x, y, width, height); context.globalAlpha = 1; return; }
+    context.beginPath();
+    context.roundRect(x, y, width, height, 3);
     context.fill();
     context.globalAlpha = 1;
-    if (outcome !== MATCHED && width > 3) {
+    if (outcome !== MATCHED) {
       context.strokeStyle = c.outcome[outcome]; context.lineWidth = 1.2;
       context.setLineDash(outcome === SUBSTITUTED ? [3, 2] : []);
       context.stroke();
@@ -385,16 +383,38 @@
     }
   }
 
-  function mark(context, x, y, outcome) {
-    if (outcome === MATCHED || outcome === MISSED) {
-      const radius = outcome === MATCHED ? 2.8 : 3.8;
-      context.moveTo(x + radius, y);
-      context.arc(x, y, radius, 0, 7);
-      return;
+  // From a truth to what it is matched with, or was taken for.
+  function join(context, x, y, toX, toY, outcome, c) {
+    context.fillStyle = context.strokeStyle = outcome === MATCHED ? c.muted : c.substituted;
+    if (outcome === MATCHED && Math.abs(toX - x) < 1.5) { context.fillRect(x, y, 1, toY - y); return; }
+    context.lineWidth = outcome === MATCHED ? 1 : 1.4;
+    if (outcome !== MATCHED) context.setLineDash([3, 2]);
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
+    context.stroke();
+    if (outcome !== MATCHED) context.setLineDash([]);
+  }
+
+  // The mark of an outcome as a picture of 14 × 14 pixels.
+  function mark(outcome, c) {
+    const picture = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
+    picture.width = picture.height = Math.round(14 * ratio);
+    const context = picture.getContext("2d");
+    context.scale(ratio, ratio);
+    context.translate(7, 7);
+    if (outcome === MATCHED || outcome === MISSED) context.arc(0, 0, outcome === MATCHED ? 2.8 : 3.8, 0, 7);
+    else {
+      const points = outcome === INSERTED ? [[0, -5], [4.6, 3.6], [-4.6, 3.6]] : [[0, -5], [4.6, 0], [0, 5], [-4.6, 0]];
+      for (const [dx, dy] of points) context.lineTo(dx, dy);
+      context.closePath();
     }
-    const points = outcome === INSERTED ? [[0, -5], [4.6, 3.6], [-4.6, 3.6]] : [[0, -5], [4.6, 0], [0, 5], [-4.6, 0]];
-    points.forEach(([dx, dy], at) => (at ? context.lineTo(x + dx, y + dy) : context.moveTo(x + dx, y + dy)));
-    context.closePath();
+    context.fillStyle = outcome === MISSED ? c.paper : c.outcome[outcome];
+    context.fill();
+    context.strokeStyle = outcome === MISSED ? c.bad : c.paper;
+    context.lineWidth = outcome === MISSED ? 1.8 : 1;
+    if (outcome !== MATCHED) context.stroke();
+    return picture;
   }
 
   function shortened(context, text, width) {

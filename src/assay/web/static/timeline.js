@@ -15,7 +15,7 @@
     from: known.window?.[0] ?? -0.01 * known.span_us, to: known.window?.[1] ?? 1.01 * known.span_us, span: known.span_us,
     shift: known.shift_us, shown: [known.shift_us], lanes: [], lane: null, layout: 0, first: 0,
     brush: null, hover: null, focus: null, playing: null, tip: null, tipY: 0,
-    errors: [], actions: [], curve: known.f1_by_shift, most: Number(slider.max), figures: null, worst: [],
+    errors: [], actions: [], curve: known.f1_by_shift, most: Number(slider.max), figures: null, worst: [], version: 0,
   };
   const ask = (path, given) => `${path}?${new URLSearchParams({ ...known.query, ...given })}`;
   const drawing = new Drawing(main);
@@ -33,8 +33,8 @@
     if (state.playing != null) play();
     want();
     drawing.draw(state, tiles);
-    Drawing.overview(overview, state, drawing.colours);
-    Drawing.curve(curve, state, drawing.colours);
+    Drawing.overview(overview, state, drawing.colours, drawing.look);
+    Drawing.curve(curve, state, drawing.colours, drawing.look);
     document.documentElement.dataset.timeline = tiles.waiting ? "loading" : "done";
   }
 
@@ -113,7 +113,7 @@
     const shift = state.shift;
     try {
       const found = await (await fetch(ask("/api/timeline/whole", { shift }))).json();
-      Object.assign(state, { errors: found.errors, actions: found.actions, figures: found.figures, worst: found.worst });
+      Object.assign(state, { errors: found.errors, actions: found.actions, figures: found.figures, worst: found.worst, version: state.version + 1 });
       label(shift);
       list();
       redraw();
