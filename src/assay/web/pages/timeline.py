@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assay.web.timeline.opening import Chosen, OpenedRecordings
     from assay.web.timeline.recordings import Recording
 
-_SCRIPTS = ("timeline-tiles.js", "timeline-draw.js", "timeline.js")
+_SCRIPTS = ("timeline-tiles.js", "timeline-draw.js", "timeline-overview.js", "timeline.js")
 _MOST_SHIFT_MS = 500
 _ONE_AROUND_US = 1_000_000
 _KEYS = (

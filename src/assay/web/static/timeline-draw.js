@@ -7,7 +7,7 @@
   const MATCHED = 0, MISSED = 1, INSERTED = 2, SUBSTITUTED = 3;
   const AXIS = 24, SPEED = 46, FRAMES = 16, LANE = 34, TOP = AXIS + SPEED + FRAMES;
   const TRUE_Y = 10, PREDICTED_Y = 24, BAR = 8;
-  const BIN_PIXELS = 4, DISCS = 260;
+  const BIN_PIXELS = 4, DISCS = 260, PICTURES = 40, EDGE = 40;
   const NAMES = ["ink", "muted", "line", "paper", "panel", "accent", "bad", "matched", "substituted", "inserted"];
 
   function colours(element) {
@@ -48,6 +48,7 @@
   class Drawing {
     constructor(canvas) {
       this.canvas = canvas;
+      this.pictures = new Map();
       this.refresh();
       this.fastest = 1;
     }
@@ -81,16 +82,20 @@
       let fastest = 1;
       for (const [tile] of shown) for (const side of tile.speed) for (const one of side) if (one > fastest) fastest = one;
       this.fastest = fastest;
+      this.steady = this.before === perUs;    // while it is zoomed, a picture would be of use for one frame
+      this.before = perUs;
       for (const [tile, from, to] of shown) {
         if (to <= from) continue;
+        const placed = tile.actions && tile.level === level && tile.shift === state.shift;
         context.save();
         context.beginPath();
         context.rect(from, 0, to - from, height);
         context.clip();
         this.movement(tile, state);
         if (tile.counts) this.counted(tile, state, rows);
-        else this.single(tile, state, rows);
+        else if (!placed) this.single(context, x, tile, state, rows);
         context.restore();
+        if (placed) this.placed(tile, state, rows);
       }
       this.labels(state, left, height);
       this.brush(state, left, width, height);
@@ -162,16 +167,42 @@
       }
     }
 
-    // Counts as bars: matched next to the middle of the lane, errors further out, hollow or striped. Drawn once for each tile.
+    // A picture that is made once; few are kept, since each takes a megabyte.
+    kept(key, make) {
+      const found = this.pictures.get(key) || make();
+      this.pictures.delete(key);
+      this.pictures.set(key, found);
+      if (this.pictures.size > PICTURES) this.pictures.delete(this.pictures.keys().next().value);
+      return found;
+    }
+
+    // Counts as bars: matched next to the middle of the lane, errors further out, hollow or striped.
     counted(tile, state, rows) {
-      const key = `${this.look} ${state.layout}`;
-      if (tile.picture?.key !== key) tile.picture = { key, sides: [0, 1].map((side) => this.picture(tile, state, rows, side)) };
       const length = Tiles.length(tile.level), start = tile.at * length;
       for (const side of [0, 1]) {
+        const key = `${tile.shift} ${tile.level} ${tile.at} ${side} ${this.look} ${state.layout}`;
+        const picture = this.kept(key, () => this.picture(tile, state, rows, side));
         // Whole pixels, so that no seam shows between tiles.
         const off = this.moved(tile, state, side), from = Math.round(this.x(start + off)), to = Math.round(this.x(start + off + length));
-        this.context.drawImage(tile.picture.sides[side], from, TOP, Math.max(1, to - from), LANE * state.lanes.length);
+        this.context.drawImage(picture, from, TOP, Math.max(1, to - from), LANE * state.lanes.length);
       }
+    }
+
+    // Single actions of a tile: as a picture while it is panned.
+    placed(tile, state, rows) {
+      const length = Tiles.length(tile.level), start = tile.at * length;
+      if (!this.steady) { this.single(this.context, this.x, tile, state, rows, start, start + length); return; }
+      const ratio = window.devicePixelRatio || 1, wide = Math.ceil(length * this.perUs) + 2 * EDGE, tall = LANE * state.lanes.length;
+      const key = `${tile.shift} ${tile.level} ${tile.at} ${this.perUs} ${this.look} ${state.layout}`;
+      const picture = this.kept(key, () => {
+        const made = document.createElement("canvas");
+        made.width = Math.round(wide * ratio); made.height = Math.max(1, Math.round(tall * ratio));
+        const context = made.getContext("2d");
+        context.setTransform(ratio, 0, 0, ratio, 0, -TOP * ratio);
+        this.single(context, (us) => EDGE + (us - start) * this.perUs, tile, state, rows, start, start + length);
+        return made;
+      });
+      this.context.drawImage(picture, Math.round(this.x(start)) - EDGE, TOP, wide, tall);
     }
 
     picture(tile, state, rows, side) {
@@ -197,14 +228,21 @@
       return picture;
     }
 
-    // Actions one by one.
-    single(tile, state, rows) {
-      const { context, colours: c, x } = this;
+    // Actions one by one; of holds only what lies between two times, so that neighbours do not draw it twice.
+    single(context, x, tile, state, rows, from = -Infinity, to = Infinity) {
+      const c = this.colours;
+      context.save();
+      if (Number.isFinite(from)) {
+        context.beginPath();
+        context.rect(Math.round(x(from)), TOP, Math.round(x(to)) - Math.round(x(from)), LANE * state.lanes.length);
+        context.clip();
+      }
       for (const [side, lane, start, end, outcome] of tile.holds) {
         if (!rows.has(lane)) continue;
         const off = this.moved(tile, state, side), y = rows.get(lane) + (side ? PREDICTED_Y : TRUE_Y) - BAR / 2;
         hold(context, x(start + off), y, Math.max(2, (end - start) * this.perUs), BAR, outcome, c);
       }
+      context.restore();
       const exact = tile.shift === state.shift;
       const many = tile.actions.length > DISCS;
       if (exact) {
@@ -295,60 +333,6 @@
       }
       return { us, lane, action: best };
     }
-
-    static overview(canvas, state, c, look) {
-      const { context, width, height } = fitted(canvas);
-      const gutter = width < 560 ? 66 : 108, plot = width - gutter;
-      const key = `${look} ${width} ${state.version}`;
-      if (canvas.bars?.key !== key) canvas.bars = { key, picture: Drawing.density(state, c, plot, height) };
-      context.clearRect(0, 0, width, height);
-      context.drawImage(canvas.bars.picture, gutter, 0, plot, height);
-      const place = (us) => gutter + plot * Math.min(1, Math.max(0, us / state.span));
-      const from = place(state.from), to = Math.max(from + 3, place(state.to));
-      context.fillStyle = c.paper; context.globalAlpha = 0.55;
-      context.fillRect(gutter, 0, from - gutter, height); context.fillRect(to, 0, width - to, height);
-      context.globalAlpha = 1; context.strokeStyle = c.accent; context.lineWidth = 2;
-      context.strokeRect(from, 1, to - from, height - 2);
-      context.font = `12px ${c.sans}`; context.textAlign = "right"; context.textBaseline = "middle";
-      context.fillStyle = c.muted;
-      context.fillText(gutter < 100 ? "errors" : "error density", gutter - 8, height / 2);
-    }
-
-    // All actions and, before them, the errors; drawn once for each matching.
-    static density(state, c, plot, height) {
-      const picture = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
-      picture.width = Math.max(1, Math.round(plot * ratio)); picture.height = Math.round(height * ratio);
-      const context = picture.getContext("2d");
-      context.scale(ratio, ratio);
-      context.fillStyle = c.panel;
-      context.fillRect(0, 0, plot, height);
-      const most = Math.max(1, ...state.actions), step = plot / (state.errors.length || 1);
-      const tall = (count) => (height - 6) * Math.sqrt(count / most);
-      context.fillStyle = c.matched; context.globalAlpha = 0.35;
-      state.actions.forEach((n, at) => { if (n) context.fillRect(at * step, height - tall(n), step + 0.3, tall(n)); });
-      context.globalAlpha = 1; context.fillStyle = c.bad;
-      state.errors.forEach((n, at) => { if (n) context.fillRect(at * step, height - Math.max(2, tall(n)), Math.max(1, step), Math.max(2, tall(n))); });
-      return picture;
-    }
-
-    // F1 against the shift, above the slider, whose thumb is 16 pixels wide.
-    static curve(canvas, state, c, look) {
-      const key = `${look} ${canvas.clientWidth} ${state.shift}`;
-      if (canvas.drawn === key) return;
-      canvas.drawn = key;
-      const { context, width, height } = fitted(canvas);
-      context.clearRect(0, 0, width, height);
-      const points = state.curve.filter(([, f1]) => f1 != null);
-      if (!points.length) return;
-      const x = (ms) => 8 + (width - 16) * (ms + state.most) / (2 * state.most), y = (f1) => height - 2 - (height - 8) * f1;
-      context.beginPath();
-      points.forEach(([ms, f1], at) => (at ? context.lineTo(x(ms), y(f1)) : context.moveTo(x(ms), y(f1))));
-      context.strokeStyle = c.accent; context.lineWidth = 1.6; context.stroke();
-      context.lineTo(x(points.at(-1)[0]), height); context.lineTo(x(points[0][0]), height);
-      context.fillStyle = c.accent; context.globalAlpha = 0.14; context.fill(); context.globalAlpha = 1;
-      context.fillStyle = c.ink;
-      context.fillRect(x(state.shift / 1000) - 0.75, 0, 1.5, height);
-    }
   }
 
   // A piece of a bar of counts: full, hollow, half full, or striped.
@@ -425,6 +409,7 @@
   }
 
   window.assayTimeline.Drawing = Drawing;
+  window.assayTimeline.fitted = fitted;
   window.assayTimeline.clock = clock;
   window.assayTimeline.TOP = AXIS;
 })();

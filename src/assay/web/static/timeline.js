@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { Tiles, Drawing, clock, TOP } = window.assayTimeline;
+  const { Tiles, Drawing, clock, TOP } = window.assayTimeline, around = window.assayTimeline;
   const known = JSON.parse(document.getElementById("assay-timeline")?.textContent || "null");
   if (!known) return;
   const part = (name) => document.querySelector(`[data-timeline="${name}"]`);
@@ -33,8 +33,8 @@
     if (state.playing != null) play();
     want();
     drawing.draw(state, tiles);
-    Drawing.overview(overview, state, drawing.colours, drawing.look);
-    Drawing.curve(curve, state, drawing.colours, drawing.look);
+    around.overview(overview, state, drawing.colours, drawing.look);
+    around.curve(curve, state, drawing.colours, drawing.look);
     document.documentElement.dataset.timeline = tiles.waiting ? "loading" : "done";
   }
 
@@ -44,8 +44,8 @@
     const low = Math.min(0, -state.shift), high = state.span + Math.max(0, -state.shift);
     const inside = (at) => (at + 1) * length > low && at * length < high;
     const places = Tiles.places(level, state.from, state.to).filter(inside);
-    const around = [places[0] - 1, places.at(-1) + 1].filter((at) => Number.isFinite(at) && inside(at));
-    tiles.want([...places, ...around].map((at) => [state.shift, level, at]));
+    const beside = [places[0] - 1, places.at(-1) + 1].filter((at) => Number.isFinite(at) && inside(at));
+    tiles.want([...places, ...beside].map((at) => [state.shift, level, at]));
   }
 
   // Old shifts are drawn only until the tiles of the new one are there.
