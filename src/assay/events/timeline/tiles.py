@@ -20,7 +20,7 @@ LEVELS = 32
 BINS = 128
 FINEST_NS = 1 << 16
 """Width of a bin at level 0."""
-MOST_ACTIONS = 400
+MOST_ACTIONS = 600
 """Actions of both sides that are sent one by one."""
 OUTCOME_NAMES = {MATCHED: "matched", MISSED: "missed", EXTRA: "inserted", SUBSTITUTED: "substituted"}
 _US = 1000

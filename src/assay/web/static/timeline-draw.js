@@ -82,17 +82,20 @@
       let fastest = 1;
       for (const [tile] of shown) for (const side of tile.speed) for (const one of side) if (one > fastest) fastest = one;
       this.fastest = fastest;
+      // One way of drawing for the whole view, and one scale for its bars.
+      const many = shown.some(([tile]) => tile.counts);
+      this.most = many ? 2 ** Math.ceil(Math.log2(Math.max(1, ...shown.map(([tile]) => most(tile))))) : 1;
       this.steady = this.before === perUs;    // while it is zoomed, a picture would be of use for one frame
       this.before = perUs;
       for (const [tile, from, to] of shown) {
         if (to <= from) continue;
-        const placed = tile.actions && tile.level === level && tile.shift === state.shift;
+        const placed = !many && tile.level === level && tile.shift === state.shift;
         context.save();
         context.beginPath();
         context.rect(from, 0, to - from, height);
         context.clip();
         this.movement(tile, state);
-        if (tile.counts) this.counted(tile, state, rows);
+        if (many) this.counted(tile, state, rows);
         else if (!placed) this.single(context, x, tile, state, rows);
         context.restore();
         if (placed) this.placed(tile, state, rows);
@@ -180,7 +183,7 @@
     counted(tile, state, rows) {
       const length = Tiles.length(tile.level), start = tile.at * length;
       for (const side of [0, 1]) {
-        const key = `${tile.shift} ${tile.level} ${tile.at} ${side} ${this.look} ${state.layout}`;
+        const key = `${tile.shift} ${tile.level} ${tile.at} ${side} ${this.most} ${this.look} ${state.layout}`;
         const picture = this.kept(key, () => this.picture(tile, state, rows, side));
         // Whole pixels, so that no seam shows between tiles.
         const off = this.moved(tile, state, side), from = Math.round(this.x(start + off)), to = Math.round(this.x(start + off + length));
@@ -210,15 +213,14 @@
       picture.width = BINS * BIN_PIXELS;
       picture.height = Math.max(1, LANE * state.lanes.length);
       const context = picture.getContext("2d");
-      const most = Math.max(1, ...tile.counts.map((row) => Math.max(row[2] + row[3] + row[4], row[5] + row[6] + row[7])));
       const outcomes = side ? [MATCHED, INSERTED, SUBSTITUTED] : [MATCHED, MISSED, SUBSTITUTED];
-      for (const row of tile.counts) {
+      for (const row of counts(tile)) {
         if (!rows.has(row[0])) continue;
-        const counts = side ? row.slice(5) : row.slice(2, 5), total = counts[0] + counts[1] + counts[2];
+        const numbers = side ? row.slice(5) : row.slice(2, 5), total = numbers[0] + numbers[1] + numbers[2];
         if (!total) continue;
-        const tall = Math.max(3, 14 * Math.sqrt(total / most)), left = row[1] * BIN_PIXELS;
+        const tall = Math.max(3, 14 * Math.sqrt(total / this.most)), left = row[1] * BIN_PIXELS;
         let y = rows.get(row[0]) - TOP + LANE / 2 + (side ? 1 : -1);
-        counts.forEach((n, place) => {
+        numbers.forEach((n, place) => {
           if (!n) return;
           const high = Math.max(2, tall * n / total);
           bar(context, left, side ? y : y - high, BIN_PIXELS, high, outcomes[place], c);
@@ -333,6 +335,25 @@
       }
       return { us, lane, action: best };
     }
+  }
+
+  // Counts by lane and bin of any tile: one beside tiles of counts is drawn like them.
+  function counts(tile) {
+    if (tile.counts) return tile.counts;
+    if (tile.counted) return tile.counted;
+    const bin = Tiles.length(tile.level) / BINS, start = tile.at * BINS, found = new Map();
+    for (const [side, lane, us, , outcome] of tile.actions) {
+      const at = Math.min(BINS - 1, Math.max(0, Math.floor(us / bin) - start)), key = lane * BINS + at;
+      if (!found.has(key)) found.set(key, [lane, at, 0, 0, 0, 0, 0, 0]);
+      found.get(key)[(side ? 5 : 2) + (outcome === MATCHED ? 0 : outcome === SUBSTITUTED ? 2 : 1)]++;
+    }
+    tile.counted = [...found.values()];
+    return tile.counted;
+  }
+
+  function most(tile) {
+    tile.most ??= counts(tile).reduce((best, row) => Math.max(best, row[2] + row[3] + row[4], row[5] + row[6] + row[7]), 1);
+    return tile.most;
   }
 
   // A piece of a bar of counts: full, hollow, half full, or striped.
