@@ -111,7 +111,7 @@ def _frame_times(base: str, query: str) -> list[Result]:
 
 def _cpu_seconds(browser: Browser) -> float:
     """CPU time of all processes of the browser so far; other programs do not disturb it much."""
-    return sum(one["cpuTime"] for one in browser.call("SystemInfo.getProcessInfo")["processInfo"])
+    return float(sum(one["cpuTime"] for one in browser.call("SystemInfo.getProcessInfo")["processInfo"]))
 
 
 def _walks() -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.events.actions import pointer
 from assay.events.actions.clock import ClockSide
-from assay.events.actions.labels import EXTRA, MATCHED, MISSED, SUBSTITUTED, name_of
+from assay.events.actions.labels import EXTRA, HEADLINE, MATCHED, MISSED, SUBSTITUTED, name_of
 from assay.events.actions.moments import WINDOW_NS
 from assay.events.timeline.episode import LANES, ActionColumns, ShiftedTimeline, lane_kind, lane_name
 from assay.events.timeline.tiles import OUTCOME_NAMES
@@ -120,9 +120,9 @@ def _figures(counts: Ints, kinds: Iterable[str] | None = None) -> dict[str, Any]
 
 
 def _timing(matched: ShiftedTimeline, begin: int, end: int) -> dict[str, float | None]:
-    """Median of predicted − true time, and of its size, over matched actions of the truth in the window."""
+    """Median of predicted − true time, and of its size, over matched keys and buttons of the truth in the window."""
     part = matched.true.within(begin, end)
-    found = matched.true.outcome[part] == MATCHED
+    found = (matched.true.outcome[part] == MATCHED) & (matched.true.label[part] < HEADLINE)
     errors = (matched.true.partner_ns[part] - matched.true.time_ns[part])[found] / _MS
     if not len(errors):
         return {"median_ms": None, "median_absolute_ms": None}

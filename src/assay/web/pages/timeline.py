@@ -373,7 +373,7 @@ def _errors(found: dict[str, Any], names: dict[str, str]) -> Markup:
         taken = f", {one['taken_for']} predicted" if one["taken_for"] else ""
         rows.append([link, one["action"], f"{one['outcome']}{taken}"])
     shown = table(["time", "action", "outcome"], rows, numeric=(), label="Errors in the window")
-    more = f"{counted(found['n_errors'], 'error')} in this window"
+    more = f"{counted(found['n_errors'], 'error')} of keys, buttons and wheels in this window"
     if found["n_errors"] > len(rows):
         more += f", the first {len(rows)} listed"
     return details(more, shown)
