@@ -8,7 +8,7 @@ assay.compare    two runs to verdicts, and gates on them
 assay.report     tables, pages and exports
 assay.stats      percentiles, interquartile means, bootstrap intervals
 
-Each is imported when it is first touched, so that `import assay` costs next to nothing.
+Each is imported when it is first used, so that `import assay` costs next to nothing.
 """
 
 from __future__ import annotations

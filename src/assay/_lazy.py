@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first touched, so that importing a package costs next to nothing."""
+"""Public names that are imported when they are first used, so that importing a package costs next to nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` for a package whose public names live in the modules that `homes` gives.
+    """`__getattr__` and `__dir__` for a package whose public names are in the modules that `homes` gives.
 
     An empty home means that the name is a module of the package itself.
     """

@@ -1,4 +1,4 @@
-"""Any Python value as JSON can hold it, so that what an agent hands over can be sent, kept and shown."""
+"""Converts any Python value to what JSON can represent, so that an agent's data can be sent, stored and shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def json_safe(value: Any) -> Any:
     """The value, made of dictionaries with text keys, lists, texts, finite numbers, booleans and None.
 
     NaN and infinities become the texts "NaN", "Infinity" and "-Infinity"; bytes and other objects become text; sets
-    become lists; what contains itself or is nested too deeply is cut off, and says so.
+    become lists; what contains itself or is nested too deeply is cut off and marked.
     """
     return _safe(value, ())
 
@@ -52,7 +52,7 @@ def _safe(value: Any, inside: tuple[int, ...]) -> Any:
         return f"(nested deeper than {DEEPEST} levels)"
     try:
         return _composed(value, (*inside, id(value)))
-    except Exception:  # a method of a stranger's object
+    except Exception:  # a method of a third-party object
         return f"({type(value).__name__})"
 
 

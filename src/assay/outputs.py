@@ -1,7 +1,7 @@
 """Files that assay writes: complete or not at all, readable by their owner only, and never over something else.
 
-A file is written beside its target and renamed when it is complete, so a full disk or a kill leaves the old file as it
-was. A target that is an input, a store of runs, or a file of another kind is refused.
+A file is written next to its target and renamed when it is complete, so a full disk or a kill leaves the old file
+unchanged. A target that is an input, a store of runs, or a file of another kind is refused.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _KINDS = {
     b"<?xml": "XML",
 }
 _TEXT = "text"
-_OF_TEXT = ("", ".md", ".markdown", ".txt")  # suffixes of files that another text may replace
+_OF_TEXT = ("", ".md", ".markdown", ".txt")  # suffixes of files that other text may replace
 
 
 def _kind_of(head: bytes) -> str:
-    """What a file is that begins like this, in words; empty for an empty file."""
+    """The kind of a file that begins with these bytes, in words; empty for an empty file."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if not start:
         return ""
@@ -77,7 +77,7 @@ def replacing(target: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def private_file(name: str, flags: int) -> int:
-    """An opener for `open`: a file that it creates is its owner's only."""
+    """An opener for `open`: only the owner can read a file that it creates."""
     return os.open(name, flags, PRIVATE)
 
 

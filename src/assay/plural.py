@@ -1,4 +1,4 @@
-"""Numbers with their nouns, in the right number."""
+"""Counts with their nouns, singular or plural."""
 
 from __future__ import annotations
 

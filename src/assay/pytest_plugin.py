@@ -67,7 +67,7 @@ class AssayFixture:
         return Evaluated({line.metric: line.estimate for line in scores.lines() if line.agent == name}, name)
 
     def run(self, suite: Any, agents: Any, **settings: Any) -> PlayedSuite:
-        """Run agents through a suite; takes what `assay.chat.run` takes. Baselines are played only if asked for."""
+        """Run agents through a suite; takes what `assay.chat.run` takes. Baselines need `baselines=True`."""
         from assay import chat
 
         return PlayedSuite(chat.run(suite, agents, **{"baselines": False, **settings}))

@@ -1,7 +1,7 @@
 """Removes keys, passwords and tokens from everything that assay keeps or shows: commands, addresses, settings, errors.
 
-When in doubt it hides: a text with one `***` too many can still be read, a leaked key cannot be recalled. Ordinary
-sentences stay as they are, because what agents say is scored and quoted.
+When in doubt it hides: a text with one `***` too many can still be read, but a leaked key cannot be taken back.
+Ordinary sentences stay as they are, because what agents say is scored and quoted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HIDDEN = "***"
 
 
 def redacted(text: str) -> str:
-    """A text of any kind (a message, an answer, an address, a log) without what is secret in it."""
+    """A text of any kind (a message, an answer, an address, a log) without its secrets."""
     return _redacted(text, _LAYERS)
 
 
@@ -42,7 +42,7 @@ def redacted_command(words: Sequence[str]) -> str:
     hide_next = False
     for word in words:
         if hide_next:
-            # Even a word that looks like an option: a key may begin with a dash, and an option is no loss.
+            # Even a word that looks like an option: a key may begin with a dash, and hiding an option does no harm.
             kept.append(HIDDEN)
             hide_next = False
             continue
@@ -59,7 +59,7 @@ def redacted_command(words: Sequence[str]) -> str:
 
 
 def hide(*secrets: str) -> None:
-    """Hide these values from now on: for keys that came by another way than a variable with a telling name."""
+    """Hide these values from now on: for keys that do not come from a variable with a recognisable name."""
     _HIDDEN_VALUES.update(secrets)
 
 
@@ -70,7 +70,7 @@ def is_secret(name: str) -> bool:
 
 # --- names ----------------------------------------------------------------------------------------------------------
 
-# Under these names everything is hidden, wherever in a name they stand (PGPASSWORD, aws_secret_access_key).
+# Under these names everything is hidden, wherever in a name they occur (PGPASSWORD, aws_secret_access_key).
 _STRONG = re.compile(
     r"passw(?:or)?d|passphrase|secret|credential|authorization|cookie|bearer|appid|sessionid"
     r"|(?:api|access|account|private|shared|signing|encryption|subscription|master|app|auth|license|service)-?key"
@@ -78,9 +78,9 @@ _STRONG = re.compile(
     r"|(?<![a-z])(?:pwd|jwt|pat|x-[a-z-]*key)(?![a-z])",
     re.IGNORECASE,
 )
-# Under these, as a word of their own (a key, but not a keyboard), what does not look like ordinary words.
+# Under these, as a separate word (a key, but not a keyboard), values that do not look like ordinary words are hidden.
 _WEAK = re.compile(r"(?<![a-z])(?:keys?|tokens?|pass|auth|signature|sig|sid)(?![a-z])|token(?!i[sz])", re.IGNORECASE)
-# Names that only sound like it: numbers of tokens, the token that stands for an image, `KeyError`.
+# Names that only look like secrets: numbers of tokens, the token that stands for an image, `KeyError`.
 _HARMLESS = re.compile(
     r"(?:image|eos|bos|pad|unk|stop)-tokens?"
     r"|.*-(?:errors?|exception|types?|counts?|limits?|usage|expiry|lengths?|budgets?|buckets?|rates?|env)"
@@ -93,7 +93,7 @@ _VARIABLE_OF_A_SECRET = re.compile(r"[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|PASS|PWD|AUTH|
 
 @lru_cache(maxsize=4096)
 def _strength(name: str) -> int:
-    """2 if all values under this name are secret, 1 if those are that do not look like words, else 0."""
+    """2 if all values under this name are secret, 1 if only those that do not look like words are, else 0."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[_.\s]+|\d+", "-", name).strip("-")
     if _HARMLESS.fullmatch(words):
         return 0
@@ -175,7 +175,7 @@ def _argument(word: str) -> str:
 # --- texts ----------------------------------------------------------------------------------------------------------
 
 _LAYERS = 3  # of percent-encoding that are looked into
-# A text with none of these, as most answers are, holds nothing to hide. Looking for plain words is fast.
+# A text with none of these, like most answers, contains nothing to hide. Looking for plain words is fast.
 _SIGNS_OF_SECRETS = (
     "pass", "secret", "token", "key", "auth", "bearer", "basic", "credential", "cookie", "appid", "jwt", "pwd",
     "sig", "session", "sid=", "sid:", 'sid"', "sid'", "pat=", "pat:", 'pat"', "://", "%3", "%2", "----", "-u",
@@ -209,7 +209,8 @@ def _decoded(run: str, layers: int) -> str:
     return run if kept == plain else quote(kept, safe="/:?&=*@;,")
 
 
-# Keys that can be told by their look: of model providers, code forges, clouds and chat services, and signed tokens.
+# Keys that can be recognised by their form: of model providers, code forges, clouds and chat services, and signed
+# tokens.
 _KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"sk-[\w-]{12,}"  # OpenAI, Anthropic, OpenRouter, DeepSeek
@@ -254,7 +255,7 @@ def _without_authorization(found: re.Match[str]) -> str:
 
 
 # `name = value`, `name: value`, `"name": "value"`, `('name', 'value')` in all their spellings. Only names that may be
-# secret are matched, so that what stands inside other values is looked at too.
+# secret are matched, so that the contents of other values are searched too.
 _WORDS = "pass|secret|token|key|auth|credential|cookie|bearer|appid|jwt|pwd|sig|sid|pat|session"
 _NAME = rf"(?<![\w.-])(?P<name>(?=[\w.-]{{0,64}}(?:{_WORDS}))[A-Za-z_][\w.-]*)"
 _ASSIGNMENT = re.compile(
@@ -276,7 +277,7 @@ def _without_value(found: re.Match[str]) -> str:
             and _is_ordinary(value)
             and not (tail or _END_OF_VALUE.match(found.string, found.end()))
         ):
-            return found[0]  # a sentence goes on behind a colon, a value ends
+            return found[0]  # a sentence continues after a colon, a value ends
     if not _hides(name, value):
         return found[0]
     return f"{name}{found['link']}{found['lead'] or ''}{_header_value(name, value)}{tail}"
@@ -303,7 +304,7 @@ def _without_named(found: re.Match[str]) -> str:
 
 _BEARER = re.compile(r"\b(?P<lead>bearer(?:%20|[\s+])+)(?P<value>[\w.~+/=-]{6,})", re.IGNORECASE)
 _BASIC = re.compile(r"\b(?P<lead>basic(?:%20|[\s+])+)(?P<value>[A-Za-z0-9+/_-]{4,}={0,2})", re.IGNORECASE)
-# "Incorrect API key provided: …", "the token is …": behind such words only what is long and no ordinary text.
+# "Incorrect API key provided: …", "the token is …": after such words, only what is long and not ordinary text.
 _SAID = re.compile(
     r"\b(?P<lead>(?:api[ _-]?key|key|token|secret|password|passphrase|credentials?)"
     r"(?:\s+(?:provided|given|used|value|is|was|of|to|set))*\s*[:=]?\s*[\"'`(]?)(?P<value>[\w.~+/=-]{12,})",
@@ -334,14 +335,14 @@ def _without_basic(found: re.Match[str]) -> str:
 
 # --- addresses ------------------------------------------------------------------------------------------------------
 
-# In a text an address ends with a space or a quote; one that does not stand in quotes may have some in its password.
+# In a text an address ends with a space or a quote; one that is not quoted may have quotes in its password.
 _RUN = re.compile(r"[^\s\"'<>`\\]+")
 _UNQUOTED = re.compile(r"(?:(?<=[\s=])|^)[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/@:]*:\S*@\S*")
 _END_OF_AUTHORITY = re.compile(r"[/?#]|\Z")
 
 
 def _without_users(run: str) -> str:
-    """Addresses without users and passwords; those may hold any character, unescaped ones that end a host included."""
+    """Addresses without users and passwords; those may contain any character, even unescaped ones that end a host."""
     kept, done, last = [], 0, run.rfind("@")
     while (sign := run.find("://", done)) >= 0 and last > sign:
         begin = sign + 3
@@ -351,7 +352,7 @@ def _without_users(run: str) -> str:
         if at < 0 and colon and "]" not in port and not (port.isdigit() and _is_host(run, sign, host)):
             at = last  # what looks like host and path is user and password
         elif at >= 0 and colon:
-            at = last  # a password may go on behind what looks like its end
+            at = last  # a password may continue after what looks like its end
         kept.append(run[done:begin] + (f"{HIDDEN}@" if at >= 0 else ""))
         done = at + 1 if at >= 0 else begin
     return "".join(kept) + run[done:]

@@ -1,7 +1,7 @@
-"""What every result can do: print itself, export itself, and show itself in a notebook.
+"""The base of all results: they can be printed, exported and shown in a notebook.
 
 How a result is drawn is up to `assay.report`, which is imported when something is shown. That import points up, against
-the direction of all others, as a convenience for people at a prompt.
+the direction of all others, as a convenience in interactive use.
 """
 
 from __future__ import annotations

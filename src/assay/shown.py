@@ -1,4 +1,4 @@
-"""The one door for text that is shown in a terminal: whatever it contains, it cannot control the terminal.
+"""The only way for text to a terminal: whatever the text contains, it cannot control the terminal.
 
 Names, file names, answers and messages of errors may contain escape sequences that move the cursor, change the title or
 reverse a line. Here each such character is replaced by a visible mark. Colours of our own tables pass: they are known

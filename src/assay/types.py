@@ -2,7 +2,7 @@
 
 A state is the result of scoring. `a + b` of two states is associative and commutative and loses nothing,
 so shards, ranks and batches may be merged in any order and give the same numbers, bit for bit.
-This module knows NumPy and nothing of events or conversations.
+This module uses NumPy and knows nothing about events or conversations.
 """
 
 from __future__ import annotations
@@ -222,9 +222,9 @@ class Joint:
 
     @classmethod
     def chain(cls, parts: Sequence[Joint], at_once: int) -> Iterator[tuple[Joint, list[int]]]:
-        """The rows of several parts one behind the other, about `at_once` at a time, with how many each part has.
+        """The rows of several parts, one after the other, about `at_once` at a time, with how many each part has.
 
-        They are not distinct and not in order: this serves to compute something of every row in few calls.
+        They are not distinct and not in order: this is for computing something from every row in few calls.
         """
         start = size = 0
         for stop, part in enumerate(parts, start=1):

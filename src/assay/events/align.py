@@ -58,7 +58,7 @@ class _Side:
         for episode, part in batch.segments():
             if episode.name in self.closed:
                 raise SourceError(
-                    f"episode '{episode.name}' goes on after others, too far apart to be held in memory",
+                    f"episode '{episode.name}' continues after others, too far apart to be held in memory",
                     hint="Sort the rows by episode",
                 )
             self.current = episode.name
@@ -103,7 +103,7 @@ def by_position(
     an error.
     """
     ours, theirs = _Side(iter(predicted)), _Side(iter(truth))
-    open_names: dict[str, int] = {}  # events by episode that may go on
+    open_names: dict[str, int] = {}  # events by episode that may continue
     while not (ours.done and theirs.done):
         # The side that lags behind reads next, so that few events wait.
         behind = ours if theirs.done or (not ours.done and ours.pending <= theirs.pending) else theirs

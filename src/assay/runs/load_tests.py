@@ -50,7 +50,7 @@ class LoadResult(Result):
         """What readers need to know before the numbers."""
         found = [
             "The model is assay's scripted stand-in and the weather is made up, both on loopback in one process: these "
-            "results tell frameworks apart, not models.",
+            "results compare frameworks, not models.",
             _CLOSED_LOOP,
         ]
         for load in self.loads:

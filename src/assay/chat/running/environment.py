@@ -122,8 +122,8 @@ class Environment:
         notes = []
         if self.model is None:
             notes.append(
-                "The model is assay's scripted stand-in, the same for every agent that has none of its own: these "
-                f"results tell frameworks apart, not models. {self.skill.describe()} {self._pace_words}"
+                "The model is assay's scripted stand-in, the same for every agent without its own model: these "
+                f"results compare frameworks, not models. {self.skill.describe()} {self._pace_words}"
             )
         else:
             notes.append(f"The model is {self.model}, at {self.model_url}.")

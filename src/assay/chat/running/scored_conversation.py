@@ -107,7 +107,7 @@ class ScoredConversation:
         )
         if record.status == "failed":
             self._keep(self._unscored(played.turn, record, played.text, said=played.message))
-            if self._trial.scenario.has_quirks:  # the conversation goes on: does the next turn work?
+            if self._trial.scenario.has_quirks:  # the conversation continues: does the next turn work?
                 self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
             else:
                 self._end("skipped", f"turn {played.turn + 1} failed")

@@ -65,9 +65,9 @@ class Record(BaseModel):
     first_text: float | None = None
     """From the message to the first piece of text."""
     model: float | None = None
-    """Time in which at least one call of the model was under way."""
+    """Time in which at least one model call was in progress."""
     tools: float | None = None
-    """Time in which at least one tool was at work and no call of the model."""
+    """Time in which at least one tool was running and no model call was in progress."""
     own_tool_calls: int | None = None
     """How many tool calls the framework itself counted; a check on the spans."""
     own_tokens: int | None = None
@@ -81,7 +81,7 @@ class Record(BaseModel):
     dropped_spans: int = 0
     """Spans that were too many to keep; anything but 0 makes calls, tokens and times a lower bound."""
     attempts: int = 1
-    """How often the conversation was begun; more than once where something failed that was not the agent's fault."""
+    """How often the conversation was started; more than once if something failed that was not the agent's fault."""
 
     memory: int | None = None
     """Resident bytes of the agent's process after the turn, in long conversations."""

@@ -297,7 +297,7 @@ def _without_keys_in(call: ToolCall) -> ToolCall:
 
 
 def rebuilt_scores(run: Run, answers: Iterable[Answer]) -> Scores:
-    """The scores of a stored run: kept as they were given, with means and intervals computed anew."""
+    """The scores of a stored run, with means and intervals recomputed."""
     known = METRICS.names()
     metrics = []
     for name, stated in run.settings["metrics"].items():

@@ -83,7 +83,7 @@ class ScenarioTurn(_Model):
     not apply in a turn that has it, even if it is empty."""
     restart: Literal["before", "during"] | None = None
     """When the agent's process is killed: before this turn, or in the middle of it, after which it is asked again. The
-    conversation goes on in another process."""
+    conversation continues in another process."""
     fault: FaultText | None = None
     """The fault in this turn; overrides the scenario's."""
     quirk: QuirkText | None = None

@@ -27,7 +27,7 @@ _SLICE = 250_000
 # Smaller ones are scored at once: threads that make many short calls mostly wait for the interpreter's lock.
 _WORTH_A_THREAD = 50_000
 _AHEAD = 2
-# Events kept of episodes that may go on. If there are more, episodes that others followed on both sides are scored.
+# Events kept of episodes that may continue. If there are more, episodes that others followed on both sides are scored.
 _KEPT = 500_000
 
 

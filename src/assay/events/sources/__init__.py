@@ -186,7 +186,7 @@ class _Shards:
         return sum(known) if len(known) == len(self.sizes) else None
 
     def within(self, done: int, _total: int | None) -> None:
-        """Report so many bytes of the current file."""
+        """Report this many bytes of the current file."""
         here = self.sizes[self.at]
         self.progress(self.before + (done if here is None else min(done, here)), self.total)
 

@@ -58,7 +58,7 @@ _NEEDED: dict[Form, tuple[str, ...]] = {
 
 # How many events have to be the same for rows to be taken for the beginning of their episode.
 _BEGINNING = 3
-# After so many runs of rows, those of different episodes are mixed, and nothing is looked for any more.
+# After this many runs of rows, rows of different episodes are mixed, and the search ends.
 _MOST_RUNS = 10_000
 _COMPARED = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
 

@@ -70,8 +70,9 @@ class Evaluation:
     def update(self, predicted: AnySource, truth: AnySource, *, complete: bool = False) -> None:
         """Score a batch: two streams, token texts or lists of events, prediction i of an episode for truth i.
 
-        An episode may go on in later batches, in order. With `complete` it does not: protocols that need whole episodes
-        score it now, and its events are not kept. A name that comes again after that is another part of the episode.
+        An episode may continue in later batches, in order. With `complete` it does not: protocols that need whole
+        episodes score it now, and its events are not kept. A name that comes again after that is another part of the
+        episode.
         """
         sides = [list(read(side, ReadOptions(self.scoring.encoder))) for side in (predicted, truth)]
         ours, theirs = (list(side) for side in alike(iter(sides[0]), iter(sides[1])))

@@ -104,7 +104,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "How actions ended",
                 "Each bar is all true actions of a kind, up to the line at 100 %: matched, substituted by another of "
-                "the kind, or missed. What was inserted without a truth goes on beyond the line.",
+                "the kind, or missed. Insertions without a truth extend beyond the line.",
                 "the truth has no actions",
                 action_outcomes,
                 panel="medium",
@@ -226,7 +226,7 @@ CHARTS: Final[Mapping[str, Chart]] = MappingProxyType(
             Chart(
                 "A typical turn",
                 "Each bar is a turn that is neither fast nor slow: the mean over the middle half of the turns by wall "
-                "time, split into the time in which the model was asked, in which only tools were at work, and the "
+                "time, split into the time waiting for the model, the time in which only tools were running, and the "
                 "rest, which is the framework's own.",
                 "no times were measured",
                 time_split,

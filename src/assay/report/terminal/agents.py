@@ -381,7 +381,7 @@ def _known(one: MeasuredExperience | None, name: str) -> Text:
 
 
 def _chunks(agents: Sequence[str]) -> Iterator[range]:
-    """The places of as many agents as fit beside each other."""
+    """The indices of as many agents as fit side by side."""
     for start in range(0, len(agents), _BESIDE):
         yield range(start, min(start + _BESIDE, len(agents)))
 

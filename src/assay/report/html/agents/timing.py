@@ -22,8 +22,8 @@ def timing_section(scores: Scores, figures: Figures) -> Markup:
     if not any(one.turns for one in found):
         return EMPTY
     explained = (
-        "Over the turns that were scored, faults included. Model time is the time with at least one call of the model "
-        "under way; tool time is the time with a tool at work and no such call; the framework's own time is the rest "
+        "Over the turns that were scored, faults included. Model time is the time with at least one model call in "
+        "progress; tool time is the time with a tool running and no such call; the framework's own time is the rest "
         "of the wall time."
     )
     charts = element(
