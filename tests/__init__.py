@@ -1,1 +1,1 @@
-"""A package, so that `tests` means this folder even where an installed distribution brings a `tests` of its own."""
+"""A package, so that `tests` means this folder even if an installed distribution brings its own `tests`."""

@@ -1,4 +1,4 @@
-"""What every test may count on: the same hypothesis examples on every machine, and a store of runs that is no one's.
+"""What every test may count on: the same hypothesis examples on every machine, and a separate store of runs.
 
 Deterministic profile: no race with a clock. Store: a test that evaluates must not write into its user's own.
 """

@@ -1,4 +1,4 @@
-"""The command line: results on standard output, one sentence and exit code 2 where the call is wrong."""
+"""The command line: results on standard output, one sentence and exit code 2 if the arguments are wrong."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(*arguments: str | Path, cwd: Path | None = None, **environment: str) -> 
 
 
 def process(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The same in a process of its own."""
+    """The same in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "assay.cli", *map(str, arguments)],
         capture_output=True,

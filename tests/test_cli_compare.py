@@ -102,7 +102,7 @@ def test_agents_are_named_with_a_colon(store: str) -> None:
     assert [entry["candidate"]["agent"] for entry in json.loads(same.stdout)["comparisons"]] == ["x"]
 
 
-def test_several_candidates_are_shown_beside_their_baseline(store: str) -> None:
+def test_several_candidates_are_shown_with_their_baseline(store: str) -> None:
     done = call("base", "good", "bad", "few", "--store", store)
     assert done.exit_code == 0
     for word in ("Against base:x", "good:x", "bad:x", "better", "worse"):

@@ -106,7 +106,7 @@ def test_what_contains_itself_is_cut_off() -> None:
     assert json_safe(circle) == [1, {"again": "(contains itself)"}]
 
 
-def test_the_same_thing_twice_is_no_circle() -> None:
+def test_the_same_thing_twice_is_not_a_cycle() -> None:
     twice = {"a": 1}
     assert json_safe([twice, twice]) == [twice, twice]
 

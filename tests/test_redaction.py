@@ -1,4 +1,4 @@
-"""No password, key or token gets into a run, wherever on a command line it stands."""
+"""No password, key or token gets into a run, wherever on a command line it is."""
 
 from __future__ import annotations
 

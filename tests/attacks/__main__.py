@@ -1,6 +1,6 @@
 """`python -m tests.attacks`: every attack many times, and one table: tried, held, broke, memory and seconds.
 
-Each attack runs in a process of its own, so that its peak of memory is its own. A word selects attacks by title.
+Each attack runs in a separate process, so that its peak of memory is its own. A word selects attacks by title.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Baselines are played in every run, beside the agents and never among them."""
+"""Baselines are played in every run, separate from the agents."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_run_that_was_interrupted_before_its_baselines_plays_them_when_resumed
     assert len(found.answers) == 2
 
 
-def test_a_domain_without_a_text_of_its_own_has_a_general_one() -> None:
+def test_a_domain_without_its_own_text_has_a_general_one() -> None:
     texts = {name: baselines_of(DOMAINS.get(name), "en")["stock"]("?") for name in DOMAINS.names()}
     assert all(len(text) > 100 for text in texts.values())
     assert "°C" in texts["weather"]

@@ -52,7 +52,7 @@ def test_a_step_of_few_users_has_several_conversations_for_each() -> None:
     assert each == {1: 50, 10: 5, 50: 1, 200: 1}
 
 
-def test_sessions_have_names_of_their_own() -> None:
+def test_sessions_have_unique_names() -> None:
     names = [
         name for step in LoadPlan(repeat=2).steps() for user in range(step.users) for name in step.sessions_of(user)
     ]
@@ -105,7 +105,7 @@ def test_figures_of_a_step_by_hand() -> None:
     assert (one.services_busy, one.agent_busy) == (0.1, 0.25)
 
 
-def test_a_step_in_which_nobody_could_use_a_core_is_named() -> None:
+def test_a_step_in_which_neither_side_could_use_a_core_is_named() -> None:
     # Half a second of CPU time in one second with ten users waiting; with one user that is no sign of anything.
     walls = [100.0] * 4
     steps = [step(users, seconds=1.0, walls=walls) for users in (1, 10)] + [step(50, seconds=0.55, walls=walls)]

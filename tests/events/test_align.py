@@ -100,5 +100,5 @@ def test_without_a_limit_no_episode_is_closed() -> None:
 def test_a_closed_episode_that_continues_is_an_error() -> None:
     truth = several(6, 100)
     mixed = [truth[0][:50], *truth[1:], truth[0][50:]]
-    with pytest.raises(SourceError, match=r"'e0' goes on after others.*Sort the rows by episode"):
+    with pytest.raises(SourceError, match=r"'e0' continues after others.*Sort the rows by episode"):
         list(by_position(mixed, mixed, keep=150))

@@ -127,7 +127,7 @@ def test_events_slightly_out_of_order_run_on() -> None:
     assert (side.low_ns, side.begin_ns) == (15_980_000_000, 15_990_000_000)
 
 
-def test_an_invalid_event_is_no_step_of_the_clock() -> None:
+def test_an_invalid_event_is_not_a_step_of_the_clock() -> None:
     stream = frames(*(ts * 10_000_000 for ts in (1599, 700, 1598, 1)), quantised=events.codec("hierarchical"))
     stream.problem[1] = 1
     side = RunningSide.of(stream)

@@ -170,12 +170,12 @@ def test_single_events_say_nothing_about_clocks() -> None:
     assert figures([key(0), key(90)], [key(120), key(180)])["coverage"] == 0.0  # less than a bin apart
 
 
-def test_one_prediction_inside_the_truths_span_is_no_error() -> None:
+def test_one_prediction_inside_the_truths_span_is_not_an_error() -> None:
     found = figures([key(50)], [key(0), key(100)])
     assert (found["bins"], found["coverage"], found["key_accuracy"]) == (0, 0.0, None)
 
 
-def test_an_evaluation_in_training_goes_on_without_common_time() -> None:
+def test_an_evaluation_in_training_continues_without_common_time() -> None:
     running = Evaluation(["d2e"])
     running.update(*(EventStream.from_events([key(at), key(at + 10)]) for at in (0, 500)))
     report = running.compute()

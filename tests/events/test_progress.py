@@ -1,4 +1,4 @@
-"""What `evaluate` tells while it works: which phase, how much of it is done, and how much there is."""
+"""What `evaluate` reports while it works: which phase, how much of it is done, and how much there is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events as columns: what goes in comes out, and what is no event keeps its place with the reason why."""
+"""Events as columns: what goes in comes out, and what is not an event keeps its place with the reason."""
 
 from __future__ import annotations
 

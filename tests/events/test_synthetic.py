@@ -1,4 +1,4 @@
-"""Synthetic recordings and models do what is said of them: the demo rests on it."""
+"""Synthetic recordings and models behave as documented: the demo relies on it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What one agent hands over, however strange, is stored or fails that turn alone; the others are scored, and a run that
-was cut off goes on.
+"""What one agent returns, however strange, is stored or fails only that turn; the others are scored, and a run that was
+cut off continues.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run of agents grows turn by turn: what is kept stays, what was cut off is forgotten, the rest is told as done."""
+"""A run of agents grows turn by turn: what is kept stays, what was cut off is deleted, the rest is reported as done."""
 
 from __future__ import annotations
 

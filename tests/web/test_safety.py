@@ -1,4 +1,4 @@
-"""Who may ask the server, from where, and how much; and what a browser is told to do with the answer."""
+"""Who may send requests, from where, and how large; and what a browser may do with the response."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_change_must_come_from_our_own_pages(headers: dict[str, str], status: 
     assert client.post("/runs/delete", data={}, headers=headers).status_code == status
 
 
-def test_only_who_knows_the_token_is_let_in_and_then_keeps_a_cookie(store: Store) -> None:
+def test_only_visitors_with_the_token_are_let_in_and_then_keep_a_cookie(store: Store) -> None:
     app = make_app(Site(store), Access("0.0.0.0", 80, TOKEN))
     client = TestClient(app, base_url="http://box.example", follow_redirects=False)
     assert client.get("/runs").status_code == 401

@@ -96,7 +96,7 @@ def test_cut_off_arguments_are_repaired_and_run_by_one(result: Scores, cells: Ce
         assert cells["arguments-cut-off", agent].did == ("told the model that 1 call failed",)
 
 
-def test_arguments_that_are_no_json_end_the_turn_of_one_in_silence(cells: Cells) -> None:
+def test_arguments_that_are_not_json_end_the_turn_of_one_silently(cells: Cells) -> None:
     assert outcomes(cells, "arguments-not-json") == [*["recovered"] * 3, "failed_silently", "recovered"]
     assert cells["arguments-not-json", LANGGRAPH].did == ("gave an empty answer",)
 
@@ -123,7 +123,7 @@ def test_one_asks_again_after_an_empty_answer(cells: Cells) -> None:
     assert outcomes(cells, "empty-answer-once") == [*["failed_silently"] * 4, "recovered"]
 
 
-def test_every_assistant_tells_its_model_of_an_exception_in_a_tool(cells: Cells) -> None:
+def test_every_assistant_reports_an_exception_in_a_tool_to_its_model(cells: Cells) -> None:
     assert outcomes(cells, "tool-exception") == ["degraded"] * 5
     assert all(cells["tool-exception", agent].did == ("told the model that 1 call failed",) for agent in FIVE)
 

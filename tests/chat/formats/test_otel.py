@@ -328,7 +328,7 @@ def test_a_turn_is_read_once_and_after_its_end(tracing: Tracing) -> None:
 
 
 @pytest.mark.slow
-def test_a_turn_that_nobody_reads_is_not_kept(tracing: Tracing) -> None:
+def test_an_unread_turn_is_not_kept(tracing: Tracing) -> None:
     with tracing.turn("adk", "s") as turn:
         work("f")
     gone = weakref.ref(turn)

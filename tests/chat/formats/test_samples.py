@@ -125,7 +125,7 @@ def test_content_events_hold_messages_or_texts(prompt: str, completion: str) -> 
     assert (turn.user, turn.assistant) == (QUESTION, ANSWER)
 
 
-def test_reasoning_is_no_answer_and_a_number_is_a_text() -> None:
+def test_reasoning_is_not_an_answer_and_a_number_is_a_text() -> None:
     output = [
         {"role": "assistant", "parts": [{"type": "reasoning", "content": "Hm."}, {"type": "text", "content": "4"}]}
     ]

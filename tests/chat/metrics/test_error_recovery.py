@@ -49,7 +49,7 @@ def test_the_same_holds_in_another_domain(query: str) -> None:
 
 
 @pytest.mark.parametrize("given", GIVEN)
-def test_saying_that_data_is_missing_is_no_silence(given: str) -> None:
+def test_saying_that_data_is_missing_is_not_silence(given: str) -> None:
     found = entry("Is it windy in Oslo?", "I don't have that information.", **GIVEN[given])
     assert found["measured"]
     assert [line["id"] for line in found["evidence"]] == ["acknowledged"]

@@ -52,7 +52,7 @@ def test_repeating_what_does_not_hold_earns_nothing() -> None:
     assert repeated(WRONG, None)["same_figure"] == 0.3
 
 
-def test_weather_of_no_place_is_no_help() -> None:
+def test_weather_without_a_place_does_not_help() -> None:
     open_question, both = "do i need an umbrella", "It is between -40 and 50 °C with rain. Which city do you mean?"
     asked = points("ambiguity_handling", "Which city do you mean?", user=open_question, truth=None)
     assert asked == {"clarifies": 0.4, "asks_place": 0.2}

@@ -42,5 +42,5 @@ def test_a_common_word_is_in_no_list_that_decides_a_claim(language: str, domain:
 
 
 @pytest.mark.parametrize("language", sorted(COMMON))
-def test_a_common_word_is_no_unit(language: str) -> None:
+def test_a_common_word_is_not_a_unit(language: str) -> None:
     assert [word for word in COMMON[language].split() if reader(language, "weather").read(f"5 {word}").quantities] == []

@@ -1,4 +1,4 @@
-"""An agent's process may end in any way: its own conversation fails with the reason, and everything else goes on."""
+"""An agent's process may end in any way: its own conversation fails with the reason, and everything else continues."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def talk(function: str, *jobs: Job) -> list[list[PlayedTurn] | str]:
 
 
 @pytest.mark.slow
-def test_an_exit_is_told_with_its_code_and_last_words_and_the_next_conversation_is_held() -> None:
+def test_an_exit_is_reported_with_its_code_and_last_words_and_the_next_conversation_is_played() -> None:
     first, second, third = talk("exits", job("hello"), job("hello", "now"), job("hello"))
     assert isinstance(first, list)
     assert "umbrella" in first[0].text
@@ -73,7 +73,7 @@ def test_an_exit_is_told_with_its_code_and_last_words_and_the_next_conversation_
     assert "umbrella" in third[0].text
 
 
-def test_a_crash_is_told_by_its_signal() -> None:
+def test_a_crash_is_reported_with_its_signal() -> None:
     [told] = talk("crashes", job("now"))
     assert isinstance(told, str)
     assert told.startswith("its process ended by SIGSEGV")
@@ -88,7 +88,7 @@ def test_an_agent_that_holds_up_its_loop_is_stopped() -> None:
     assert time.monotonic() - started < 60
 
 
-def test_an_agent_that_only_waits_is_told_its_time_is_up() -> None:
+def test_an_agent_that_only_waits_is_timed_out() -> None:
     [turns] = talk("sleeps", job("hello", timeout=0.3))
     assert isinstance(turns, list)
     assert turns[0].record.reason == "TimeoutError: the turn took longer than 0.3 s"

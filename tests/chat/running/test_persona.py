@@ -21,14 +21,14 @@ def talk(answers: list[str], seed: int = 1) -> list[str]:
     return [user.next(answer) for answer in given]
 
 
-def test_who_is_understood_tells_each_thing_once_and_then_asks() -> None:
+def test_a_user_who_is_understood_states_each_thing_once_and_then_asks() -> None:
     said = talk(["Noted: cold and hiking."] * 4)
     assert sorted("cold" in words for words in said[:2]) == [False, True]
     assert said[2] == "What do you know about me?"
     assert said[3:] == ["What should I wear in Oslo today?", "Should I go outside in Oslo?"]
 
 
-def test_what_is_not_taken_up_is_said_again_in_other_words() -> None:
+def test_what_is_not_acknowledged_is_repeated_in_other_words() -> None:
     first, again, third, *_ = talk(["Pardon?"] * 3)
     told = [
         words.rpartition(": ")[2].removeprefix("Hi! ").removeprefix("By the way, ") for words in (first, again, third)
@@ -36,7 +36,7 @@ def test_what_is_not_taken_up_is_said_again_in_other_words() -> None:
     assert len(set(told)) == 3
 
 
-def test_what_the_assistant_left_out_is_told_again() -> None:
+def test_what_the_assistant_left_out_is_repeated() -> None:
     said = talk(["Noted: cold and hiking."] * 2 + ["You hate the cold.", "Hiking, I see.", "You hike and hate cold."])
     # After the check, only hiking is missing; then it is checked once more.
     assert "hiking" in said[3]
@@ -54,7 +54,7 @@ SUITE = (
 )
 
 
-def test_a_persona_stands_for_turns_and_its_goal_for_the_last_state() -> None:
+def test_a_persona_replaces_turns_and_its_goal_is_the_last_state() -> None:
     [scenario] = read_suite(parse_yaml(SUITE, "x.yaml")).scenarios
     assert [turn.state for turn in scenario.turns] == [{}, {}, {"dislikes_cold": True}]
     assert len(load_suite("personas").scenarios) == 5
@@ -78,7 +78,7 @@ def test_a_wrong_persona_is_refused(old: str, new: str, words: str) -> None:
 @pytest.mark.frameworks
 @pytest.mark.slow(seconds=5)
 @pytest.mark.skipif("pydantic-ai" not in AGENTS.names(), reason="needs Pydantic AI")
-def test_a_persona_reaches_its_goal_and_one_with_an_agent_of_its_own_memory_is_skipped() -> None:
+def test_a_persona_reaches_its_goal_and_is_skipped_for_an_agent_with_its_own_memory() -> None:
     suite = load_suite("personas").select(ids=["persona-hiker"])
     agents = {"pydantic-ai": "pydantic-ai", "mine": lambda message: "Noted."}
     result = run(suite, agents, baselines=False)

@@ -79,7 +79,7 @@ def answers_of(*turns: PlayedTurn | CrashedError) -> list[Answer]:
     return sink.answers
 
 
-def test_conversation_goes_on_after_a_failed_turn() -> None:
+def test_conversation_continues_after_a_failed_turn() -> None:
     first, second = answers_of(
         PlayedTurn(0, "", failed("ServerError: 500"), {}), PlayedTurn(1, "Here are two.", Record(), {})
     )
@@ -90,7 +90,7 @@ def test_conversation_goes_on_after_a_failed_turn() -> None:
 
 
 @pytest.mark.parametrize(("stuck", "outcome"), [(False, "crashed"), (True, "hung")])
-def test_crash_and_endless_loop_are_told_apart(stuck: bool, outcome: str) -> None:
+def test_crash_and_endless_loop_are_distinguished(stuck: bool, outcome: str) -> None:
     first, second = answers_of(CrashedError("its process ended by SIGKILL", stuck=stuck))
     assert first.record is not None
     assert (first.record.outcome, first.passed) == (outcome, False)

@@ -1,4 +1,4 @@
-"""A killed process's conversation goes on in another one, and what was lost or doubled is a failed check."""
+"""A killed process's conversation continues in another one, and what was lost or doubled is a failed check."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def checks(result: ExperimentResult, agent: str, scenario: str) -> list[list[str
 
 
 @pytest.mark.slow(seconds=12)
-def test_who_stores_a_turn_when_it_is_over_loses_and_doubles_nothing(played: ExperimentResult) -> None:
+def test_storing_a_turn_when_it_is_over_loses_and_doubles_nothing(played: ExperimentResult) -> None:
     assert checks(played, "after", "between") == [[], []]
     assert checks(played, "after", "during") == [[], []]
 
 
-def test_who_stores_a_message_at_once_has_it_twice_after_a_kill_in_mid_turn(played: ExperimentResult) -> None:
+def test_storing_a_message_at_once_has_it_twice_after_a_kill_in_mid_turn(played: ExperimentResult) -> None:
     assert checks(played, "at once", "between") == [[], []]
     assert checks(played, "at once", "during") == [["no message is doubled"], ["no message is doubled"]]
 
 
-def test_who_stores_nothing_loses_what_was_said(played: ExperimentResult) -> None:
+def test_storing_nothing_loses_what_was_said(played: ExperimentResult) -> None:
     assert checks(played, "never", "between") == [[], ["no message is lost"]]
     # The interrupted turn is asked again, so that nothing is missing from it.
     assert checks(played, "never", "during") == [[], []]

@@ -1,4 +1,4 @@
-"""Every cell ends scored, skipped or failed; what fails on one agent is nobody else's; nothing is played twice."""
+"""Every cell ends scored, skipped or failed; a failure of one agent does not affect others; nothing is played twice."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_conversations_are_held_in_the_order_of_the_plan() -> None:
     assert len({tuple(name for name, _ in held[at : at + 3]) for at in range(0, 36, 3)}) > 2  # no fixed rotation
 
 
-def test_an_agent_at_its_limit_holds_up_nobody_else() -> None:
+def test_an_agent_at_its_limit_does_not_delay_other_agents() -> None:
     order: list[str] = []
 
     async def slow(message: str) -> str:
@@ -242,7 +242,7 @@ def test_an_agent_at_its_limit_holds_up_nobody_else() -> None:
     assert Counter(order) == {"slow": 4, "quick": 4}
 
 
-def test_what_cannot_be_scored_fails_with_the_reason_and_the_run_goes_on() -> None:
+def test_what_cannot_be_scored_fails_with_the_reason_and_the_run_continues() -> None:
     sink = MemorySink()
 
     async def lost(city: str, days: int, now: datetime | None) -> Any:
@@ -263,14 +263,14 @@ def test_what_cannot_be_scored_fails_with_the_reason_and_the_run_goes_on() -> No
     ]
 
 
-def test_an_agent_with_tools_of_its_own_is_not_held_to_made_up_weather() -> None:
+def test_an_agent_with_its_own_tools_is_not_checked_against_made_up_weather() -> None:
     [held] = play(suite(1), {"mine": lambda message: RIGHT}).answers
     assert held.entries["accuracy"].measured
     [free] = play(suite(1), {"mine": lambda message: RIGHT}, is_made_up=True).answers
     assert not free.entries["accuracy"].measured
 
 
-def test_what_the_user_told_counts_whether_the_agent_noted_it_or_not() -> None:
+def test_what_the_user_said_counts_whether_the_agent_stored_it_or_not() -> None:
     told = Suite.model_validate(
         {
             "name": "told",

@@ -82,7 +82,7 @@ def test_what_is_asked_for_must_be_claimed_and_something_else_is_not_enough() ->
     assert what.says == "the question asks for a figure in °C, and the answer has none"
 
 
-def test_an_error_is_no_completed_task_even_beside_a_right_figure() -> None:
+def test_an_error_does_not_complete_the_task_even_with_a_right_figure() -> None:
     answer = scored("Error: something went wrong. €89.90")
     assert "task_completion >= 0.7" in failed(answer)
 
@@ -116,7 +116,7 @@ def test_expected_calls_that_were_made_pass(expected: list[ToolCall] | None) -> 
     assert scored("€89.90.", tool_calls=CALLED, expected_calls=expected).passed
 
 
-def test_calls_beside_the_expected_ones_pass_but_not_if_none_is_expected() -> None:
+def test_additional_calls_pass_but_not_if_none_is_expected() -> None:
     more = [*CALLED, ToolCall(name="get_zones")]
     assert scored("€89.90.", tool_calls=more, expected_calls=CALLED).passed
     [failure] = scored("€89.90.", tool_calls=more, expected_calls=[]).failures
@@ -128,7 +128,7 @@ def test_unknown_calls_are_not_held_against_an_answer() -> None:
     assert scored("€89.90.", tool_calls=None, expected_calls=CALLED).passed
 
 
-def test_calls_count_beside_checks_of_the_scenario() -> None:
+def test_calls_count_in_addition_to_checks_of_the_scenario() -> None:
     check = {"metric": "accuracy", "is": ">=", "value": 0.7}
     answer = scored("€89.90.", checks=[check], tool_calls=[], expected_calls=CALLED)
     assert failed(answer) == ["calls get_fare"]
@@ -158,7 +158,7 @@ def test_a_check_of_something_unmeasured_or_unscored_says_so() -> None:
     ]
 
 
-def test_texts_are_demanded_beside_the_default_rule() -> None:
+def test_texts_are_required_in_addition_to_the_default_rule() -> None:
     assert failed(scored("", never_says=["sorry"]))[0] == "claims what was asked for"
     answer = scored("€89.90. PARDON!", says=["zone"], never_says=["pardon"])
     assert [str(failure) for failure in answer.failures] == [

@@ -1,4 +1,4 @@
-"""What came of a quirk, and what the framework did about it: computed by hand from answer, truth, error and spans."""
+"""The outcome of a quirk, and what the framework did about it: computed by hand from answer, truth, error and spans."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_another_order_is_any_order() -> None:
     assert t.why == "call 1 came too early."
 
 
-def test_a_missing_call_is_no_match_in_any_order() -> None:
+def test_a_missing_call_does_not_match_in_any_order() -> None:
     t = Trajectory.match([A, B], [A])
     assert (t.exact, t.in_order, t.any_order) == (False, False, False)
     assert t.missing == ("b",)

@@ -1,4 +1,4 @@
-"""The bundled robustness suite: every quirk, each with a plain turn after it, and a pace of its own."""
+"""The bundled robustness suite: every quirk, each with a plain turn after it, and its own pace."""
 
 from __future__ import annotations
 

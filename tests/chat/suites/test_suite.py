@@ -1,4 +1,4 @@
-"""Suites: what a file says is what is read, and what is wrong with it is said with its line."""
+"""Suites: what a file says is what is read, and errors are reported with their line."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_the_schema_describes_every_field() -> None:
             assert field.get("description") or name == "city", name
 
 
-def test_the_guide_tells_every_key_and_every_fault() -> None:
+def test_the_guide_lists_every_key_and_every_fault() -> None:
     guide = (Path(__file__).parents[3] / "docs/guides/suites.md").read_text(encoding="utf-8")
     told = set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE))
     assert told == {*Suite.model_fields, *Scenario.model_fields, *ScenarioTurn.model_fields, *FAULTS}

@@ -135,7 +135,7 @@ LOOKED_UP = ("current", "forecast", "advice", "repeats", "paraphrases", "injecti
     ],
 )
 @pytest.mark.slow
-def test_who_makes_a_mistake_does_not(error: str, kinds: tuple[str, ...], most: float) -> None:
+def test_a_model_that_makes_mistakes_does_not(error: str, kinds: tuple[str, ...], most: float) -> None:
     """Each error that the scripted model can make is seen where it matters."""
     passed = [answer.passed for answer in played(1, *kinds, **{error: 1.0}).answers]
     assert sum(passed) <= most * len(passed)

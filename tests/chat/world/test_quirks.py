@@ -1,4 +1,4 @@
-"""What a model, an endpoint and tools with a quirk send, byte by byte where it matters."""
+"""What a model, an endpoint and tools with a quirk send, byte by byte if it matters."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_figures_by_hand() -> None:
     json.dumps(report.to_json(), allow_nan=False)
 
 
-def test_kinds_have_losses_of_their_own_and_frames_have_none() -> None:
+def test_kinds_have_separate_losses_and_frames_have_none() -> None:
     moves = encode(stream([move(900, 5, 5)]))
     frame = "<EVENT_START><SCREEN><0><1><2><fake_image_placeholder><EVENT_END>"
     truths = rows([KEYS[0], moves, frame], [HALF, TENTH, -50.0])
@@ -161,7 +161,7 @@ def test_every_format_gives_the_bits_of_the_training_loop(form: str, tokens: boo
         ([True, False], r"row 1: the column of log-probabilities contains True, not a number"),
     ],
 )
-def test_what_is_no_log_probability_is_refused(form: str, values: Any, message: str, tmp_path: Path) -> None:
+def test_what_is_not_a_log_probability_is_refused(form: str, values: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(ColumnError, match=message):
         decode(saved(tmp_path, form, rows(KEYS[:2], values)))
 

@@ -1,4 +1,4 @@
-"""One side on a clock that runs on: stray times, steps of a wrapping clock, and the order of events."""
+"""One side on a continuous clock: stray times, steps of a wrapping clock, and the order of events."""
 
 from __future__ import annotations
 

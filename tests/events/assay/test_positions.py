@@ -1,4 +1,4 @@
-"""Pairing by position, said honestly: where it went out of step, and what an alignment would give."""
+"""Pairing by position: the report says where it went out of step, and what an alignment would give."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_10_the_truth_has_skill_1_and_idle_at_most_0() -> None:
 @pytest.mark.parametrize("name", BASELINES)
 @pytest.mark.parametrize("seconds", [12, 30])
 @pytest.mark.parametrize("n", [3, 8])
-def test_10_a_baseline_scores_what_is_said_of_it_and_has_no_skill(name: str, seconds: int, n: int) -> None:
+def test_10_a_baseline_scores_as_documented_and_has_no_skill(name: str, seconds: int, n: int) -> None:
     truth = episodes([typed(at, seconds, keys=2 + at % 4) for at in range(n)])
     sides = [
         as_stream(predictions(Actions.of(part), 50 * MS, 42, episode.name)[name], episode.name)
@@ -268,7 +268,7 @@ def test_the_verdict_quotes_the_figures() -> None:
     assert perfect.details["verdict"][0]["tone"] == "good"
 
 
-def test_the_best_of_all_shifts_is_no_constant_lag_at_the_edge_of_the_search() -> None:
+def test_the_best_shift_at_the_edge_of_the_search_is_not_a_constant_lag() -> None:
     # Half a second late, the furthest shift that is tried: it may be more.
     shifted = concatenate([stream(late(typed(at, 30), 500), f"e{at:03d}") for at in range(8)])
     found = result(shifted, TRUTH)

@@ -149,7 +149,7 @@ def test_4_a_constant_lag_is_found_with_its_sign(ms: int, tokens: bool) -> None:
         assert number(found["f1"]) < 0.2
 
 
-def test_4_jitter_is_no_lag() -> None:
+def test_4_jitter_is_not_a_lag() -> None:
     rng = np.random.default_rng(2)
     jittered = [{**event, "ts": event["ts"] + round(rng.normal(0, 20) * MS)} for event in late(TRUTH, 1000)]
     found = flat(jittered, late(TRUTH, 1000))
@@ -300,7 +300,7 @@ def test_9_an_inverted_axis_has_correlation_minus_1() -> None:
     assert number(found["pointer_pearson_x"]) == pytest.approx(1, abs=1e-9)
 
 
-def test_9_bins_in_which_only_one_side_moves_are_rates_of_their_own() -> None:
+def test_9_bins_in_which_only_one_side_moves_are_separate_rates() -> None:
     still = [move(0, 0), move(10_000, 0)]
     first = [move(at, 4) for at in range(10, 5000, 10)]
     second = [move(at, 4) for at in range(5010, 10_000, 10)]
@@ -361,12 +361,12 @@ def test_13_a_long_episode_through_a_short_clock_equals_the_unwrapped_one() -> N
     assert quantised.time_ns.max() < 16 * SECOND < plain.time_ns.max()
 
 
-def test_13_the_turn_of_the_clock_parts_nobody() -> None:
+def test_13_a_wrap_of_the_clock_does_not_separate_matches() -> None:
     just_before, just_after = encode(stream([key(15_990)])), encode(stream([key(16_000)]))
     assert flat(just_before, just_after)["f1"] == flat(just_after, just_before)["f1"] == 1.0
 
 
-def test_13_a_silence_that_could_hide_a_turn_is_reported() -> None:
+def test_13_a_silence_that_could_hide_a_period_is_reported() -> None:
     truth = [*hold(1000, 1200), *hold(21_200, 21_400, B)]  # 20 s of silence
     text = encode(stream(truth))
     found = result(text, text)

@@ -1,4 +1,4 @@
-"""Reads tables with wrong bytes in them; run by a test in a process of its own, since a crash would end the process.
+"""Reads tables with wrong bytes in them; run by a test in a separate process, since a crash would end the process.
 
 Prints how many were read and how many refused. Any error but assay's own goes through, with its traceback.
 """

@@ -1,4 +1,4 @@
-"""Everything that can be named as a source, and what is said of everything that cannot."""
+"""Everything that can be named as a source, and the errors for everything that cannot."""
 
 from __future__ import annotations
 

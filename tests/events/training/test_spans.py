@@ -1,4 +1,4 @@
-"""Events are read where the labels say that one stands: checked against a plain reading, token by token."""
+"""Events are read where the labels say that there is one: checked against a plain reading, token by token."""
 
 from __future__ import annotations
 

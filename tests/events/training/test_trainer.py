@@ -210,7 +210,7 @@ def test_an_aborted_evaluation_leaves_nothing_behind(tmp_path: Path) -> None:
     assert scores(broken.evaluate()) == expected()
 
 
-def test_training_goes_on_after_an_aborted_evaluation(tmp_path: Path) -> None:
+def test_training_continues_after_an_aborted_evaluation(tmp_path: Path) -> None:
     """Evaluated at the start, aborted, then trained with another evaluation each step: every one is whole."""
     metrics = made(episodes=EPISODES)
     more = {"eval_strategy": "steps", "eval_steps": 1, "max_steps": 2, "logging_strategy": "no"}

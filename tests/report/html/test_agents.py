@@ -212,7 +212,7 @@ def test_the_page_may_open_with_other_weights() -> None:
     assert "Nothing counts" in nothing
 
 
-def test_claims_are_shown_beside_measurements(page: str) -> None:
+def test_claims_are_shown_with_measurements(page: str) -> None:
     section = page.split("<h2>Developer experience</h2>")[1].split("<h2>")[0]
     assert '<bdi>4</bdi><small><span class="warn">≠</span> claimed <bdi>5</bdi></small>' in section
     assert "<bdi>low</bdi><small>claimed <bdi>low</bdi></small>" in section
@@ -260,7 +260,7 @@ def test_an_agent_without_scores_is_named_and_the_others_keep_their_overall() ->
     assert "no turn was scored: late" in "\n".join(printed(nobody))
 
 
-def test_failures_are_shown_beside_the_agent_in_the_overall() -> None:
+def test_failures_are_shown_with_the_agent_in_the_overall() -> None:
     broken = [answer("lang", f"s{at}", False, status="failed", reason="boom") for at in range(2)]
     some = scored(*(answer(agent, f"s{at}") for agent in ("adk", "lang") for at in range(2, 4)), *broken)
     rows = re.findall(r"<tr data-agent=.*</tr>", render(some))

@@ -1,4 +1,4 @@
-"""HTML is a type of its own: text is always escaped, and only `Markup` passes through."""
+"""HTML is a separate type: text is always escaped, and only `Markup` passes through."""
 
 from __future__ import annotations
 

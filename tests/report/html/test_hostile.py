@@ -1,4 +1,4 @@
-"""Whatever text stands in whatever field of a page's input, it is shown as text and changes nothing around it."""
+"""Whatever text is in any field of a page's input, it is shown as text and changes nothing around it."""
 
 from __future__ import annotations
 

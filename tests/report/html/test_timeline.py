@@ -43,7 +43,7 @@ def test_time_runs_to_the_right_from_the_start_of_the_window() -> None:
     assert re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawn) == [("84.0", "268.0")]
 
 
-def test_a_hold_that_goes_on_reaches_the_edge_of_the_window() -> None:
+def test_a_hold_that_continues_reaches_the_edge_of_the_window() -> None:
     before = moment_timeline(moment([action(1000, "A", False, "missed")], []))
     after = moment_timeline(moment([action(1000, "A", True, "missed")], []))
     assert re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', before) == [("84.0", "134.0")]

@@ -1,1 +1,1 @@
-"""A metric, a domain and an agent for assay, in a package of their own."""
+"""A metric, a domain and an agent for assay, in a separate package."""
