@@ -65,6 +65,8 @@ def _main(gaps: list[_Gap]) -> list[_Gap]:
 
     A vague range beside an exact figure does no harm.
     """
+    if len(gaps) == 1:
+        return gaps
     whole = [gap for gap in gaps if gap.claim.part is None]
     kept = whole or [min(gaps, key=lambda gap: (gap.size, gap.vague))]
     return [gap for gap in kept if not gap.vague] or kept

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
@@ -28,6 +28,7 @@ _NAME = re.compile(r"[a-z]+|\d+[a-z]+", re.IGNORECASE)
 _KELVIN = 273.15
 _EPSILON = 1e-9
 _DEEPEST = 64
+_EXTREMES = ("high", "low")
 # Names of fields that are days by themselves: {"tomorrow": {...}}.
 _DAY_NAMES = frozenset({"yesterday", "today", "tomorrow"})
 
@@ -71,6 +72,7 @@ class Sources:
             self._read_all(calls, context.truth)
             if not calls:
                 memory[key] = self._numbers
+        self._known: dict[tuple[tuple[str, ...], str | None, bool], list[_Numbers]] = {}
         self._has_days = any(day is not None for _, day in self._numbers)
         self._has_present = any(day is None for _, day in self._numbers)
 
@@ -88,12 +90,10 @@ class Sources:
         A range that is too wide to say much is supported only if a source contains both ends.
         """
         figure = claim.said
-        names = claim.subjects
-        numbers = [
-            numbers
-            for (place, day), numbers in self._numbers.items()
-            if (place is None or not names or is_one_of(names, [place])) and self._is_day(day, claim.day, figure.role)
-        ]
+        about = (tuple(claim.subjects), claim.day, figure.role in _EXTREMES)
+        numbers = self._known.get(about)
+        if numbers is None:
+            numbers = self._known[about] = self._numbers_of(*about)
         precise = self._kinds[figure.kind].precise
         if precise is not None and figure.high - figure.low > precise + _EPSILON:
             if math.isinf(figure.high - figure.low):
@@ -102,15 +102,24 @@ class Sources:
             return all(self._contains(numbers, figure, end, end, (as_written,) * 2) for end, as_written in ends)
         return self._contains(numbers, figure, figure.low, figure.high, figure.written)
 
-    def _is_day(self, day: str | None, said: str | None, role: str) -> bool:
+    def _numbers_of(self, names: tuple[str, ...], said: str | None, is_extreme: bool) -> list[_Numbers]:
+        """The numbers that can support a figure about `names`, said of a day; `is_extreme` if it is a high or low."""
+        return [
+            numbers
+            for (place, day), numbers in self._numbers.items()
+            if (place is None or not names or is_one_of(names, [place]))
+            and self._is_day(day, said, is_extreme=is_extreme)
+        ]
+
+    def _is_day(self, day: str | None, said: str | None, *, is_extreme: bool) -> bool:
         """Whether numbers of `day` can be about the day that a figure is said of; true if either is not known."""
-        if said is None or (said == self._context.query_day and role not in ("high", "low")):
+        if said is None or (said == self._context.query_day and not is_extreme):
             return True  # the answer need not have said it of the day asked about
         if day is None:
             return said not in PAST and not (is_later(said) and self._has_days)
         calendar = self._context.calendar
         if said in PRESENT and calendar.today is None and day not in _DAY_NAMES:
-            return role in ("high", "low") or not self._has_present
+            return is_extreme or not self._has_present
         if day == said:
             return True
         dates = calendar.dates_of(said) if calendar.dates else None
@@ -136,8 +145,9 @@ class Sources:
                     values, written[0] - as_written, written[1] + as_written
                 ):
                     return True
-                if any(_within(values, *form) for form in _other_forms(kind, low, high, tolerance)):
-                    return True
+                for form_low, form_high in _other_forms(kind, low, high, tolerance):
+                    if _within(values, form_low, form_high):
+                        return True
         return False
 
     def _read(self, result: object, origin: _Origin) -> None:
@@ -222,12 +232,14 @@ class Sources:
         return None
 
 
-def _other_forms(kind: QuantityKind, low: float, high: float, tolerance: float) -> Iterator[tuple[float, float]]:
+def _other_forms(kind: QuantityKind, low: float, high: float, tolerance: float) -> list[tuple[float, float]]:
     """Ranges of bare numbers with the same meaning in another form: kelvin, or a fraction of 1."""
+    forms = []
     if kind.kelvin_above is not None:
-        yield low + _KELVIN - tolerance, high + _KELVIN + tolerance
+        forms.append((low + _KELVIN - tolerance, high + _KELVIN + tolerance))
     if kind.fraction and high <= 100:
-        yield (low - tolerance) / 100, (high + tolerance) / 100
+        forms.append(((low - tolerance) / 100, (high + tolerance) / 100))
+    return forms
 
 
 def _within(values: Sequence[float], low: float, high: float) -> bool:
