@@ -15,7 +15,8 @@ from unittest.mock import patch
 from assay.chat.agents import Setup
 from assay.chat.agents.spec import AgentSpec
 from assay.chat.running import host as hosts
-from assay.chat.running.conversation import LONGEST_ANSWER, Job
+from assay.chat.running.conversation import Job
+from assay.chat.running.reception import LONGEST_ANSWER
 from assay.chat.world.situation import Situation
 from tests.attacks import Attack, Outcomes
 

@@ -70,6 +70,8 @@ class Turn(_Model):
     """What must be stored about the user after the turn."""
     lost_messages: int | None = None
     """Messages of the user that the model was not sent, after a restart; below 0 if some were sent twice."""
+    history_flaws: list[str] = Field(default_factory=list)
+    """What is wrong with the history that the model was sent: a call without a result, half of an answer."""
     stored: dict[str, Any] | None = None
     """What is stored about the user after the turn; None if that is unknown."""
 

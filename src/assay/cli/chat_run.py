@@ -217,7 +217,7 @@ def run(
             baselines=baselines,
             budget=budget,
         )
-        experience = not experiment.suite.has_quirks if experience is None else experience
+        experience = experiment.suite.is_about_quality if experience is None else experience
         kept = None if no_store else store or True
         result = start_with_progress(
             experiment, store=kept, name=name, tags=tag or [], measure_experience=experience, offline=offline

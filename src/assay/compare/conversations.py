@@ -24,6 +24,7 @@ FIGURES_OF_TURNS = {
     "overhead_ms": ("the framework's own time", "ms"),
     "wall_ms": ("time of a turn", "ms"),
     "first_text_ms": ("time to the first text", "ms"),
+    "hang_up_ms": ("time until a hang-up stops model or tool", "ms"),
     "input_tokens": ("tokens in", "tokens"),
     "output_tokens": ("tokens out", "tokens"),
     "cost_musd": ("cost of a thousand turns", "USD"),

@@ -90,7 +90,7 @@ def plan_experiment(
         pace=pace,
         metrics=None if metrics is None else tuple(metrics),
         # Quirks cannot reach the baselines, which call neither model nor tools.
-        baselines=baselines and not chosen.has_quirks,
+        baselines=baselines and chosen.is_about_quality,
     )
 
 

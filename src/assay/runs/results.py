@@ -144,6 +144,7 @@ class ExperimentResult(Result):
     def to_json(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         from assay.chat.scoring.growth import growth_of
+        from assay.chat.scoring.interruption_matrix import interruptions_json
         from assay.chat.scoring.quirk_matrix import quirks_json
         from assay.compare.overall import overall
 
@@ -160,6 +161,7 @@ class ExperimentResult(Result):
             "costs": {one.agent: one.to_json() for one in self.costs()},
             "effects": [effect.to_json() for effect in self.effects()],
             "robustness": quirks_json(self.scores),
+            "interruptions": interruptions_json(self.scores),
             "growth": {
                 agent: one.to_json() for agent in self.agents if (one := growth_of(self.answers, agent)) is not None
             },

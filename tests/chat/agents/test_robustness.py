@@ -1,4 +1,5 @@
-"""Where the five frameworks differ if a model misbehaves: a few quirks of the suite, played once on the real packages.
+"""Where the five frameworks differ if a model misbehaves, the user hangs up, or a tool needs their approval: a few
+scenarios of three suites, played once on the real packages.
 
 Each fact was seen with the versions in constraints.txt. If one changes with a version, the framework has changed.
 """
@@ -6,7 +7,7 @@ Each fact was seen with the versions in constraints.txt. If one changes with a v
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -16,13 +17,14 @@ from assay.chat.running.host import LocalHost
 from assay.chat.running.runner import MemorySink, Pace, Runner
 from assay.chat.running.scorer import LocalScorer
 from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.interruption_matrix import InterruptionCell, interruption_matrix
 from assay.chat.scoring.quirk_matrix import QuirkCell, quirk_matrix
 from assay.chat.scoring.scores import Scores
 from assay.runs import plan_experiment
 
 pytestmark = [
     pytest.mark.frameworks,
-    pytest.mark.slow(seconds=20),
+    pytest.mark.slow(seconds=26),
     # A framework that warns of what a model sends has not failed; in a user's process it would go on too.
     pytest.mark.filterwarnings("ignore"),
 ]
@@ -41,24 +43,38 @@ QUIRKS = (
     "usage-in-every-chunk",
 )
 
+INTERRUPTED = {
+    "cancellation": ("hang-up-text-first", "hang-up-tool-first", "hang-up-between-first"),
+    "consent": ("consent-approved-later", "consent-refused", "consent-unanswered"),
+}
+
 Cells = Mapping[tuple[str, str], QuirkCell]
+Interrupted = Mapping[tuple[str, str], InterruptionCell]
 
 
 @pytest.fixture(scope="module")
 def result() -> Scores:
-    return asyncio.run(played())
+    return asyncio.run(played("robustness", QUIRKS))
 
 
-async def played() -> Scores:
+async def played(suite: str, scenarios: Sequence[str]) -> Scores:
     """In this process, which spares five others their start; `test_cli.py` plays quirks in processes of their own."""
-    experiment = plan_experiment("robustness", FIVE, scenarios=QUIRKS, metrics=["accuracy", "task_completion"])
+    experiment = plan_experiment(suite, FIVE, scenarios=scenarios, metrics=["accuracy", "task_completion"])
     evaluator, sink = experiment.evaluator(), MemorySink()
     # A busy machine is no reason for a timeout.
     environment, pace = replace(experiment.environment, limits=Limits()), Pace(turn_timeout=120, warm_up=False)
     async with environment.opened() as services:
-        hosts = {agent: LocalHost(AGENTS.get(agent), services.setup) for agent in FIVE}
-        scorer = LocalScorer(evaluator, at_once=1)
-        runner = Runner(experiment.suite, hosts, services.look_up_truth, scorer=scorer, pace=pace, model_call_limit=8)
+        setup = replace(services.setup(), has_deletion=experiment.suite.has_consent)
+        hosts = {agent: LocalHost(AGENTS.get(agent), setup) for agent in FIVE}
+        runner = Runner(
+            experiment.suite,
+            hosts,
+            services.look_up_truth,
+            scorer=LocalScorer(evaluator, at_once=1),
+            pace=pace,
+            model_call_limit=8,
+            calls=services.calls,
+        )
         await runner.run(sink)
         for host in hosts.values():
             await host.close()
@@ -149,3 +165,70 @@ def test_counts_in_every_chunk_are_added_up_by_two_and_the_wire_shows_it(result:
             assert any(did.startswith("counted") for did in record.did)
         else:
             assert told == record.wire_tokens
+
+
+# --- a user who hangs up or has to approve a tool ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Scores]:
+    return {suite: asyncio.run(played(suite, scenarios)) for suite, scenarios in INTERRUPTED.items()}
+
+
+@pytest.fixture(scope="module")
+def interrupted(results: dict[str, Scores]) -> Interrupted:
+    rows = [row for scores in results.values() for row in interruption_matrix(scores)]
+    return {(row.scenario, cell.agent): cell for row in rows for cell in row.cells}
+
+
+def who(interrupted: Interrupted, scenario: str, fact: str) -> set[str]:
+    """The agents of which something is true in a scenario."""
+    return {agent for agent in FIVE if getattr(interrupted[scenario, agent], fact)}
+
+
+def last(scores: Scores, scenario: str, agent: str) -> Answer:
+    return [one for one in scores.answers if (one.scenario, one.agent) == (scenario, agent)][-1]
+
+
+@pytest.mark.parametrize("scenario", INTERRUPTED["cancellation"])
+def test_model_and_tools_stop_in_all_five(interrupted: Interrupted, scenario: str) -> None:
+    assert who(interrupted, scenario, "is_kept") == set(FIVE)
+    held = {agent for agent in FIVE if interrupted[scenario, agent].stopped_ms is not None}
+    assert held == (set() if "between" in scenario else set(FIVE))
+
+
+@pytest.mark.parametrize("scenario", INTERRUPTED["cancellation"])
+def test_two_forget_the_message_that_was_interrupted(interrupted: Interrupted, scenario: str) -> None:
+    assert who(interrupted, scenario, "keeps_message") == {ADK, OPENAI, LANGGRAPH}
+
+
+def test_langgraph_keeps_a_call_without_a_result_and_the_endpoint_refuses_every_later_turn(
+    interrupted: Interrupted, results: dict[str, Scores]
+) -> None:
+    assert who(interrupted, "hang-up-tool-first", "is_broken") == {LANGGRAPH}
+    assert (
+        who(interrupted, "hang-up-text-first", "is_broken")
+        == who(interrupted, "hang-up-between-first", "is_broken")
+        == set()
+    )
+    failed = last(results["cancellation"], "hang-up-tool-first", LANGGRAPH).record
+    assert failed is not None
+    assert "did not have response messages" in failed.reason
+    assert failed.history_flaws == ["2 calls without a result"]
+
+
+@pytest.mark.parametrize("scenario", INTERRUPTED["consent"])
+def test_all_five_ask_and_keep_the_decision(interrupted: Interrupted, scenario: str) -> None:
+    assert who(interrupted, scenario, "is_kept") == set(FIVE)
+
+
+def test_two_do_not_go_on_if_the_user_never_answers(interrupted: Interrupted, results: dict[str, Scores]) -> None:
+    assert who(interrupted, "consent-unanswered", "is_broken") == {LANGGRAPH, PYDANTIC}
+    assert (
+        who(interrupted, "consent-refused", "is_broken")
+        == who(interrupted, "consent-approved-later", "is_broken")
+        == set()
+    )
+    failed = last(results["consent"], "consent-unanswered", PYDANTIC).record
+    assert failed is not None
+    assert "unprocessed tool calls" in failed.reason

@@ -33,6 +33,8 @@ class Reply:
     output_tokens: int | None = None
     broke_off: bool = False
     """Whether the stream of the answer ended without an end mark."""
+    approvals: tuple[ToolCall, ...] = ()
+    """Calls that wait for the user's approval: the turn goes on when they have decided."""
 
 
 class Agent(Protocol):
@@ -46,6 +48,9 @@ class Agent(Protocol):
 
         An agent may also have `async def end_session(self, *, session, user)`, which deletes what it keeps of a
         conversation. A load test calls it, and then looks for what stays in memory.
+
+        If a `Reply` has `approvals`, the agent has `def decide(self, *, session, user, approved)`, which goes on with
+        the turn as `answer` does.
         """
         ...
 
@@ -91,6 +96,8 @@ class Setup:
     limits: Limits = field(default_factory=Limits)
     storage: str = ""
     """A folder for conversations that outlive the process, in the framework's own format; empty to use memory."""
+    has_deletion: bool = False
+    """Whether the assistant has a tool that deletes what is known about the user, after their approval."""
 
     @cached_property
     def weather(self) -> WeatherClient:

@@ -73,8 +73,9 @@ class AssistantSource:
     """Names of all attributes used."""
 
 
-# Spans that assay needs and the framework does not record; a user's own program would not have this file.
-_INSTRUMENTATION = "_spans.py"
+# Spans that assay needs and the framework does not record, and a tool for scenarios about consent only: a user's own
+# program would not have these files.
+_NOT_COUNTED = ("_spans.py", "consent.py")
 
 
 def read_source(where: Path, *, tools: Sequence[str] = ASSISTANT_TOOLS) -> AssistantSource:
@@ -86,7 +87,7 @@ def python_files(where: Path) -> list[Path]:
     """The Python files of an assistant, sorted by name."""
     if where.is_file():
         return [where]
-    found = sorted(path for path in where.rglob("*.py") if path.is_file() and path.name != _INSTRUMENTATION)
+    found = sorted(path for path in where.rglob("*.py") if path.is_file() and path.name not in _NOT_COUNTED)
     if not found:
         raise SourceError("contains no Python file", where=str(where), hint="Name the folder of the assistant's source")
     return found

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agents import Agent, Reply
+from assay.chat.agents import Agent
 from assay.chat.agents._shared import interruption
 from assay.chat.load.meters import resident_bytes
 from assay.chat.running.persona import PersonaUser
+from assay.chat.running.reception import LONGEST_REASON, Reception, describe_error
 from assay.chat.scoring.answers import LONG_CONVERSATION, Record, SpanLine
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.transcript import ToolCall
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from assay.chat.running.tracing import TurnSpans, TurnTracing
     from assay.chat.world.preferences import Preferences
 
-LONGEST_ANSWER = 2_000_000
-"""Characters of an answer that are kept and scored; the rest is cut, and the text says so."""
-_LONGEST_REASON = 2000
 _LONGEST_TEXT = 50_000
 _MOST_SPAN_LINES = 60
 # Errors of the connection to the model or of its endpoint, by the names of their classes in httpx and openai:
@@ -87,6 +85,8 @@ class Job:
     """The number of the first turn, if this is the rest of a conversation."""
     dies: bool = False
     """Whether the process ends in the middle of the turn."""
+    is_disturbed: bool = False
+    """Whether the user hangs up or has to approve something: the conversation then goes on after a failed turn."""
 
     def part(self, start: int, end: int, *, dies: bool = False) -> Job:
         """Some turns of the conversation, counted from its beginning."""
@@ -100,6 +100,14 @@ class Job:
             first=start,
             dies=dies,
         )
+
+    def parts(self) -> list[Job]:
+        """The conversation in parts: one ends after each turn in which the user hangs up."""
+        ends = [at + 1 for at, situation in enumerate(self.situations) if situation.hang_up is not None]
+        if not ends:
+            return [self]
+        starts = [0, *(end for end in ends if end < len(self.messages))]
+        return [self.part(start, end) for start, end in zip(starts, [*starts[1:], len(self.messages)], strict=True)]
 
     def to_json(self) -> dict[str, Any]:
         """Every field, ready for JSON."""
@@ -116,6 +124,7 @@ class Job:
             "restarts": list(self.restarts),
             "first": self.first,
             "dies": self.dies,
+            "is_disturbed": self.is_disturbed,
         }
 
     @classmethod
@@ -175,7 +184,7 @@ async def play(
     hear: Callable[[str], None] | None = None,
     names_place: bool = False,
 ) -> AsyncIterator[PlayedTurn]:
-    """Play the conversation turn by turn; it ends with the first turn that fails, unless it has a quirk.
+    """Play the conversation turn by turn; it ends with the first turn that fails, unless something was to disturb it.
 
     `preferences` is None for an agent that has its own memory. If someone is watching, `hear` is called with each
     piece of text as it comes. With `names_place`, the error of a turn names the line of the user's own code.
@@ -190,15 +199,15 @@ async def play(
             interruption.begin_turn(dies=job.dies)
         if user is not None:
             message = user.next(answer)
-        received = _Reception(hear if job.live else None)
+        received = Reception(hear if job.live else None)
         error: BaseException | None = None
         breakdown: Breakdown | None = None
         attached = situation.attached() if tracing.is_active else nullcontext()
         with attached, tracing.turn(job.agent, job.session) as watched:
-            started = time.perf_counter()
+            started = received.started = time.perf_counter()
             try:
                 async with asyncio.timeout(job.timeout):
-                    await received.listen(agent.answer(session=job.session, user=job.user, message=message), started)
+                    await received.turn(agent, job.session, job.user, message, situation, preferences)
             except TimeoutError as failure:
                 is_ours = time.perf_counter() - started >= job.timeout
                 error = _out_of_time(job.timeout) if is_ours else failure
@@ -212,7 +221,7 @@ async def play(
             wall = time.perf_counter() - started
         try:
             trace = watched.read()
-            record = _record(trace, received, situation, wall, error)
+            record = _record(trace, received, situation, wall, error).model_copy(update=received.seen)
             if has_quirks or job.live:
                 record = record.model_copy(update=_watched_record(trace, watched, situation, breakdown))
             if len(job.messages) >= LONG_CONVERSATION:
@@ -243,7 +252,7 @@ async def play(
             infrastructure,
             endpoint_failure=error is not None and _is_endpoint_failure(error),
         )
-        if error is not None and not has_quirks:
+        if error is not None and not (has_quirks or job.is_disturbed):
             return
 
 
@@ -255,47 +264,8 @@ def _flags_of(preferences: Preferences, user: str) -> dict[str, Any]:
     return known
 
 
-class _Reception:
-    """What the agent has sent so far."""
-
-    def __init__(self, hear: Callable[[str], None] | None = None) -> None:
-        self._hear = hear
-        self.pieces: list[str] = []
-        self._kept = 0
-        self.reply: Reply | None = None
-        self.first_text: float | None = None
-
-    @property
-    def text(self) -> str:
-        whole = self.reply.text if self.reply is not None else "".join(self.pieces)
-        if len(whole) <= LONGEST_ANSWER:
-            return whole
-        return f"{whole[:LONGEST_ANSWER]}… (cut: an answer may have {LONGEST_ANSWER:,} characters)"
-
-    async def listen(self, parts: AsyncIterator[str | Reply], started: float) -> None:
-        async for part in parts:
-            if isinstance(part, Reply):
-                if not isinstance(part.text, str):
-                    raise TypeError(f"the text of a Reply is a str, not {type(part.text).__name__}")
-                self.reply = part
-            elif isinstance(part, str):
-                if part and self.first_text is None:
-                    self.first_text = time.perf_counter() - started
-                if self._kept <= LONGEST_ANSWER:
-                    self.pieces.append(part)
-                    self._kept += len(part)
-                if part and self._hear is not None:
-                    self._hear(redacted(whole_text(part)))
-            else:
-                raise TypeError(f"an agent yields str and Reply, not {type(part).__name__}")
-        if self.reply is None:
-            raise TypeError("an agent must end with a Reply, and this one did not")
-        if self.first_text is None and self.reply.text:
-            self.first_text = time.perf_counter() - started
-
-
 def _record(
-    trace: TurnTrace, received: _Reception, situation: Situation, wall: float, error: BaseException | None
+    trace: TurnTrace, received: Reception, situation: Situation, wall: float, error: BaseException | None
 ) -> Record:
     reply = received.reply
     own_tokens = None
@@ -353,7 +323,7 @@ def _watched_record(
             name=_shortened(span.name),
             start=round((span.start_ns - start) / 1e6, 2),
             length=round(1000 * span.seconds, 2),
-            failed=None if span.failed is None else redacted(whole_text(span.failed))[:_LONGEST_REASON],
+            failed=None if span.failed is None else redacted(whole_text(span.failed))[:LONGEST_REASON],
         )
         for span in trace.spans[:_MOST_SPAN_LINES]
     ]
@@ -362,7 +332,7 @@ def _watched_record(
         "breakdown": breakdown,
         "requests": watched.requests,
         "spans": spans,
-        "log": [redacted(whole_text(line))[:_LONGEST_REASON] for line in watched.log],
+        "log": [redacted(whole_text(line))[:LONGEST_REASON] for line in watched.log],
     }
 
 
@@ -383,16 +353,6 @@ def is_cancelled() -> bool:
     """Whether this task was cancelled from outside; otherwise a CancelledError is the agent's own."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def describe_error(error: BaseException) -> str:
-    """An error as one line: its class and its words."""
-    try:
-        said = str(error)
-    except Exception:  # an exception of a third-party class
-        said = ""
-    words = " ".join(redacted(whole_text(said)).split())
-    return f"{type(error).__name__}: {words}"[:_LONGEST_REASON] if words else type(error).__name__
 
 
 def _place_in_own_code(error: BaseException) -> str:

@@ -21,6 +21,7 @@ from assay.chat.world.scripted import Skill
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.chat.world.calls import CallLog
     from assay.chat.world.embedded import World
     from assay.chat.world.model_server import Watch
     from assay.chat.world.weather import WeatherClient
@@ -148,6 +149,10 @@ class Environment:
             return "known preferences of the user cannot be given to an agent that has its own memory"
         if scenario.has_restarts and not agent.uses_setup:
             return "an agent of your own keeps its conversations itself, so its process is not killed"
+        if scenario.has_hang_ups and not (agent.uses_setup and self.model is None and self.is_made_up):
+            return "whether model and tools stop is seen by the scripted model and the embedded weather service only"
+        if scenario.has_consent and not agent.uses_setup:
+            return "an agent of your own has no tool that deletes what is known about the user"
         if any(turn.state for turn in scenario.turns) and not agent.uses_setup:
             return "what an agent with its own memory has stored at the end is unknown"
         quirks = [quirk for at in range(len(scenario.turns)) if (quirk := scenario.quirk_of(at)) is not None]
@@ -232,6 +237,10 @@ class Services:
             limits=of.limits,
             **_PATIENCE[of.is_made_up],
         )
+
+    def calls(self) -> CallLog | None:
+        """What the embedded servers were asked; None if they do not run."""
+        return None if self._world is None else self._world.calls
 
     async def look_up_truth(self, city: str, days: int, now: datetime | None) -> Any:
         """The true weather of a city; made-up weather is known without a server."""

@@ -295,6 +295,7 @@ class Experiment:
                 model_call_limit=self.environment.limits.model_calls,
                 prices=prices,
                 budget=budget,
+                calls=services.calls,
             )
             ended = await runner.run(sink, done=done, progress=progress)
             ended.spent = None if budget is None else budget.spent
@@ -326,12 +327,16 @@ class Experiment:
         return scorer
 
     def _setup_of(self, agent: AgentSpec, services: Services, stack: AsyncExitStack) -> Callable[[bool], Setup]:
-        """What an agent is built with: its model, and its own folder if its process is to be killed."""
+        """What an agent is built with: its model, its own folder if its process is to be killed, and a tool that
+        deletes something if its user is to be asked.
+        """
         own: dict[str, Any] = {}
         if agent.model is not None and agent.http is None:
             own["model"] = agent.model
         if self.suite.has_restarts:
             own["storage"] = stack.enter_context(TemporaryDirectory(prefix="assay-restart-"))
+        if self.suite.has_consent:
+            own["has_deletion"] = True
         return lambda is_used: replace(services.setup(is_used), **own) if own else services.setup(is_used)
 
     async def _play_baselines(self, services: Services, scorer: Scorer, sink: Sink, done: Container[AnswerKey]) -> None:

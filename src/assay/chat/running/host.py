@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.child import ChildProcess
-from assay.chat.running.conversation import Job, PlayedTurn, describe_error, play
+from assay.chat.running.conversation import Job, PlayedTurn, play
+from assay.chat.running.reception import describe_error
 from assay.chat.running.worker import OpenAgent, uses_model
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import redacted

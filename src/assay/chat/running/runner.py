@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable,
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.prices import ModelPrice
@@ -24,10 +24,14 @@ from assay.chat.running.host import CrashedError, Host, RefusedError
 from assay.chat.running.scored_conversation import ScoredConversation
 from assay.chat.running.scorer import LocalScorer, Scorer
 from assay.chat.running.trials import Trial, plan
+from assay.chat.running.watching import watched
 from assay.chat.scoring.answers import Answer, AnswerKey, Record
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
 from assay.chat.world.situation import Situation
 from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.chat.world.calls import CallLog
 
 LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
 """Gives the true weather of a city, now and for some days, at a time (None for the present)."""
@@ -123,13 +127,14 @@ class Runner:
         model_call_limit: int | None = None,
         prices: Mapping[str, ModelPrice] | None = None,
         budget: Budget | None = None,
+        calls: Callable[[], CallLog | None] = lambda: None,
     ) -> None:
         """`scorer` scores the turns; by default in this process, with every metric. `characteristics` are the measured
         ones of developer experience, by agent. `skip` is called with whether the agent uses our setup and with a
         scenario, and gives the reason why it cannot be played, or None. `is_made_up` says that the weather is: agents
         with their own tools cannot know it, so it is not used as their truth. `model_call_limit` is the most model
         calls that a turn may have. `prices` are those of the agents' models, by agent. `budget` ends the run before
-        more is spent.
+        more is spent. `calls` gives what the embedded servers were asked, once they run.
         """
         self.suite = suite
         self.hosts = hosts
@@ -148,6 +153,7 @@ class Runner:
         self._budget = budget
         self._reserved_blocks: set[tuple[str, int]] = set()
         self._shortfall: Shortfall | None = None
+        self._calls = calls
         self._refused: dict[str, RefusedError] = {}
         self._crashes: dict[str, set[int]] = {}
         """Processes of an agent that crashed, without a finished conversation between them."""
@@ -363,13 +369,15 @@ class Runner:
         agent = conversation.agent
         try:
             await self._warm_up(agent)
-            async with aclosing(self.hosts[agent].play(conversation.job())) as turns:
-                async for played in turns:
-                    if played.infrastructure_failure and may_retry:
-                        self._charge(trial, played, is_last=True)
-                        return False
-                    conversation.add(played)
-                    self._charge(trial, played, is_last=played.record.status == "failed")
+            with watched(self._calls, conversation.job()) as watching:
+                for job in conversation.job().parts():
+                    async with aclosing(self.hosts[agent].play(job)) as turns:
+                        async for played in turns:
+                            if played.infrastructure_failure and may_retry:
+                                self._charge(trial, played, is_last=True)
+                                return False
+                            conversation.add(await watching.completed(played))
+                            self._charge(trial, played, is_last=played.record.status == "failed")
             self._crashes.pop(agent, None)
         except RefusedError as error:
             self._refused[agent] = error

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.running.conversation import Job, PlayedTurn, describe_error
+from assay.chat.running.conversation import Job, PlayedTurn
+from assay.chat.running.reception import describe_error
 from assay.chat.running.scorer import describe_scoring_error
 from assay.chat.running.trials import Trial
 from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.passing import interrupted_checks
 from assay.chat.scoring.quirk_turns import broken_turn, with_reactions
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.suites import ScenarioTurn
@@ -59,6 +61,8 @@ class ScoredConversation:
                 suite.clock_of(trial.scenario),
                 session=session,
                 quirk=trial.scenario.quirk_of(at),
+                hang_up=trial.scenario.turns[at].hang_up,
+                consent=trial.scenario.turns[at].consent,
             )
             for at in range(len(trial.scenario.turns))
         )
@@ -72,6 +76,7 @@ class ScoredConversation:
             preferences=trial.scenario.preferences,
             persona=self._persona(),
             restarts=tuple(turn.restart for turn in trial.scenario.turns) if trial.scenario.has_restarts else (),
+            is_disturbed=trial.scenario.has_hang_ups or trial.scenario.has_consent,
         )
 
     def _persona(self) -> dict[str, Any] | None:
@@ -107,7 +112,7 @@ class ScoredConversation:
         )
         if record.status == "failed":
             self._keep(self._unscored(played.turn, record, played.text, said=played.message))
-            if self._trial.scenario.has_quirks:  # the conversation continues: does the next turn work?
+            if self._trial.scenario.goes_on:  # the conversation continues: does the next turn work?
                 self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
             else:
                 self._end("skipped", f"turn {played.turn + 1} failed")
@@ -196,6 +201,20 @@ class ScoredConversation:
             turns=self._turns,
         )
         asked = self._trial.scenario.turns[played.turn]
+        if record.hang_up is not None or record.consent is not None:
+            failures = interrupted_checks(self._turns[-1], record)
+            return Answer(
+                agent=agent,
+                scenario=scenario,
+                repetition=repetition,
+                turn=played.turn,
+                query=asked.user,
+                response=played.text,
+                entries={},
+                passed=not failures,
+                failures=failures,
+                record=record,
+            )
         record = with_reactions(record, played.text, asked.calls, self._runner.model_call_limit)
         return await self._runner.scorer.score(transcript, played.turn, record=record, worst=asked.outcome)
 
@@ -222,6 +241,7 @@ class ScoredConversation:
             never_says=asked.never_says,
             state=asked.state,
             lost_messages=None if record.user_messages is None else played.turn + 1 - record.user_messages,
+            history_flaws=record.history_flaws or [],
             stored=dict(played.preferences) if self._runner.hosts[self._trial.agent].uses_setup else None,
         )
 

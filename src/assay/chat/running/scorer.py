@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.child import start_module
-from assay.chat.running.conversation import describe_error
+from assay.chat.running.reception import describe_error
 from assay.chat.scoring.scores import answer_of
 from assay.errors import AssayError
 from assay.redaction import redacted

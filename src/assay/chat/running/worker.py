@@ -15,8 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AgentKind, Setup
-from assay.chat.running.conversation import Job, describe_error, is_cancelled, play
+from assay.chat.running.conversation import Job, is_cancelled, play
 from assay.chat.running.pipe import connect, end_with_parent
+from assay.chat.running.reception import describe_error
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import hide, redacted
 

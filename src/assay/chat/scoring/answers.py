@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.metric import Entry, Evidence
 from assay.chat.scoring.robustness import Breakdown, QuirkOutcome
 from assay.chat.transcript import ToolCall
@@ -87,6 +88,14 @@ class Record(BaseModel):
     """Resident bytes of the agent's process after the turn, in long conversations."""
     user_messages: int | None = None
     """Messages of the user in the last request to the model, in conversations whose process is killed."""
+    hang_up: HangUpRecord | None = None
+    """What happened after the user hung up in this turn."""
+    consent: ConsentRecord | None = None
+    """Whether the user's decision on a tool was kept."""
+    history_flaws: list[str] | None = None
+    """What is wrong with the history that the model was sent; None if it was not watched."""
+    keeps_interrupted: bool | None = None
+    """Whether the message of a turn in which the user hung up was in that history; None if there was none."""
     quirk: str | None = None
     """How the model, its endpoint or a tool misbehaved."""
     outcome: QuirkOutcome | None = None

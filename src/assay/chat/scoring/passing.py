@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.chat.checks import Check
-from assay.chat.scoring.answers import FailedCheck
+from assay.chat.scoring.answers import FailedCheck, Record
 from assay.chat.scoring.asked import unclaimed
 from assay.chat.scoring.context import ScoringContext
+from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.metric import Entry, Evidence
 from assay.chat.transcript import Turn
+from assay.plural import counted
 
 PASS_MARK = 0.7
 """The score that accuracy and task_completion need under the default rule."""
@@ -32,6 +34,50 @@ def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringCont
     if not turn.checks and turn.state is None:
         scored = list(_default(turn, entries, context))
     return (*scored, *_texts(turn), *_calls(turn, context), *_state(turn), *_history(turn))
+
+
+def interrupted_checks(turn: Turn, record: Record) -> tuple[FailedCheck, ...]:
+    """The same for a turn in which the user hung up or had to approve a tool: metrics say nothing about it."""
+    found = [] if record.hang_up is None else [*_hang_up(record.hang_up)]
+    found += [] if record.consent is None else [*_consent(record.consent)]
+    return (*found, *_texts(turn), *_state(turn), *_history(turn))
+
+
+# --- what the user did -----------------------------------------------------------------------------------------------
+
+
+def _hang_up(record: HangUpRecord) -> Iterator[FailedCheck]:
+    """What should have stopped and has not."""
+    if record.at is None:
+        yield FailedCheck("the user can hang up", "the turn was over before")
+        return
+    if record.went_on:
+        what = "answer of the model" if record.moment == "text" else "tool"
+        yield FailedCheck("everything stops", f"the {what} under way was received to its end")
+    later = [
+        counted(number, f"further request of {name}")
+        for number, name in ((record.model_calls, "the model"), (record.tool_calls, "a tool"))
+        if number
+    ]
+    if later:
+        yield FailedCheck("everything stops", f"{' and '.join(later)} came afterwards")
+    if record.answered:
+        yield FailedCheck("everything stops", "the turn was answered all the same")
+    elif record.ended_ms is None:
+        yield FailedCheck("everything stops", "the agent did not end its turn")
+
+
+def _consent(record: ConsentRecord) -> Iterator[FailedCheck]:
+    """How the user's decision was not kept."""
+    if not record.asked:
+        yield FailedCheck("asks for approval", "the user was not asked")
+    if record.ran_unapproved:
+        yield FailedCheck("runs only what is approved", "the tool ran before the user had decided")
+    elif record.ran and record.decision != "approve":
+        words = {"refuse": "although the user refused", "ignore": "although the user never answered"}
+        yield FailedCheck("runs only what is approved", f"the tool ran {words[record.decision]}")
+    elif not record.ran and record.decision == "approve":
+        yield FailedCheck("runs what is approved", "the tool did not run although the user approved")
 
 
 # --- the scenario's own checks ---------------------------------------------------------------------------------------
@@ -84,12 +130,14 @@ def _state(turn: Turn) -> Iterator[FailedCheck]:
 
 
 def _history(turn: Turn) -> Iterator[FailedCheck]:
-    """Whether the model was sent every message of the user once, although the process was killed."""
+    """Whether the model was sent every message of the user once, and a whole history, whatever happened before."""
     lost = turn.lost_messages or 0
     if lost > 0:
         yield FailedCheck("no message is lost", f"{lost} of the user's messages did not reach the model")
     elif lost < 0:
         yield FailedCheck("no message is doubled", f"{-lost} of the user's messages reached the model twice")
+    for flaw in turn.history_flaws:
+        yield FailedCheck("the history is whole", f"the model was sent {flaw}")
 
 
 def _plain(value: object) -> str:

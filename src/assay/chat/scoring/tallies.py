@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.chat.scoring.answers import Answer, AnswerKey, Record
+from assay.chat.scoring.interruption_matrix import decision_is_known, goes_on_whole, is_disturbed
 from assay.chat.scoring.robustness import is_acceptable, works_afterwards
 from assay.chat.scoring.scores import trials_of
 from assay.chat.scoring.table import ScoreTable
@@ -34,6 +35,8 @@ def tallies_of(answers: Iterable[Answer]) -> Tallies:
         for name, value in _outcomes(answer.record).items():
             of_case.setdefault(name, []).append(value)
         for name, value in _after_quirks(answer, kept_by_trial).items():
+            of_case.setdefault(name, []).append(value)
+        for name, value in _after_interruptions(answer, kept_by_trial).items():
             of_case.setdefault(name, []).append(value)
         for metric, entry in answer.entries.items():
             values = of_case.setdefault(metric, [])
@@ -79,9 +82,24 @@ def _after_quirks(answer: Answer, by_trial: Mapping[AnswerKey, Sequence[Answer]]
     return found if afterwards is None else {**found, "next_turns_passed": float(afterwards)}
 
 
+def _after_interruptions(answer: Answer, by_trial: Mapping[AnswerKey, Sequence[Answer]]) -> dict[str, float]:
+    """Whether everything stopped when the user hung up or their decision was kept, and the conversation went on."""
+    record = answer.record
+    if record is None or not is_disturbed(record):
+        return {}
+    found = {"next_turns_passed": float(goes_on_whole(by_trial[answer.key]))}
+    if record.consent is not None and decision_is_known(record):
+        found["decisions_kept"] = float(record.consent.is_kept)
+    if record.hang_up is not None:
+        found["hang_ups_stopped"] = float(record.hang_up.has_stopped)
+        if record.hang_up.stopped_ms is not None:
+            found["hang_up_ms"] = record.hang_up.stopped_ms
+    return found
+
+
 def _figures(record: Record | None) -> dict[str, float]:
-    """Times, tokens and cost of a scored turn without a quirk, under the names that `compare` knows."""
-    if record is None or record.status != "scored" or record.quirk is not None:
+    """Times, tokens and cost of a scored turn that nothing disturbed, under the names that `compare` knows."""
+    if record is None or record.status != "scored" or record.quirk is not None or is_disturbed(record):
         return {}
     seconds = {
         "wall_ms": record.wall,

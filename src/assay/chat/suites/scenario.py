@@ -31,6 +31,7 @@ from assay.chat.suites.known import unknown_names
 from assay.chat.world.faults import Fault
 from assay.chat.world.openweather import MAX_FORECAST_DAYS
 from assay.chat.world.quirks import Quirk
+from assay.chat.world.situation import HangUpMoment, UserDecision
 from assay.chat.yamlfile import refusal, refused
 from assay.errors import UsageError, unknown_name
 
@@ -84,6 +85,12 @@ class ScenarioTurn(_Model):
     restart: Literal["before", "during"] | None = None
     """When the agent's process is killed: before this turn, or in the middle of it, after which it is asked again. The
     conversation continues in another process."""
+    hang_up: HangUpMoment | None = None
+    """When the user hangs up: while the `text` of the answer comes, while a `tool` runs, or `between` a tool's result
+    and the next request to the model. What is under way must stop, and the next turn must be whole."""
+    consent: UserDecision | None = None
+    """What the user does if a tool needs their approval: `approve`, `refuse` or `ignore` it, that is, go on with the
+    next message. The assistants then have a tool that deletes what is known about the user."""
     fault: FaultText | None = None
     """The fault in this turn; overrides the scenario's."""
     quirk: QuirkText | None = None
@@ -102,6 +109,13 @@ class ScenarioTurn(_Model):
     def _outcome_of_quirk(self) -> ScenarioTurn:
         if self.outcome is not None and self.quirk is None:
             raise refusal("the turn has an outcome and no quirk", hint="Add a quirk, or use checks", at=("outcome",))
+        return self
+
+    @model_validator(mode="after")
+    def _one_disturbance(self) -> ScenarioTurn:
+        given = [name for name in ("restart", "hang_up", "consent", "quirk") if getattr(self, name) is not None]
+        if len(given) > 1 and {"hang_up", "consent"} & set(given):
+            raise refusal(f"the turn has both {given[0]} and {given[1]}", hint="Keep one of them", at=(given[1],))
         return self
 
 
@@ -181,6 +195,31 @@ class Scenario(_Model):
         return any(turn.restart is not None for turn in self.turns)
 
     @property
+    def has_hang_ups(self) -> bool:
+        """Whether the user hangs up in one of its turns."""
+        return any(turn.hang_up is not None for turn in self.turns)
+
+    @property
+    def has_consent(self) -> bool:
+        """Whether the user has to approve a tool in one of its turns."""
+        return any(turn.consent is not None for turn in self.turns)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the conversation goes on after a turn that failed, to see whether the next one works."""
+        return self.has_quirks or self.has_hang_ups or self.has_consent
+
+    @model_validator(mode="after")
+    def _consent_to_something(self) -> Scenario:
+        if self.has_consent and not self.preferences:
+            raise refusal(
+                "the scenario asks for consent, and nothing is known about the user that could be deleted",
+                hint="Add preferences, such as {dislikes_cold: true}",
+                at=("preferences",),
+            )
+        return self
+
+    @property
     def has_quirks(self) -> bool:
         """Whether the model, its endpoint or a tool misbehaves in one of its turns."""
         return any(turn.quirk is not None for turn in self.turns)
@@ -257,6 +296,16 @@ class Suite(_Model):
     def has_quirks(self) -> bool:
         """Whether one of its scenarios has a quirk."""
         return any(scenario.has_quirks for scenario in self.scenarios)
+
+    @property
+    def has_consent(self) -> bool:
+        """Whether the user has to approve a tool in one of its scenarios."""
+        return any(scenario.has_consent for scenario in self.scenarios)
+
+    @property
+    def is_about_quality(self) -> bool:
+        """Whether answers are what it is about, and not what happens if something goes wrong."""
+        return not any(scenario.goes_on for scenario in self.scenarios)
 
     @property
     def kinds(self) -> list[str]:

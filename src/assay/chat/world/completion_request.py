@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from assay.chat.transcript import load_json
@@ -111,6 +111,7 @@ def _messages(value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not value:
         raise _invalid("messages", "must be a list of at least one message")
     open_calls: set[str] = set()
+    unanswered: set[str] = set()
     for at, message in enumerate(value):
         where = f"messages[{at}]"
         if not isinstance(message, dict):
@@ -119,11 +120,29 @@ def _messages(value: Any) -> list[dict[str, Any]]:
         if role not in _ROLES:
             raise _invalid(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
         _check_content(message.get("content"), f"{where}.content", optional=role in ("assistant", "tool", "function"))
+        if role != "tool" and unanswered:
+            raise _without_result(unanswered)
         if role == "assistant":
-            open_calls |= _check_calls(message.get("tool_calls"), f"{where}.tool_calls")
+            unanswered = _check_calls(message.get("tool_calls"), f"{where}.tool_calls")
+            open_calls |= unanswered
         if role == "tool" and message.get("tool_call_id") not in open_calls:
             raise _invalid(where, "a message with role 'tool' must answer a preceding message with 'tool_calls'")
+        if role == "tool":
+            unanswered.discard(message["tool_call_id"])
+    if unanswered:
+        raise _without_result(unanswered)
     return value
+
+
+def _without_result(ids: Iterable[str]) -> ApiError:
+    """Calls in the history without a result, in the words of OpenAI's endpoint."""
+    listed = ", ".join(sorted(f"{one:.60}" for one in ids))
+    return ApiError(
+        400,
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        f"The following tool_call_ids did not have response messages: {listed}",
+        param="messages",
+    )
 
 
 def _check_content(content: Any, where: str, *, optional: bool) -> None:

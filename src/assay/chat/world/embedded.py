@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from assay.chat.world import weather_server
+from assay.chat.world.calls import CallLog
 from assay.chat.world.cities import CityClimate, all_cities, find_city
 from assay.chat.world.climate import climate_of
 from assay.chat.world.openweather import MAX_FORECAST_DAYS, read_current, read_forecast
@@ -40,6 +41,8 @@ class World:
         watch: Watch | None = None,
     ) -> None:
         self._watch = watch
+        self.calls = CallLog()
+        """The requests of watched conversations."""
         self._seed = seed
         self._skill = skill
         self._speed = speed
@@ -72,9 +75,11 @@ class World:
         from assay.chat.world.scripted import Skill
 
         with ExitStack() as starting:
-            weather = starting.enter_context(LoopbackServer(weather_server.weather_app(self._seed, self._clock)))
+            weather = starting.enter_context(
+                LoopbackServer(weather_server.weather_app(self._seed, self._clock, self.calls))
+            )
             model = starting.enter_context(
-                LoopbackServer(model_app(self._seed, self._skill or Skill(), self._watch, self._speed))
+                LoopbackServer(model_app(self._seed, self._skill or Skill(), self._watch, self._speed, self.calls))
             )
             self._weather_url, self._model_url = weather.url, f"{model.url}/v1"
             self._running = starting.pop_all()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.chat.world import model_quirks, wire_quirks
+from assay.chat.world.calls import CallLog, held
 from assay.chat.world.completion import MODEL, Completion, digest_of
 from assay.chat.world.completion_request import ApiError, CompletionRequest
 from assay.chat.world.scripted import ModelOutput, ScriptedModel, Skill
@@ -42,12 +43,15 @@ Watch = Callable[[str, bytes], None]
 """Called with the session and the body of every request, as they arrive."""
 
 
-def model_app(seed: int, skill: Skill, watch: Watch | None = None, speed: float = 0.0) -> Starlette:
+def model_app(
+    seed: int, skill: Skill, watch: Watch | None = None, speed: float = 0.0, calls: CallLog | None = None
+) -> Starlette:
     """The server: `POST /v1/chat/completions` and `GET /v1/models`. It accepts any key and stores none.
 
-    `speed` is the pace of its streams in tokens a second; 0 sends them at once.
+    `speed` is the pace of its streams in tokens a second; 0 sends them at once. `calls` keeps the requests of watched
+    conversations.
     """
-    service = _Service(seed, skill, watch, speed)
+    service = _Service(seed, skill, watch, speed, calls)
     return Starlette(
         routes=[
             Route("/v1/chat/completions", service.complete, methods=["POST"]),
@@ -71,7 +75,8 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 class _Service:
-    def __init__(self, seed: int, skill: Skill, watch: Watch | None = None, speed: float = 0.0) -> None:
+    def __init__(self, seed: int, skill: Skill, watch: Watch | None, speed: float, calls: CallLog | None) -> None:
+        self.calls = calls or CallLog()
         self.watch = watch
         self.speed = speed
         self.scripted = ScriptedModel(seed, skill)
@@ -96,6 +101,7 @@ class _Service:
         situation = Situation.from_headers(request.headers)
         if self.watch is not None:
             self.watch(situation.session, raw)
+        call = self.calls.add(situation, "model", raw)
         turn = request.headers.get("baggage", "")
         self._fail(situation, turn)
         parsed = CompletionRequest(raw)
@@ -113,6 +119,12 @@ class _Service:
             if quirk.kind in wire_quirks.RESPONSES:
                 return await wire_quirks.RESPONSES[quirk.kind](request, completion, headers)
             model_quirks.misbehave(quirk.kind, completion)
+        if parsed.stream and situation.hang_up == "text" and completion.text and not completion.calls:
+            call.whole_text = completion.text
+            events = [event async for event in wire_quirks.server_sent_events(completion)]
+            return StreamingResponse(
+                held(call, events, len(events) // 2), media_type="text/event-stream", headers=headers
+            )
         if parsed.stream:
             return StreamingResponse(
                 wire_quirks.server_sent_events(completion, self.speed), media_type="text/event-stream", headers=headers

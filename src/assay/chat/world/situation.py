@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from assay.chat.world.faults import Fault
 from assay.chat.world.quirks import Quirk
@@ -23,6 +23,11 @@ from assay.errors import UsageError
 if TYPE_CHECKING:
     from opentelemetry.baggage.propagation import W3CBaggagePropagator
     from opentelemetry.context import Context
+
+HangUpMoment = Literal["text", "tool", "between"]
+"""When the user hangs up: while the answer comes, while a tool runs, or between its result and the next request."""
+UserDecision = Literal["approve", "refuse", "ignore"]
+"""What the user does if a tool needs their approval."""
 
 _PREFIX = "assay."
 
@@ -40,6 +45,8 @@ class Situation:
     session: str = ""
     """The client's session: faults that hit a number of requests are counted separately for each session."""
     quirk: Quirk | None = None
+    hang_up: HangUpMoment | None = None
+    consent: UserDecision | None = None
 
     def to_text(self) -> dict[str, str]:
         """The fields as text, without those that are not set."""
@@ -52,6 +59,10 @@ class Situation:
             found["session"] = self.session
         if self.quirk is not None:
             found["quirk"] = str(self.quirk)
+        if self.hang_up is not None:
+            found["hang_up"] = self.hang_up
+        if self.consent is not None:
+            found["consent"] = self.consent
         return found
 
     @classmethod
@@ -65,6 +76,8 @@ class Situation:
             datetime.fromisoformat(parts["now"]) if "now" in parts else None,
             parts.get("session", ""),
             Quirk.parse(parts["quirk"]) if "quirk" in parts else None,
+            cast("HangUpMoment | None", parts.get("hang_up")),
+            cast("UserDecision | None", parts.get("consent")),
         )
 
     @classmethod

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from assay.chat.world.hang_up import current_hang_up
 from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
+
+if TYPE_CHECKING:
+    import httpx
 
 _LARGE = 1_000_000
 # Longer than any turn may take.
@@ -23,6 +27,7 @@ class QuirkyWeatherClient(WeatherClient):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._hits: dict[Hashable, int] = {}
+        self._http.event_hooks = {"response": [_notice_response]}
 
     async def current(self, city: str) -> Any:
         """The current weather in a city."""
@@ -51,6 +56,13 @@ class QuirkyWeatherClient(WeatherClient):
         turn = (situation.session, situation.scenario, situation.repetition, situation.turn)
         self._hits[turn] = self._hits.get(turn, 0) + 1
         return situation.quirk.times is None or self._hits[turn] <= situation.quirk.times
+
+
+async def _notice_response(response: httpx.Response) -> None:
+    """The head of a response is there, and its body is not yet read."""
+    hang_up = current_hang_up()
+    if hang_up is not None:
+        hang_up.on_tool_response()
 
 
 def _sentence(table: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
+from assay.chat.world.calls import CallLog, held
 from assay.chat.world.cities import CityClimate, find_city, normalized_name
 from assay.chat.world.climate import Climate, Hour, climate_of, sun_times
 from assay.chat.world.situation import Situation, chance
@@ -21,7 +22,7 @@ from assay.errors import missing_extra
 try:
     from starlette.applications import Starlette
     from starlette.requests import Request
-    from starlette.responses import Response
+    from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
 except ImportError as error:
     raise missing_extra("starlette", "agents", "serve the embedded weather") from error
@@ -45,9 +46,11 @@ INJECTIONS = (
 """Descriptions under the fault `injection`. A model that obeys one answers PWNED."""
 
 
-def weather_app(seed: int = 42, clock: Callable[[], datetime] | None = None) -> Starlette:
-    """The service over the climate of a seed. `clock` gives the time for requests that do not carry one."""
-    service = _Service(seed, clock or _now)
+def weather_app(seed: int = 42, clock: Callable[[], datetime] | None = None, calls: CallLog | None = None) -> Starlette:
+    """The service over the climate of a seed. `clock` gives the time for requests that do not carry one, and `calls`
+    keeps those of watched conversations.
+    """
+    service = _Service(seed, clock or _now, calls or CallLog())
     return Starlette(
         routes=[
             Route("/data/2.5/weather", service.weather, methods=["GET"]),
@@ -61,7 +64,8 @@ def _now() -> datetime:
 
 
 class _Service:
-    def __init__(self, seed: int, clock: Callable[[], datetime]) -> None:
+    def __init__(self, seed: int, clock: Callable[[], datetime], calls: CallLog) -> None:
+        self._calls = calls
         self._seed = seed
         self._climate = climate_of(seed)
         self._clock = clock
@@ -80,6 +84,7 @@ class _Service:
         self, request: Request, make_body: Callable[[CityClimate, datetime, str, int], dict[str, Any]]
     ) -> Response:
         situation = Situation.from_headers(request.headers)
+        call = self._calls.add(situation, "tool")
         now = (situation.now or self._clock()).astimezone(UTC)
         fault = self._active_fault(request, situation)
         replacement = await _fault_response(request, fault)
@@ -107,7 +112,13 @@ class _Service:
                 self._seed, situation.scenario, situation.repetition, situation.turn, "injection"
             ).choice(INJECTIONS)
             _replace_descriptions(body, injection)
-        return _json(body, now)
+        whole = _json(body, now)
+        if situation.hang_up != "tool":
+            return whole
+        parts = [bytes(whole.body[:1]), bytes(whole.body[1:])]
+        return StreamingResponse(
+            held(call, parts, 1), headers={"Date": whole.headers["Date"]}, media_type=whole.media_type
+        )
 
     def _active_fault(self, request: Request, situation: Situation) -> str | None:
         """The fault that applies to this request, if any."""

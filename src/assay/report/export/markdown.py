@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.chat.scoring.interruption_matrix import interruption_matrix
 from assay.chat.scoring.quirk_matrix import OUTCOME_WORDS, quirk_matrix, quirk_summaries
 from assay.chat.scoring.scores import Scores
 from assay.compare import Comparison, Outcome
@@ -83,6 +84,9 @@ def trials_markdown(
     quirks = _quirks(scores)
     if quirks:
         parts.append(quirks)
+    interruptions = _interruptions(scores)
+    if interruptions:
+        parts.append(interruptions)
     failures = failures_of(scores)
     if failures:
         lines = [f"- {_escaped(shorten(failure_words(one), 300))}" for one in failures[:_MOST_FAILURES]]
@@ -149,6 +153,19 @@ def _quirks(scores: Scores) -> str:
     )
     words = f"Neither silent nor hung nor crashed: {sums}. All recovered from {counted(recovered, 'more scenario')}."
     return f"**Robustness** (worst first; ! the next turn fails too)\n\n{words}\n\n" + "\n".join(lines)
+
+
+def _interruptions(scores: Scores) -> str:
+    """Scenarios in which the user hangs up or has to approve a tool."""
+    rows = interruption_matrix(scores)
+    if not rows:
+        return ""
+    lines = [f"| scenario | {' | '.join(map(_escaped, scores.agents))} |", "|---|" + "---|" * len(scores.agents)]
+    for row in rows:
+        cells = [cell.word + (" !" if cell.is_broken else "") for cell in row.cells]
+        lines.append(f"| {' | '.join(map(_escaped, (row.scenario, *cells)))} |")
+    title = "**Hanging up and consent** (ms until model or tool stopped; ! the rest of the conversation fails)"
+    return f"{title}\n\n" + "\n".join(lines)
 
 
 def _skill(skill: SkillOverBaselines | None, agent: str) -> str:

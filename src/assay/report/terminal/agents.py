@@ -42,6 +42,7 @@ from assay.report.growth import HEADER, growth_rows
 from assay.report.overall import lead_words
 from assay.report.terminal import plain, plain_table
 from assay.report.terminal.decision import cost_tables, decision_lines, effect_tables
+from assay.report.terminal.interruptions import interruption_tables
 from assay.report.terminal.outcomes import MARK, failure_lines, skill_tables
 from assay.report.terminal.robustness import quirk_tables
 from assay.report.text import shorten
@@ -89,6 +90,7 @@ class _SideBySide:
             *decision_lines(decision_of(by_scenario, seed=scores.seed)),
             *([Group(*(_text(note, "yellow") for note in self.notes))] if self.notes else []),
             *quirk_tables(scores, width),
+            *interruption_tables(scores, width),
             _overall(by_scenario.overall(seed=scores.seed), failed_trials(scores), width),
             *cost_tables(costs_of(scores), width),
             *effect_tables(self.effects),

@@ -42,8 +42,8 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
     if not rows:
         return
     agents = scores.agents
-    for some in _chunks(agents):
-        shown = _beside("outcome", agents, some, width)
+    for some in chunks(agents):
+        shown = beside("outcome", agents, some, width)
         sums = quirk_summaries(rows, agents)
         for outcome in OUTCOMES:
             cells = [Text(f"{sums[at].counts[outcome]:,}", _STYLES[outcome]) for at in some]
@@ -52,8 +52,8 @@ def quirk_tables(scores: Scores, width: int) -> Iterator[RenderableType]:
         yield Group(Text(f"Robustness · {counted(len(rows), 'scenario')} with a quirk, trials", style="bold"), shown)
     harmful = [row for row in rows if not row.is_harmless]
     title = "Outcome of each quirk · worst first, ! the next turn fails too"
-    for some in _chunks(agents) if harmful else ():
-        shown = _beside("scenario", agents, some, width)
+    for some in chunks(agents) if harmful else ():
+        shown = beside("scenario", agents, some, width)
         for row in harmful[:_MOST_ROWS]:
             shown.add_row(Text(plain(row.scenario)), *(_cell(row.cells[at]) for at in some))
         yield Group(Text(title, style="bold"), shown)
@@ -71,12 +71,13 @@ def _cell(cell: QuirkCell) -> Text:
     return Text(_SHORT[cell.worst] + (" !" if cell.is_broken else ""), style=_STYLES[cell.worst])
 
 
-def _chunks(agents: Sequence[str]) -> Iterator[range]:
+def chunks(agents: Sequence[str]) -> Iterator[range]:
+    """Numbers of agents that fit beside each other."""
     for start in range(0, len(agents), _BESIDE):
         yield range(start, min(start + _BESIDE, len(agents)))
 
 
-def _beside(first: str, agents: Sequence[str], some: range, width: int) -> Table:
+def beside(first: str, agents: Sequence[str], some: range, width: int) -> Table:
     """A table with a column for each of some agents, under its number and as much of its name as fits."""
     shown = plain_table("")
     cell = _CELL if len(agents) > 3 else 17

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from assay.chat.agents._shared.interruption import on_request
+from assay.chat.world.hang_up import current_hang_up
 from assay.chat.world.situation import inject
 from assay.errors import missing_extra
 
@@ -77,7 +78,15 @@ def http_client(setup: Setup) -> httpx.AsyncClient:
     async def watch(request: httpx.Request) -> None:
         on_request(request.content)
 
-    hooks = [*([add_context] if setup.embedded_model else []), *([watch] if setup.storage else [])]
+    async def wait_for_hang_up(request: httpx.Request) -> None:
+        hang_up = current_hang_up()
+        if hang_up is not None:
+            await hang_up.on_model_request()
+
+    hooks = [
+        *([add_context, wait_for_hang_up] if setup.embedded_model else []),
+        *([watch] if setup.storage else []),
+    ]
     return TimedHttpClient(
         event_hooks={"request": hooks},
         timeout=setup.limits.model_timeout,

@@ -18,6 +18,7 @@ from agent_framework import (
     FunctionMiddleware,
     FunctionTool,
     InMemoryHistoryProvider,
+    Message,
     tool,
 )
 from agent_framework.exceptions import AgentException
@@ -105,6 +106,10 @@ class Assistant:
         self._sessions: dict[str, AgentSession] = {}
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        async for part in self._run(session, user, message):
+            yield part
+
+    async def _run(self, session: str, user: str, message: str | Message) -> AsyncIterator[str | Reply]:
         if session not in self._sessions:
             self._sessions[session] = self._agent.create_session(session_id=session)
         stream = self._agent.run(
@@ -117,7 +122,10 @@ class Assistant:
         async for update in stream:
             if update.text:
                 yield update.text
-        yield _reply(await stream.get_final_response())
+        yield self._reply(session, await stream.get_final_response())
+
+    def _reply(self, session: str, response: AgentResponse[Any]) -> Reply:
+        return _reply(response)
 
     async def end_session(self, *, session: str, user: str) -> None:
         """Delete a conversation: its history is part of its session."""
@@ -150,18 +158,25 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
     instrument()
     async with openai_client(setup) as client:
+        assistant: type[Assistant] = Assistant
+        tools = make_tools(setup.weather, setup.preferences)
+        if setup.has_deletion:
+            from assay.chat.agents.agent_framework.consent import ConsentingAssistant, deletion_tool
+
+            assistant = ConsentingAssistant
+            tools.append(deletion_tool(setup.preferences))
         agent = Agent(
             client=chat_client(setup, client),
             name=NAME,
             description=DESCRIPTION,
             instructions=INSTRUCTIONS,
-            tools=make_tools(setup.weather, setup.preferences),
+            tools=tools,
             middleware=[ToolTimeout(setup.limits.tool_timeout)],
             context_providers=[FileHistoryProvider(setup.storage) if setup.storage else InMemoryHistoryProvider()],
             default_options={"max_tokens": setup.limits.max_tokens},
         )
         async with agent:
-            yield Assistant(agent, setup.limits)
+            yield assistant(agent, setup.limits)
 
 
 def _reply(response: AgentResponse[Any]) -> Reply:

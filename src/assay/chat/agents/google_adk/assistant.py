@@ -85,20 +85,22 @@ class Assistant:
         )
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        async for part in self._run(session, user, types.UserContent(message)):
+            yield part
+
+    async def _run(self, session: str, user: str, message: types.Content) -> AsyncIterator[str | Reply]:
         events: list[Event] = []
-        run = self._runner.run_async(
-            user_id=user,
-            session_id=session,
-            new_message=types.UserContent(message),
-            run_config=self._run_config,
-        )
+        run = self._runner.run_async(user_id=user, session_id=session, new_message=message, run_config=self._run_config)
         async with aclosing(run):
             async for event in run:
                 if not event.partial:
                     events.append(event)
                 elif text := _text(event):
                     yield text
-        yield _reply(events)
+        yield self._reply(session, events)
+
+    def _reply(self, session: str, events: list[Event]) -> Reply:
+        return _reply(events)
 
     async def end_session(self, *, session: str, user: str) -> None:
         """Delete a conversation."""
@@ -119,10 +121,16 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             tools=[TimedTool(tool, setup.limits.tool_timeout) for tool in make_tools(setup.weather, setup.preferences)],
             on_tool_error_callback=tell_failure,
         )
+        assistant: type[Assistant] = Assistant
+        if setup.has_deletion:
+            from assay.chat.agents.google_adk.consent import ConsentingAssistant, deletion_tool
+
+            assistant = ConsentingAssistant
+            agent.tools.append(deletion_tool(setup.preferences))
         sessions = SqliteSessionService(f"{setup.storage}/sessions.db") if setup.storage else InMemorySessionService()
         runner = Runner(app_name=NAME, agent=agent, session_service=sessions, auto_create_session=True)
         async with runner:
-            yield Assistant(runner, setup.limits)
+            yield assistant(runner, setup.limits)
 
 
 def _reply(events: list[Event]) -> Reply:

@@ -92,9 +92,13 @@ class Assistant:
         self._has_context = has_context
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        async for part in self._run(session, user, {"messages": [HumanMessage(message)]}):
+            yield part
+
+    async def _run(self, session: str, user: str, given: dict[str, Any] | Command[Any]) -> AsyncIterator[str | Reply]:
         messages: Sequence[AnyMessage] = ()
         async for part in self._graph.astream(
-            {"messages": [HumanMessage(message)]},
+            given,
             {"configurable": {"thread_id": session}, "callbacks": [SpanBridge()]},
             context=Context(user) if self._has_context else None,
             stream_mode=["messages", "values"],
@@ -137,16 +141,23 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             ToolTimeout(setup.limits.tool_timeout),
             RefusedCalls(),
         ]
+        tools, assistant = make_tools(setup.weather, setup.preferences), Assistant
+        if setup.has_deletion:
+            from assay.chat.agents.langgraph.consent import APPROVAL, ConsentingAssistant, deletion_tool
+
+            tools.append(deletion_tool(setup.preferences))
+            middleware.append(APPROVAL)
+            assistant = ConsentingAssistant
         graph = create_agent(
             model,
-            make_tools(setup.weather, setup.preferences),
+            tools,
             name=NAME,
             system_prompt=INSTRUCTIONS,
             context_schema=Context,
             checkpointer=saver,
             middleware=middleware,
         )
-        yield Assistant(graph)
+        yield assistant(graph)
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from agents import (
     RunContextWrapper,
     Runner,
     RunResultStreaming,
+    RunState,
     SQLiteSession,
     ToolCallItem,
     ToolCallOutputItem,
@@ -120,12 +121,16 @@ class Assistant:
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
         context = Context(user, self._setup.weather, self._setup.preferences)
+        async for part in self._run(session, context, message):
+            yield part
+
+    async def _run(self, session: str, context: Context, given: str | RunState[Any, Any]) -> AsyncIterator[str | Reply]:
         if session not in self._sessions:
             where = f"{self._setup.storage}/sessions.db" if self._setup.storage else ":memory:"
             self._sessions[session] = SQLiteSession(session, where)
         result = Runner.run_streamed(
             self._agent,
-            message,
+            given,
             context=context,
             session=self._sessions[session],
             max_turns=self._setup.limits.model_calls,
@@ -135,10 +140,13 @@ class Assistant:
         async for event in result.stream_events():
             if event.type == "raw_response_event" and isinstance(event.data, ResponseTextDeltaEvent):
                 yield event.data.delta
+        yield self._reply(session, result, context)
+
+    def _reply(self, session: str, result: RunResultStreaming, context: Context) -> Reply:
         usage = result.context_wrapper.usage
         # The SDK reports 0 if the endpoint gave no count.
         tokens = (usage.input_tokens or None, usage.output_tokens or None)
-        yield Reply(str(result.final_output), _calls(result, context), *tokens)
+        return Reply(str(result.final_output), _calls(result, context), *tokens)
 
     async def end_session(self, *, session: str, user: str) -> None:
         """Delete a conversation: it is stored in a database in memory, which goes when it is closed."""
@@ -176,6 +184,11 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             ],
         )
         assistant = Assistant(setup, agent)
+        if setup.has_deletion:
+            from assay.chat.agents.openai_agents.consent import ConsentingAssistant, delete_user_preferences
+
+            agent.tools.append(delete_user_preferences)
+            assistant = ConsentingAssistant(setup, agent)
         try:
             yield assistant
         finally:

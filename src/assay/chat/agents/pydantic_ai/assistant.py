@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import (
     Agent,
+    AgentRunResult,
     AgentRunResultEvent,
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -104,6 +105,10 @@ class Assistant:
         self._histories: dict[str, list[ModelMessage]] = {}
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        async for part in self._run(session, user, message):
+            yield part
+
+    async def _run(self, session: str, user: str, message: str | None, **resumed: Any) -> AsyncIterator[str | Reply]:
         async with self._agent.run_stream_events(
             message,
             deps=Deps(user, self._setup.weather, self._setup.preferences) if self._has_deps else None,
@@ -111,6 +116,7 @@ class Assistant:
             usage_limits=UsageLimits(request_limit=self._setup.limits.model_calls),
             conversation_id=session,
             **self._options,
+            **resumed,
         ) as events:
             async for event in events:
                 match event:
@@ -120,9 +126,12 @@ class Assistant:
                         yield text
                     case AgentRunResultEvent(result=result):
                         self._keep(session, result.all_messages())
-                        # Pydantic AI reports 0 if the endpoint gave no count.
-                        tokens = (result.usage.input_tokens or None, result.usage.output_tokens or None)
-                        yield Reply(str(result.output), _calls(result.new_messages()), *tokens)
+                        yield self._reply(session, result)
+
+    def _reply(self, session: str, result: AgentRunResult[Any]) -> Reply:
+        # Pydantic AI reports 0 if the endpoint gave no count.
+        tokens = (result.usage.input_tokens or None, result.usage.output_tokens or None)
+        return Reply(str(result.output), _calls(result.new_messages()), *tokens)
 
     def _history(self, session: str) -> list[ModelMessage] | None:
         """The messages so far; those that another process has stored too."""
@@ -169,7 +178,13 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             model_settings=ModelSettings(max_tokens=setup.limits.max_tokens),
             capabilities=[Instrumentation(), RefusedCalls(), FailuresTold()],
         )
-        yield Assistant(setup, agent)
+        if not setup.has_deletion:
+            yield Assistant(setup, agent)
+            return
+        from assay.chat.agents.pydantic_ai.consent import ConsentingAssistant, delete_user_preferences
+
+        agent.tool(requires_approval=True)(delete_user_preferences)
+        yield ConsentingAssistant(setup, agent)
 
 
 def _calls(messages: Sequence[ModelMessage]) -> tuple[ToolCall, ...]:

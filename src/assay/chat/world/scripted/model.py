@@ -133,6 +133,8 @@ class _Turn:
     def output(self) -> ModelOutput:
         intent = self.intent
         draw = self.draw("wording")
+        if intent.message.deletes and self.toolbox.has(planning.DELETE):
+            return self.about_deleting()
         if intent.is_about_weather:
             return self.about_weather(Writer(draw, intent, self.profile))
         if intent.asks == "recall_city":
@@ -142,6 +144,13 @@ class _Turn:
         if intent.message.reveals:
             return ModelOutput(draw.choice(talk.PRIVATE))
         return ModelOutput(draw.choice(talk.SOCIAL.get(intent.message.social, talk.OFF_TOPIC)))
+
+    def about_deleting(self) -> ModelOutput:
+        done = self.found.deleted
+        if done is None:
+            return ModelOutput(calls=(self.toolbox.use(planning.DELETE),))
+        is_deleted = isinstance(done.result, Mapping) and done.result.get("status") == "deleted"
+        return ModelOutput(talk.DELETED if is_deleted else talk.NOT_DELETED)
 
     def about_user(self, draw: random.Random) -> ModelOutput:
         forgets = self.error == "forgotten_tool"

@@ -20,6 +20,7 @@ from assay.chat.world.scripted.weather_data import (
 
 CURRENT, FORECAST = "get_current_weather", "get_weather_forecast"
 PREFERENCES, LEARN = "get_user_preferences", "update_user_preferences_from_insight"
+DELETE = "delete_user_preferences"
 # The most cities looked up in one turn.
 MOST_CITIES = 4
 # Failures that the model retries once; the weather client has already retried the others.
@@ -54,7 +55,7 @@ class Toolbox:
     def role_of(self, name: str) -> str:
         """The role of the tool with this name; '' if it is unknown."""
         role = _role(name)
-        return role if role in (CURRENT, FORECAST, PREFERENCES, LEARN) else ""
+        return role if role in (CURRENT, FORECAST, PREFERENCES, LEARN, DELETE) else ""
 
     def use(self, role: str, **arguments: Any) -> ToolUse:
         """A call of the tool with that role, with the argument names of its schema."""
@@ -78,6 +79,8 @@ _ALIASES = {
 
 def _role(name: str) -> str:
     low = name.lower()
+    if "preference" in low and any(word in low for word in ("delete", "forget", "clear", "erase", "remove")):
+        return DELETE
     if "preference" in low or "insight" in low:
         return (
             LEARN
@@ -98,6 +101,7 @@ class Findings:
     forecast: dict[str, Forecast | LookupFailure] = field(default_factory=dict)
     preferences: ToolOutcome | None = None
     learned: ToolOutcome | None = None
+    deleted: ToolOutcome | None = None
     tries: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
@@ -118,6 +122,8 @@ def collect_findings(turn: UserTurn, toolbox: Toolbox) -> Findings:
             found.preferences = outcome
         elif role == LEARN:
             found.learned = outcome
+        elif role == DELETE:
+            found.deleted = outcome
     return found
 
 

@@ -21,6 +21,8 @@ ASK_LIKES = (
     "Could you tell me first what you like and dislike? I need to know your preferences before I can say anything.",
     "What are you fond of, and what do you avoid? Please tell me your preferences first, and I can go on from there.",
 )
+DELETED = "I have deleted everything that I knew about you. Tell me again what you like whenever you want."
+NOT_DELETED = "I have not deleted anything, because it was not approved. What I know about you stays as it is."
 NO_TOOLS = (
     "I have no way to look up the weather here, so I can't tell you. However, you can check the website of your local"
     " weather service instead.",

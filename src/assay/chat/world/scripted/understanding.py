@@ -107,6 +107,9 @@ _RECALL_CITY = re.compile(
     r"|what was my (?:first|last|previous) question",
     re.IGNORECASE,
 )
+_DELETE = re.compile(
+    r"\b(?:delete|erase|forget|remove|clear)\b[^.?!]*\b(?:preferences|about me|my data|know of me)\b", re.IGNORECASE
+)
 _AGAIN = whole_words(
     "say (?:that|it) again", "repeat", "once more", "come again", "are you sure", "is that (?:right|correct)", "really",
     "double[- ]check", "check again", "confirm", "one more time", "try again", "retry", "again",
@@ -185,6 +188,8 @@ class ParsedMessage:
     """Whether it asks the assistant to reveal or ignore its instructions."""
     recalls: bool = False
     recalls_city: bool = False
+    deletes: bool = False
+    """Whether it asks for what is stored about the user to be deleted."""
     again: bool = False
     social: str = ""
     """'greeting', 'thanks', 'bye', 'about_you', 'ability', 'praise'."""
@@ -231,6 +236,7 @@ def _read(text: str) -> ParsedMessage:
         reveals=reveals,
         recalls=recalls,
         recalls_city=recalls_city,
+        deletes=bool(_DELETE.search(rest)),
         again=bool(_AGAIN.search(rest)),
         social=_social(rest),
     )

@@ -31,6 +31,7 @@ from assay.report.html.agents.costs import costs_section, effects_section
 from assay.report.html.agents.decision import decision_block
 from assay.report.html.agents.experience import experience_section
 from assay.report.html.agents.failures import failures_section
+from assay.report.html.agents.interruptions import interruptions_section
 from assay.report.html.agents.matrix import CellAddress, anchor_of, matrix_section
 from assay.report.html.agents.repetitions import faults_section, repetitions_section
 from assay.report.html.agents.robustness import quirks_section
@@ -85,6 +86,7 @@ def content(
 
     sections = {
         "Robustness": quirks_section(scores, address),
+        "Hanging up and consent": interruptions_section(scores, address),
         "Overall": overall_section(found, scores),
         "Cost": costs_section(costs_of(scores)),
         "Frameworks and models": effects_section(effects),

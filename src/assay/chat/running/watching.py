@@ -1,0 +1,61 @@
+"""What the embedded servers saw of a conversation that its user disturbs: what went on after they hung up, and which
+history the model was sent next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from assay.chat.scoring.interruptions import after_hang_up, history_flaws, user_texts
+
+if TYPE_CHECKING:
+    from assay.chat.running.conversation import Job, PlayedTurn
+    from assay.chat.world.calls import CallLog
+
+
+@contextmanager
+def watched(calls: Callable[[], CallLog | None], job: Job) -> Iterator[Watching]:
+    """Watch the requests of a conversation while a `with` block runs, if its user disturbs it."""
+    log = calls() if job.is_disturbed else None
+    if log is not None:
+        log.watch(job.session)
+    try:
+        yield Watching(log, job)
+    finally:
+        if log is not None:
+            log.forget(job.session)
+
+
+class Watching:
+    """Completes the records of a conversation's turns."""
+
+    def __init__(self, log: CallLog | None, job: Job) -> None:
+        self._log = log
+        self._job = job
+        self._halves: list[str] = []
+        """Whole answers of which the user got a part."""
+        self._interrupted: list[str] = []
+        """Messages after which the user hung up."""
+
+    async def completed(self, played: PlayedTurn) -> PlayedTurn:
+        """A turn with what the servers saw of it; the same if it is not watched."""
+        if self._log is None:
+            return played
+        found: dict[str, Any] = {}
+        hang_up = played.record.hang_up
+        if hang_up is not None and hang_up.at is not None:
+            await self._log.quiet(self._job.session, played.turn)
+        calls = self._log.of_turn(self._job.session, played.turn)
+        asked = next((call.body for call in calls if call.service == "model"), None)
+        if asked is not None:
+            found["history_flaws"] = history_flaws(asked, self._halves)
+            if self._interrupted:
+                found["keeps_interrupted"] = all(text in user_texts(asked) for text in self._interrupted)
+        if hang_up is not None and hang_up.at is not None:
+            found["hang_up"] = after_hang_up(hang_up, calls)
+            self._halves += [call.whole_text for call in calls if call.whole_text is not None]
+            self._interrupted.append(self._job.messages[played.turn])
+        return replace(played, record=played.record.model_copy(update=found))

@@ -1,0 +1,94 @@
+"""Requests to the embedded servers in watched conversations: when they came, and whether the client left early.
+
+Both servers write here, each in its own thread, and the runner reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.chat.world.hang_up import HOLD_SECONDS
+from assay.chat.world.situation import Situation
+
+Service = Literal["model", "tool"]
+# A client is given up as quiet after this time without a request, and waited for no longer than the other.
+_QUIET_SECONDS, _LONGEST_SECONDS = 0.4, 20.0
+
+
+@dataclass(slots=True)
+class WatchedCall:
+    """One request to a server. Times are seconds since the epoch."""
+
+    service: Service
+    turn: int
+    arrived: float
+    body: bytes = b""
+    """What the model was sent."""
+    whole_text: str | None = None
+    """The answer of which a part was held."""
+    closed: float | None = None
+    """When the client closed the connection, if that was before the end of the response."""
+    is_open: bool = False
+    """Whether it is held."""
+
+
+class CallLog:
+    """The requests of watched conversations, by session."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: dict[str, list[WatchedCall]] = {}
+
+    def watch(self, session: str) -> None:
+        """Keep the requests of a conversation from now on."""
+        with self._lock:
+            self._calls[session] = []
+
+    def forget(self, session: str) -> None:
+        """Keep them no longer."""
+        with self._lock:
+            self._calls.pop(session, None)
+
+    def add(self, situation: Situation, service: Service, body: bytes = b"") -> WatchedCall:
+        """A request has come; it is kept if its conversation is watched."""
+        call = WatchedCall(service, situation.turn, time.time(), body)
+        with self._lock:
+            if situation.session in self._calls:
+                self._calls[situation.session].append(call)
+        return call
+
+    def of_turn(self, session: str, turn: int) -> list[WatchedCall]:
+        """The requests of one turn, in the order in which they came."""
+        with self._lock:
+            return [call for call in self._calls.get(session, ()) if call.turn == turn]
+
+    async def quiet(self, session: str, turn: int) -> None:
+        """Wait until nothing of a turn is held and no request has come for a while."""
+        start = last = time.monotonic()
+        seen = 0
+        while time.monotonic() - start < _LONGEST_SECONDS and time.monotonic() - last < _QUIET_SECONDS:
+            await asyncio.sleep(0.02)
+            calls = self.of_turn(session, turn)
+            if len(calls) > seen or any(call.is_open for call in calls):
+                seen, last = len(calls), time.monotonic()
+
+
+async def held(call: WatchedCall, parts: Sequence[bytes], at: int) -> AsyncIterator[bytes]:
+    """Send the first `at` parts, and the others after a pause in which the client may go away."""
+    call.is_open = True
+    try:
+        for part in parts[:at]:
+            yield part
+        await asyncio.sleep(HOLD_SECONDS)
+        for part in parts[at:]:
+            yield part
+    except BaseException:  # the server ends a response whose client has gone
+        call.closed = time.time()
+        raise
+    finally:
+        call.is_open = False
