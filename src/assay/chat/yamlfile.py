@@ -1,8 +1,8 @@
 """YAML files written by people: plain data with the line of every node.
 
-Knows no suite and no agent. `no`, `on`, `12:30` and `2026-01-15` are text, and so are `007` and `0x1F`; only `true`,
-`false`, `null` and decimal numbers are not. Keys are always text. Aliases, tags, duplicate keys and a second document
-are refused, because each of them can make a file mean something other than it seems to.
+Knows nothing about suites and agents. `no`, `on`, `12:30` and `2026-01-15` are text, and so are `007` and `0x1F`; only
+`true`, `false`, `null` and decimal numbers are not. Keys are always text. Aliases, tags, duplicate keys and a second
+document are refused, because each of them can make a file mean something other than it seems to.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From two sources to a report: read, align, score, tally, estimate. Used by Python users and the command line alike.
 
-It uses protocols through their contract only. Tables and pages are made in `assay.report`.
+It uses protocols through their contract only. Tables and pages are in `assay.report`.
 """
 
 from __future__ import annotations

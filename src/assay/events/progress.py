@@ -15,7 +15,7 @@ def follow(progress: ProgressCallback | None, phase: str) -> Callable[[int, int 
 
 
 def figure_counter(progress: Callable[[int, int | None], None], total: int) -> Callable[[int], None]:
-    """Counts figures as they are made, up to `total`."""
+    """Counts figures as they are computed, up to `total`."""
     done = 0
 
     def made(n: int) -> None:

@@ -35,7 +35,7 @@ _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 
 @dataclass(frozen=True, slots=True)
 class EncodedAnswer:
-    """An answer whose values are as the database keeps them. Whatever cannot be stored is found when it is made."""
+    """An answer whose values are as the database stores them. Creating it fails if something cannot be stored."""
 
     agent: str
     case: Case

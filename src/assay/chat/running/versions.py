@@ -71,7 +71,7 @@ def environment_of(spec: AgentSpec) -> Path:
 
 
 def interpreter_of(spec: AgentSpec, *, offline: bool = False, notify: Callable[[str], None] | None = None) -> str:
-    """The Python that an agent runs in: this one, or that of its version's environment, which is made if needed."""
+    """The Python that an agent runs in: this one, or that of its version's environment, which is created if needed."""
     if spec.version is None:
         return sys.executable
     folder = environment_of(spec)
@@ -86,7 +86,7 @@ def interpreter_of(spec: AgentSpec, *, offline: bool = False, notify: Callable[[
 
 
 def version_note(spec: AgentSpec) -> str | None:
-    """Size and import time of a version's environment; None if the agent has no version, or before it is made."""
+    """Size and import time of a version's environment; None if the agent has no version, or before it is created."""
     if spec.version is None:
         return None
     try:
@@ -126,7 +126,7 @@ def _make(spec: AgentSpec, folder: Path, notify: Callable[[str], None]) -> None:
         "megabytes": sum(file.stat().st_size for file in site.rglob("*") if file.is_file()) / 1e6,
         "import_seconds": _import_seconds(spec, folder),
     }
-    # Written last: an environment without it is not complete, and is made again.
+    # Written last: an environment without it is incomplete and is created again.
     (folder / _READY).write_text(json.dumps(ready, indent=1), encoding="utf-8")
     notify(f"the environment of {spec.name} took {time.monotonic() - started:.0f} s; it is kept in {folder}")
 

@@ -136,5 +136,5 @@ class Completion:
 
 
 def digest_of(*parts: object) -> str:
-    """A digest of some values, by which ids are made."""
+    """A digest of some values, from which ids are derived."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()

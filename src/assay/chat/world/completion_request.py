@@ -1,4 +1,4 @@
-"""Validation of chat-completion requests, with errors in OpenAI's format. Knows nothing of how they are answered."""
+"""Validation of chat-completion requests, with errors in OpenAI's format. Knows nothing about how they are answered."""
 
 from __future__ import annotations
 

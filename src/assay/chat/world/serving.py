@@ -1,6 +1,6 @@
 """Runs an ASGI app of the embedded world on loopback, in a thread, while a `with` block runs.
 
-Knows nothing of what the app serves.
+Knows nothing about what the app serves.
 """
 
 from __future__ import annotations

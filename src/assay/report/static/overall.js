@@ -1,5 +1,5 @@
-// Computes the overall again while its reader moves the weights: who comes first, by how much, and in which ranges the
-// first stays first. Mirrors `assay/compare/standing.py` operation for operation, and the words of
+// Computes the overall again while its reader changes the weights: which agent comes first, by how much, and in which
+// ranges the first stays first. Mirrors `assay/compare/standing.py` operation for operation, and the words of
 // `assay/report/overall.py` and `assay/report/html/agents/standing.py`; a test compares the results of both.
 (() => {
   "use strict";
@@ -166,7 +166,7 @@
     return said;
   }
 
-  // A name that others chose, whose direction of writing does not spread to what stands beside it.
+  // A name chosen by users, whose writing direction does not spread to its neighbours.
   function named(agent) {
     const element = document.createElement("bdi");
     element.textContent = agents[agent];

@@ -10,7 +10,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const views = new Map(); // element of a panel → what vegaEmbed made in it
 
-  // Marks for tests and for whoever looks: data-rendered is the number of panels drawn, data-error what went wrong.
+  // Marks for tests and for debugging: data-rendered is the number of panels drawn, data-error what went wrong.
   addEventListener("error", (event) => { document.documentElement.dataset.error = event.message; });
   addEventListener("unhandledrejection", (event) => { document.documentElement.dataset.error = String(event.reason); });
 

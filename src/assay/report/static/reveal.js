@@ -1,4 +1,4 @@
-// Opens what a link leads to where it is folded away.
+// Opens the target of a link if it is folded away.
 (() => {
   "use strict";
 

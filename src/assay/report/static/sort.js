@@ -21,7 +21,7 @@
   const value = (row, column) => row.cells[column].dataset.value;
 
   function compare(a, b, numeric, rising) {
-    // What is undefined comes last, whichever way.
+    // Undefined values come last in either direction.
     if (a === "" || b === "") return (a === "") - (b === "");
     const order = numeric ? Number(a) - Number(b) : a.localeCompare(b);
     return rising ? order : -order;

@@ -1,4 +1,4 @@
-// Small comforts of every page; each works without them. Choices in lists, progress of unfinished runs, verdicts that
+// Small conveniences; every page works without them. Choices in lists, progress of unfinished runs, verdicts that
 // take a moment to compute, menus that close.
 (() => {
   "use strict";
@@ -23,7 +23,7 @@
     form.addEventListener("change", (event) => { if (event.target.matches("select")) form.requestSubmit(); });
   }
 
-  // Unfinished runs, wherever they are played, as long as the page is looked at.
+  // Unfinished runs, wherever they are played, as long as the page is visible.
   const going = [...document.querySelectorAll("[data-progress]")];
   if (going.length) setInterval(() => { if (!document.hidden) going.forEach(update); }, 2000);
 

@@ -1,7 +1,7 @@
 """The messages of a request as a conversation: the user's messages, the tools' results and the answers.
 
 Accepts every form that agent frameworks send: content as text, as parts or absent; results as JSON, as Python literals
-or as plain text. Knows nothing of the weather.
+or as plain text. Knows nothing about the weather.
 """
 
 from __future__ import annotations

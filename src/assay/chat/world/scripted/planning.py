@@ -1,4 +1,4 @@
-"""Which tool calls a turn needs, and what they have returned so far. Knows nothing of wording."""
+"""Which tool calls a turn needs, and what they have returned so far. Knows nothing about wording."""
 
 from __future__ import annotations
 
