@@ -106,6 +106,28 @@ def test_a_framework_that_counts_differently_is_found() -> None:
     )
     assert found.tool_calls == found.tokens == (1, 2)
     assert [what for _, what in found.differing] == ["2 tool calls, by spans 1", "13 tokens, by spans 12"]
+    assert found.wire == (0, 0)
+
+
+def test_spans_that_count_other_tokens_than_the_responses_are_found() -> None:
+    found = accounts(
+        scored(
+            answer("adk", "one", input_tokens=10, output_tokens=2, wire_tokens=12),
+            answer("adk", "two", input_tokens=100, output_tokens=20, own_tokens=120, wire_tokens=12),
+            answer("adk", "three", input_tokens=10, output_tokens=2),
+        ),
+        "adk",
+    )
+    assert (found.wire, found.tokens) == ((1, 2), (0, 1))
+    assert [what for _, what in found.differing] == ["120 tokens by spans, by the responses 12"]
+
+
+def test_tool_calls_that_nobody_reports_are_unknown_and_not_none() -> None:
+    unknown = answer("mine", "one", wall=0.1)
+    assert time_facts(scored(unknown), "mine").tool_calls is None
+    assert time_facts(scored(unknown, answer("mine", "two", own_tool_calls=0, wall=0.1)), "mine").tool_calls == 0
+    broken = answer("mine", "one", wall=0.1, broken_streams=2)
+    assert time_facts(scored(broken), "mine").broken_streams == 1
 
 
 def test_a_fault_is_survived_if_the_turn_is_scored_and_passes() -> None:
