@@ -39,6 +39,8 @@ onload = async () => {
     order: [...page.querySelectorAll("[data-agent]")].map((row) => Number(row.dataset.agent)),
     values: said("[data-agent] .value"),
     ranks: said("[data-agent] .rank"),
+    ends: said("[data-agent] .ends"),
+    chance: page.querySelector('[data-overall="chance"]').textContent,
     criteria: said(".weight.criterion small"),
     groups: Object.fromEntries(
       [...page.querySelectorAll(".weight.group")].map((row) => [row.dataset.group, row.lastElementChild.textContent])
@@ -144,9 +146,19 @@ def test_the_script_computes_what_python_does(plausible: Scores, tmp_path: Path,
     # The moves change the winner; otherwise this would say little.
     assert len({saw["order"][0] for saw in seen}) > 1
     assert len({saw["sentence"] for saw in seen}) >= 6
-    # Intervals are those of the weights at first, and say so as soon as others are set.
+    # Intervals follow the presets; for weights of one's own they are those at first, and say so.
     assert [saw["stale"] for saw in seen] == [saw["note"] for saw in seen]
-    assert [saw["stale"] for saw in seen] == [weights != DEFAULT_WEIGHTS for weights in wanted]
+    known = (DEFAULT_WEIGHTS, *PRESETS.values())
+    assert [saw["stale"] for saw in seen] == [weights not in known for weights in wanted]
+    pressed = [(saw, weights) for saw, weights in zip(seen, wanted, strict=True) if weights in known]
+    assert len(pressed) > 2
+    for saw, weights in pressed:
+        told = overall(plausible, weights)
+        values = [told.uncertainty.values[told.means.agents[at]] for at in saw["order"]]
+        assert saw["ends"] == [f"[{one.low:.3f}, {one.high:.3f}]" for one in values]
+        lead = told.uncertainty.by_scenarios
+        assert lead is not None
+        assert f"{abs(lead.low or 0):.3f}" in saw["chance"]
     assert seen[0]["pressed"] == ["outcome as a group"]
     assert seen[1]["pressed"] == []
 

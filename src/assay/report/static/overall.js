@@ -9,7 +9,7 @@
   const LEAST_SHOWN = 0.0005;
   const root = document.querySelector('[data-overall="weights"]');
   if (!root) return;
-  const { agents, groups, criteria, values, weights: opening, presets, most } = JSON.parse(
+  const { agents, groups, criteria, values, weights: opening, presets, most, ...certainty } = JSON.parse(
     document.getElementById("assay-overall").textContent,
   );
   const groupOf = criteria.map((criterion) => groups.indexOf(criterion.group));
@@ -87,7 +87,11 @@
 
   function show() {
     const found = standing();
-    const moved = JSON.stringify(now) !== JSON.stringify(opening);
+    const is = (weights) => JSON.stringify(now) === JSON.stringify(weights);
+    const preset = Object.keys(presets).find((title) => is(presets[title]));
+    // Intervals come from resamples, which are known for the opening weights and the presets.
+    const moved = !is(opening) && preset === undefined;
+    certain(is(opening) || preset === undefined ? certainty.opening : certainty.intervals[preset]);
     part("sentence").replaceChildren(...sentence(found));
     part("made").replaceChildren(made(found));
     document.querySelector("#overall").classList.toggle("stale", moved);
@@ -105,9 +109,25 @@
     }
     for (const button of buttons) {
       const target = presets[button.dataset.preset];
-      if (target) button.setAttribute("aria-pressed", JSON.stringify(now) === JSON.stringify(target));
+      if (target) button.setAttribute("aria-pressed", is(target));
     }
     document.documentElement.dataset.overall = "done";
+  }
+
+  function certain({ rows, chance }) {
+    rows.forEach(({ left, width, ends, share }, agent) => {
+      const row = part("rows").querySelector(`[data-agent="${agent}"]`);
+      const whisker = row.querySelector(".whisker");
+      whisker.hidden = width === "0%";
+      whisker.style.left = left;
+      whisker.style.width = width;
+      row.querySelector(".ends").textContent = ends;
+      row.querySelector(".share").textContent = share;
+    });
+    const words = part("chance");
+    // Markup that assay wrote, with the names in it escaped.
+    words.innerHTML = chance;
+    words.parentElement.hidden = !chance;
   }
 
   function rows(found) {

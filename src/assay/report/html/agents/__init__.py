@@ -20,7 +20,7 @@ from assay.compare.costs import costs_of
 from assay.compare.decision import decision_of
 from assay.compare.overall import ScenarioTable
 from assay.compare.skill import SkillOverBaselines
-from assay.compare.weights import DEFAULT_WEIGHTS, Weights
+from assay.compare.weights import DEFAULT_WEIGHTS, PRESETS, Weights
 from assay.plural import counted
 from assay.report.experience import MeasuredExperience
 from assay.report.facts import scenario_matrix, trial_counts
@@ -74,6 +74,7 @@ def content(
     figures = Figures()
     by_scenario = ScenarioTable.of(scores, loads)
     found = by_scenario.overall(weights, seed=scores.seed)
+    presets = {title: by_scenario.overall(preset, seed=scores.seed) for title, preset in PRESETS.items()}
     rows = scenario_matrix(scores)
     shown = EMPTY
     parts = Parts()
@@ -112,7 +113,7 @@ def content(
         body=STYLE + contents + "\n" + body,
         charts=figures.charts,
         scripts=("overall.js", *(("answers.js",) if shown else ()), "reveal.js"),
-        data={"assay-overall": script_data(found), **parts.data()},
+        data={"assay-overall": script_data(found, presets), **parts.data()},
     )
 
 

@@ -57,8 +57,8 @@ def overall_section(found: Overall, scores: Scores) -> Markup:
     )
 
 
-def script_data(found: Overall) -> dict[str, Any]:
-    """What the page's script computes the overall from."""
+def script_data(found: Overall, presets: Mapping[str, Overall]) -> dict[str, Any]:
+    """What the page's script computes the overall from; intervals are known for the opening weights and the presets."""
     means = found.means
     return {
         "agents": list(means.agents),
@@ -66,9 +66,16 @@ def script_data(found: Overall) -> dict[str, Any]:
         "criteria": [{"name": criterion.name, "group": criterion.group} for criterion in means.criteria],
         "values": [list(means.values[agent]) for agent in means.agents],
         "weights": _listed(found.weights, means),
-        "presets": {title: _listed(weights, means) for title, weights in PRESETS.items()},
+        "presets": {title: _listed(one.weights, means) for title, one in presets.items()},
+        "opening": _intervals(found),
+        "intervals": {title: _intervals(one) for title, one in presets.items()},
         "most": MAX_WEIGHT,
     }
+
+
+def _intervals(found: Overall) -> dict[str, Any]:
+    """What a page shows of the uncertainty under some weights: for each agent, and of the lead in words."""
+    return {"rows": [_whisker(found, agent) for agent in found.means.agents], "chance": str(_chance_words(found))}
 
 
 def _listed(weights: Weights, means: CriterionMeans) -> dict[str, list[float]]:
@@ -144,10 +151,17 @@ def _failed(failed: Mapping[str, int]) -> Markup:
 
 
 def _chance(found: Overall) -> Markup:
+    words = _chance_words(found)
+    stale = element("strong", "For the weights the page opened with: ", class_="stale-note", hidden=True)
+    said = element("span", words, data_overall="chance")
+    return element("p", stale, said, class_="chance", hidden=not words)
+
+
+def _chance_words(found: Overall) -> Markup:
+    """How certain the lead is; empty if nothing is known of it."""
     lead, first, once = found.uncertainty.by_scenarios, found.uncertainty.first, found.uncertainty.once
     if lead is None or lead.low is None or lead.high is None:
         return EMPTY
-    stale = element("strong", "For the weights the page opened with: ", class_="stale-note", hidden=True)
     verdict = (
         "that is more than the choice of scenarios explains"
         if lead.low > 0
@@ -169,14 +183,7 @@ def _chance(found: Overall) -> Markup:
                 f" comes first in {percent(first[found.standing.order[0]])}.",
             ]
         )
-    return element(
-        "p",
-        stale,
-        whole,
-        share,
-        class_="chance",
-        data_overall="chance",
-    )
+    return join([whole, share])
 
 
 def _table(found: Overall, failed: Mapping[str, int]) -> Markup:
@@ -197,15 +204,22 @@ def _table(found: Overall, failed: Mapping[str, int]) -> Markup:
     return scrolling(whole, label="Overall")
 
 
-def _row(found: Overall, rank: int, agent: str, failed: int) -> Markup:
-    value = found.standing.values.get(agent)
+def _whisker(found: Overall, agent: str) -> dict[str, str]:
+    """The interval of an agent's overall and how often it comes first, as they are written."""
     estimate = found.uncertainty.values.get(agent, Estimate(None))
-    whisker, ends = EMPTY, "–"
+    left, width, ends = "0%", "0%", "–"
     if estimate.low is not None and estimate.high is not None:
-        left, width = 100 * estimate.low, 100 * (estimate.high - estimate.low)
-        whisker = element("i", class_="whisker stale-able", style=f"left:{left:.2f}%;width:{width:.2f}%")
+        left, width = f"{100 * estimate.low:.2f}%", f"{100 * (estimate.high - estimate.low):.2f}%"
         ends = f"[{estimate.low:.3f}, {estimate.high:.3f}]"
     share = found.uncertainty.first.get(agent)
+    return {"left": left, "width": width, "ends": ends, "share": "–" if share is None else percent(share)}
+
+
+def _row(found: Overall, rank: int, agent: str, failed: int) -> Markup:
+    value = found.standing.values.get(agent)
+    known = _whisker(found, agent)
+    ends = f"left:{known['left']};width:{known['width']}"
+    whisker = element("i", class_="whisker stale-able", style=ends, hidden=known["width"] == "0%")
     fill = element("span", class_="fill", style=f"width:{100 * (value or 0.0):.2f}%")
     name = element(
         "th",
@@ -217,8 +231,8 @@ def _row(found: Overall, rank: int, agent: str, failed: int) -> Markup:
     )
     cells = (
         element("td", "–" if value is None else fixed(value, 3), class_="num value"),
-        element("td", ends, class_="num stale-able"),
-        element("td", "–" if share is None else percent(share), class_="num stale-able"),
+        element("td", known["ends"], class_="num stale-able ends"),
+        element("td", known["share"], class_="num stale-able share"),
     )
     return element("tr", name, *cells, data_agent=found.means.agents.index(agent)) + "\n"
 
