@@ -31,7 +31,7 @@ SHORT = [
     ("paired difference of shares", 5),
     ("paired difference of scores, 3 repetitions", 10),
 ]
-RESAMPLED = [("IQM", 5), ("IQM, unequal sizes", 10), ("95th percentile", 5), ("median", 20)]
+RESAMPLED = [("IQM, skewed", 5), ("IQM, unequal sizes", 10), ("95th percentile, skewed", 5), ("median", 20)]
 
 
 @pytest.mark.parametrize(("name", "episodes"), SHORT)

@@ -86,6 +86,9 @@ def test_resamples_of_40_cases_have_the_percentile_interval_alone() -> None:
     assert found is not None
     tail = 100 * scipy_stats.norm.cdf(-scipy_stats.t.ppf(0.975, 39))
     assert (found.low, found.high) == pytest.approx(tuple(np.percentile(replicates, [tail, 100 - tail])))
+    beside = difference(2.0, replicates=replicates, freedom=39, level=0.95)
+    assert beside is not None
+    assert beside.high == 2.0  # the interval contains the value
     # 2 % of them lie below 0: the p-value is that of this share.
     place = np.percentile(replicates, 2.0)
     shifted = difference(0.2 - place, replicates=replicates - place, freedom=39, level=0.95)

@@ -27,6 +27,7 @@ def resampled_ends(value: float, replicates: Floats, freedom: float, level: floa
     """Ends of the interval of a figure with this value and these replicates, shape (reps,), none of them NaN."""
     tail = 100 * _NORMAL.cdf(-t_quantile(1 - (1 - level) / 2, freedom))
     low, high = (float(end) for end in np.percentile(replicates, [tail, 100 - tail]))
+    low, high = min(low, value), max(high, value)  # resamples of coarse values may all lie on one side
     if freedom >= _MANY:
         return low, high
     error, skewness = np.array([replicates.std()]), np.array([resampled_skewness(replicates, freedom)])
