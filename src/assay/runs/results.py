@@ -216,7 +216,8 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         notes=run.settings["notes"],
         experience=experience_of(run),
         run=run,
-        cells=cells_of(AgentSpec.from_json(spec) for spec in run.settings["agents"]),
+        # Only agents with a model of their own can be cells; a stored run is shown whatever its agents are called.
+        cells=cells_of(AgentSpec.from_json(spec) for spec in run.settings["agents"] if spec.get("model")),
     )
 
 
