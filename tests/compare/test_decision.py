@@ -14,7 +14,10 @@ from assay.chat.scoring.scores import Scores
 from assay.compare.decision import Decision, PriorityAnswer, decide
 from assay.compare.overall import overall
 from assay.compare.weights import PRIORITIES
+from assay.errors import UsageError
 from assay.report.decision import by_words, given_up_words, leader_words, needed_words, untested_words
+from assay.runs.combining import combined
+from assay.runs.results import ExperimentResult
 from assay.types import Distribution
 
 EFFORT = Metric("implementation_effort", "developer experience", 0.5, (), "How easy was it to build?")
@@ -107,6 +110,22 @@ def test_what_another_agent_does_better_is_given_up() -> None:
 
 def test_one_agent_alone_has_nothing_to_decide() -> None:
     assert decide(scored(answer("a", "one"))) is None
+
+
+def result_of(agents: str, scenario: str, **more: Any) -> ExperimentResult:
+    scores = scored(*(answer(agent, scenario, **more) for agent in agents))
+    return ExperimentResult(scores=scores, tallies={}, suite=scenario, notes=(scenario,))
+
+
+def test_runs_of_the_same_agents_are_decided_on_together() -> None:
+    whole = combined([result_of("ab", "plain"), result_of("abc", "quirky", quirk="garbage", outcome="recovered")])
+    assert (whole.agents, whole.suite) == (["a", "b"], "plain, quirky")
+    assert whole.notes[-1] == "Not in all of these runs and left out: c."
+    assert decided(whole.scores).untested == ("load", "restart", "cost")
+    with pytest.raises(UsageError, match="two of these runs have the scenario 'plain'"):
+        combined([result_of("ab", "plain"), result_of("ab", "plain")])
+    with pytest.raises(UsageError, match="no agent in common"):
+        combined([result_of("ab", "plain"), result_of("cd", "other")])
 
 
 def step(users_: int, wall: float, breaches: int = 0) -> LoadStep:

@@ -10,7 +10,7 @@ def number(value: float, unit: str = "") -> str:
     """A figure with as many digits as a reader can use, and a real minus sign."""
     if unit == "" and float(value).is_integer() and abs(value) >= 2:
         text = f"{value:,.0f}"
-    elif unit in ("", "×"):
+    elif unit in ("", "×") or (unit == "USD" and abs(value) < 1000):
         text = f"{value:.3f}"
     elif abs(value) >= 1000:
         text = f"{value:,.0f}"

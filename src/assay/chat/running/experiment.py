@@ -167,20 +167,22 @@ class Experiment:
         ]
         own += [note for agent in self.agents if (note := _version_note(agent)) is not None]
         own += self._price_notes()
+        common = self.environment.notes
+        models = list(dict.fromkeys(cell.model for cell in cells_of(self.agents).values()))
+        if models:  # in place of the one model
+            each = f"The models are {', '.join(models)}, at {self.environment.model_url}: agents are played with each."
+            common = [each, *common[1:]]
         if self.pace.jobs == 1:
-            return [*self.environment.notes, *own]
+            return [*common, *own]
         parallel = (
             f"Up to {self.pace.jobs} conversations ran at a time, so every agent's times are longer than in a run with "
             "one at a time."
         )
-        return [*self.environment.notes, *own, parallel]
+        return [*common, *own, parallel]
 
     def _price_notes(self) -> list[str]:
-        """Where costs come from, if any are known, and several models."""
+        """Where costs come from, if any are known."""
         notes = []
-        models = list(dict.fromkeys(cell.model for cell in cells_of(self.agents).values()))
-        if models:
-            notes.append(f"Agents were played with each of the models {', '.join(models)}.")
         used = dict.fromkeys(self.models.values())
         known = [f"{model} {self.prices[model].words()}" for model in used if model in self.prices]
         if known:
