@@ -20,6 +20,7 @@ def test_two_logs_are_compared_without_a_store() -> None:
     # Sums 1 and 2 are right both times, 3 once; the last three never.
     assert line.verdict.difference == pytest.approx((0 + 0 - 0.5 - 1 - 1 - 1) / 6)
     assert (line.n_cases, line.measure.part) == (6, "Inspect")
+    assert line.verdict.low == -1.0  # six cases would allow less, but no difference of shares is
     assert found.line("brevity").verdict.difference == pytest.approx(0)
 
 

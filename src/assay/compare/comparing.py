@@ -276,6 +276,9 @@ def _verdict(entry: Measured, found: Difference, p_adjusted: float, margin: floa
     """
     gain = found.value if entry.measure.better == "higher" else -found.value
     low, high = found.wide if found.within(margin, surely=False) else (found.low, found.high)
+    if entry.measure.most is not None:
+        # Few cases give an interval that reaches beyond what can be.
+        low, high = max(low, -entry.measure.most), min(high, entry.measure.most)
     call: Call
     if found.within(margin, surely=True):
         call = "same"

@@ -31,6 +31,8 @@ class Measure:
     better: Direction = "higher"
     headline: bool = True
     undefined: str = "nothing to measure"
+    most: float | None = None
+    """The largest difference that is possible: 1 for scores from 0 to 1; None if there is no limit."""
 
 
 @dataclass(frozen=True, slots=True)

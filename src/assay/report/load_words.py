@@ -22,7 +22,7 @@ def isolation_words(load: AgentLoad) -> str:
     sessions = sum(step.sessions for step in load.steps)
     if load.breach_count:
         places = sorted({str(breach["where"]) for step in load.steps for breach in step.breaches})
-        return f"BROKEN: {counted(load.breach_count, 'canary').replace('canarys', 'canaries')} in {', '.join(places)}"
+        return f"BROKEN: {counted(load.breach_count, 'canary', 'canaries')} in {', '.join(places)}"
     asked, recalled = (sum(getattr(step, name) for step in load.steps) for name in ("asked", "recalled"))
     kept = f"kept in {counted(sessions, 'session')}"
     return kept if recalled == asked else f"{kept}; own words recalled {recalled:,} of {asked:,} times"
