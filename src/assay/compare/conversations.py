@@ -125,7 +125,7 @@ def measure_of(a: Side, b: Side, name: str) -> Measure:
     if tools:
         part = tools[0].removeprefix(LOG_VERSION)
     better: Direction = "lower" if "lower" in _stated(a, b, name, "direction") else "higher"
-    most = 1.0 if _scale(a, b, name) is SHARE else None
+    most = 1.0 if interval_scale(a, b, name) is SHARE else None
     return Measure(name, name.replace("_", " "), part, better=better, undefined=_UNDEFINED, most=most)
 
 
