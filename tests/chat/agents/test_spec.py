@@ -112,7 +112,7 @@ def test_invalid_item_gets_a_clear_error(text: str, words: str) -> None:
         ),
         ("agents:\n- name: a\n  function: m\n", 3, "'m' is not of the form module:attribute"),
         ("agents:\n- name: a\n  agent: langgraph\n  modle: x\n", 4, "there is no such key. Did you mean 'model'?"),
-        ("agents:\n- name: a\n  agent: langgraph\n  model: x\n", 4, "'model' can be used only with http"),
+        ("agents:\n- name: a\n  agent: langgraph\n  stream: true\n", 4, "'stream' can be used only with http"),
         ("agents:\n- name: a\n  http: ftp://h/\n", 3, "is not an http(s) URL"),
         (
             "agents:\n- name: a\n  http: http://h/\n  key_env: sk-hunter2\n",
