@@ -3,28 +3,8 @@
 from __future__ import annotations
 
 import gc
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-# OpenBLAS reads the first when NumPy loads it.
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
-
-
-def load_numpy() -> None:
-    """Load NumPy so that its matrix products use one thread, unless the environment says how many.
-
-    The products here are many and small. Between two of them OpenBLAS's other threads wait in a loop, which takes more
-    of the processor's time than they save.
-    """
-    if "numpy" in sys.modules or any(name in os.environ for name in _THREADS):
-        return
-    os.environ[_THREADS[0]] = "1"
-    try:
-        import numpy  # noqa: F401
-    finally:
-        del os.environ[_THREADS[0]]  # processes that are started later decide for themselves
 
 
 @contextmanager
