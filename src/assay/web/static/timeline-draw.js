@@ -232,9 +232,10 @@
 
     // Actions one by one; of holds only what lies between two times, so that neighbours do not draw it twice.
     single(context, x, tile, state, rows, from = -Infinity, to = Infinity) {
-      const c = this.colours;
+      const c = this.colours, placed = Number.isFinite(from);
+      const low = (placed ? x(from) : 0) - EDGE, high = (placed ? x(to) : this.width) + EDGE;
       context.save();
-      if (Number.isFinite(from)) {
+      if (placed) {
         context.beginPath();
         context.rect(Math.round(x(from)), TOP, Math.round(x(to)) - Math.round(x(from)), LANE * state.lanes.length);
         context.clip();
@@ -242,7 +243,9 @@
       for (const [side, lane, start, end, outcome] of tile.holds) {
         if (!rows.has(lane)) continue;
         const off = this.moved(tile, state, side), y = rows.get(lane) + (side ? PREDICTED_Y : TRUE_Y) - BAR / 2;
-        hold(context, x(start + off), y, Math.max(2, (end - start) * this.perUs), BAR, outcome, c);
+        // A dashed edge of millions of pixels would take seconds, so a hold is cut where nobody sees it.
+        const left = Math.max(low, x(start + off)), right = Math.min(high, x(end + off));
+        if (right >= left) hold(context, left, y, Math.max(2, right - left), BAR, outcome, c);
       }
       context.restore();
       const exact = tile.shift === state.shift;
