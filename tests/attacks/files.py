@@ -16,10 +16,12 @@ from assay.chat.yamlfile import load_yaml
 from assay.errors import AssayError
 from assay.events.codecs import codec
 from assay.events.sources import ReadOptions, read
+from assay.logs import read_logs
 from tests.attacks import Attack, Outcomes
 from tests.attacks.names import TURNS, transcript
 from tests.events.fuzzing import GOLDEN
 
+LOGS = Path(__file__).parents[1] / "logs" / "samples"
 KEY = "<EVENT_START><KEYBOARD><0><0><3><13><press><EVENT_END>"
 SMALL = 1 << 18
 """The limit of memory that bombs are tried with; a bomb claims at least a hundred times as much."""
@@ -124,6 +126,14 @@ def _read_events(path: Path) -> None:
 def mutated_event_files(times: int, folder: Path) -> Outcomes:
     """JSON Lines, JSON, CSV, token text, gzip, Zstandard, Parquet, Arrow and MCAP."""
     yield from _mutations(times, tables(), folder, _read_events, seed=1)
+
+
+def mutated_logs(times: int, folder: Path) -> Outcomes:
+    """Logs of every other tool that is read, and tables of scores."""
+    seeds = {path.name: path.read_bytes() for path in LOGS.iterdir()}
+    seeds["a.csv"] = b"case,epoch,model,score\na,1,m,1\nb,1,m,0.5\n"
+    seeds["a.jsonl"] = b'{"case": "a", "score": 1, "stars": 4}\n{"case": "b", "score": 0, "stars": 2}\n'
+    yield from _mutations(times, seeds, folder, read_logs, seed=11)
 
 
 def _transcripts() -> dict[str, bytes]:
@@ -248,6 +258,7 @@ def bombs(times: int, folder: Path) -> Outcomes:
 ATTACKS = [
     Attack("mutated files of events", mutated_event_files, 110, 22_000, seconds=3),
     Attack("mutated transcripts", mutated_transcripts, 100, 25_000, seconds=3),
+    Attack("mutated logs of other tools", mutated_logs, 150, 10_000),
     Attack("mutated suites", mutated_suites, 60, 5_000),
     Attack("mutated token text, four encodings", mutated_token_text, 2_000, 2_500_000),
     Attack("decompression bombs and lying lengths", bombs, 1, 1, seconds=3),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import random
 import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay.chat.scoring.scores import Scores
-from assay.errors import SourceError
+from assay.errors import AssayError, SourceError
 from assay.logs import LOG_FORMATS, read_logs
 from assay.logs.contents import LogContent
 
@@ -201,3 +206,27 @@ def test_a_member_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
     path.write_bytes(sample[:at] + (info.file_size - 7).to_bytes(4, "little") + sample[at + 4 :])
     with pytest.raises(SourceError, match="bytes and not"):
         read_logs(path)
+
+
+def test_values_of_any_type_in_any_place_are_read_or_refused(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    odd = [None, -1, 1e308, 10**400, True, "", [], {}, [[]], {"a": None}, [None], [1, 2], {"value": [1]}]
+
+    def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+        for key, value in items:
+            yield (*path, key)
+            if len(path) < 5:
+                yield from places(value, (*path, key))
+
+    for sample in sorted(SAMPLES.glob("*.json")):
+        whole = sample.read_text(encoding="utf-8")
+        everywhere = list(places(json.loads(whole)))
+        for _ in range(25):
+            data = json.loads(whole)
+            *above, last = chance.choice(everywhere)
+            functools.reduce(lambda part, key: part[key], above, data)[last] = chance.choice(odd)
+            path = tmp_path / sample.name
+            path.write_text(json.dumps(data))
+            with suppress(AssayError):
+                read_logs(path).rows()

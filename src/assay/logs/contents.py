@@ -17,6 +17,8 @@ from assay.json_safe import json_safe
 MOST_BYTES = 1 << 29
 """Files that are parsed as a whole, and members of an archive, may not be larger: 512 MB."""
 _ZSTANDARD = 93
+# Nobody scores beyond this; the squares of such numbers still are numbers.
+_LARGEST = 1e100
 _LOCAL_HEADER = struct.Struct("<26xHH")
 
 
@@ -160,7 +162,7 @@ def score_value(value: Any) -> float | None:
             found = float(value)
         except OverflowError:
             return None
-        return found if abs(found) < float("inf") else None
+        return found if abs(found) <= _LARGEST else None
     if isinstance(value, str):
         known = _WORDS.get(value.strip().lower())
         if known is not None:

@@ -24,7 +24,7 @@ class PromptfooResults:
 
     def answers(self, content: LogContent, options: LogOptions) -> Iterator[LoggedAnswer]:
         rows = content.field("results", "results")
-        prompts = {one.get("promptIdx", 0) for one in rows if isinstance(one, Mapping)}
+        prompts = {words(one.get("promptIdx")) for one in rows if isinstance(one, Mapping)}
         providers = {_provider(one) for one in rows if isinstance(one, Mapping)}
         for at, row in enumerate(rows):
             if not isinstance(row, Mapping):
