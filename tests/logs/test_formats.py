@@ -210,7 +210,7 @@ def test_a_member_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
 
 def test_values_of_any_type_in_any_place_are_read_or_refused(tmp_path: Path) -> None:
     chance = random.Random(3)
-    odd = [None, -1, 1e308, 10**400, True, "", [], {}, [[]], {"a": None}, [None], [1, 2], {"value": [1]}]
+    odd: list[Any] = [None, -1, 1e308, 10**400, True, "", [], {}, [[]], {"a": None}, [None], [1, 2], {"value": [1]}]
 
     def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
