@@ -132,12 +132,13 @@ def test_every_link_has_a_target_and_every_anchor_is_unique(page: str) -> None:
 def test_what_does_not_fit_is_in_the_page_compressed(plausible: Scores, page: str) -> None:
     number = page.count('<p class="place">')
     assert MOST_ANSWERS - 2 <= number <= MOST_ANSWERS
-    folded = [one for part in parts_in(page) for one in part]
+    parts = parts_in(page)
+    folded = [one for part in parts for one in part]
     assert number + sum(one.count('<p class="place">') for one in folded) == len(plausible.answers)
     places = re.findall(r'data-part="(\d+)" data-item="(\d+)">(\d+) further', page)
     assert len(places) == len(folded)
     for part, item, count in places:
-        assert parts_in(page)[int(part)][int(item)].count('<p class="place">') == int(count)
+        assert parts[int(part)][int(item)].count('<p class="place">') == int(count)
 
 
 def parts_in(page: str) -> list[list[str]]:
