@@ -14,11 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from assay import __version__
+from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.metrics._characteristics import CLAIMED
 from assay.cli import app
 from assay.events import encode, synthetic
 from assay.events.protocols import PROTOCOLS, every_protocol
 from assay.report.export.markdown import trials_markdown
-from assay.runs import load, load_answers
+from assay.runs import ExperimentResult, load, load_answers
 from assay.runs.results import scores_of
 from assay.store import open_store
 from tests.command import assay_command
@@ -268,6 +270,23 @@ def test_the_demo_runs_two_frameworks_and_keeps_its_runs_in_its_own_folder(
     assert statuses == {"scored"}
     assert "Stored as run" in done.stderr
     assert not (folder / "mine.db").exists()
+
+
+@pytest.mark.frameworks
+@pytest.mark.slow
+def test_the_demo_measures_developer_experience_beside_what_was_claimed(
+    demo: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    result = load("agents", store=demo[0] / "assay-demo" / "assay.db")
+    assert isinstance(result, ExperimentResult)
+    found = result.experience["agent-framework"]
+    assert found.claimed == CLAIMED["MS"]
+    assert set(found.characteristics) == set(CLAIMED["MS"])
+    assert found.measured["smallest"] == "agent-framework"
+    assert found.measured["import_seconds"] > 0
+    entries = ChatbotEvaluator().evaluate_response("Hi", "Hi", "MS", characteristics=found.characteristics)
+    assert entries["integration_simplicity"].score == 1.0
+    assert "the claims were files 4, memory manual" in entries["integration_simplicity"].details
 
 
 @pytest.mark.frameworks

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from tests.chat.experience.toy_framework import kind
 
-from assay.chat.agents import AGENTS
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.experience import METHOD, Experience, measure_experience
-from assay.chat.metrics._characteristics import CLAIMED, check
+from assay.chat.metrics._characteristics import check
 from assay.chat.world.embedded import World
 
 
@@ -84,17 +83,3 @@ def test_failing_part_does_not_affect_the_others(site: Path, world: World) -> No
     assert set(found.absent) == {"source", "installation"}
     assert "toyabsent" in found.absent["installation"]
     assert set(found.characteristics) == {"errors", "logging"}
-
-
-@pytest.mark.frameworks
-@pytest.mark.slow
-def test_claimed_characteristics_are_included(world: World) -> None:
-    kind = AGENTS.get("agent-framework")
-    found = measure_experience(kind, name="mine", world=world)
-    assert (found.agent, found.claimed) == ("mine", CLAIMED["MS"])
-    assert set(found.characteristics) == set(CLAIMED["MS"])
-    assert found.measured["smallest"] == "agent-framework"
-    assert found.measured["import_seconds"] > 0
-    entries = ChatbotEvaluator().evaluate_response("Hi", "Hi", "MS", characteristics=found.characteristics)
-    assert entries["integration_simplicity"].score == 1.0
-    assert "the claims were files 4, memory manual" in entries["integration_simplicity"].details
