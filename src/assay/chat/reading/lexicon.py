@@ -310,7 +310,10 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
         for kind, changes in source.get("changes", {}).items():
             lexicon.add(f"change.{kind}", changes["after"])
         for kind, words in source.get("foreign", {}).items():
-            lexicon.foreign[kind] = Foreign(**{name: frozenset(listed) for name, listed in words.items()})
+            endings = ("", *general.get("possessive_endings", ()))  # the sea's 18 °C
+            subjects = [f"{word}{ending}" for word in words.get("subjects", ()) for ending in endings]
+            listed = {**words, "subjects": subjects}
+            lexicon.foreign[kind] = Foreign(**{name: frozenset(forms) for name, forms in listed.items()})
         lexicon.add_units(source.get("units", {}))
     lexicon.add("negation", general["negation"]["words"])
     lexicon.add("idiom", general["negation"]["idioms"])

@@ -57,6 +57,10 @@ class LikingReader:
             while at >= 0 and reading.tokens[at].text in self._linking:
                 at -= 1
             found.update(at - n for n in range(_BESIDE) if at >= n and not self._is_end(reading, at - n))
+            between = reading.tokens[at + 1 : mention.first]
+            if between and all(token.text in self._copulas for token in between):
+                # "9 °C is your favourite" claims nothing; "it's 9 °C, your favourite" does.
+                found.update(figure.first for figure in reading.quantities if figure.last == at)
         return found
 
     def _person_before(self, reading: Reading, mention: Mention) -> int | None:
