@@ -8,14 +8,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from assay.chat.domains import Domain, Truth
 from assay.chat.reading.places import Place, main_name, words_of
 from assay.chat.reading.text import Reader, Reading
+from assay.chat.reading.tokens import CLAUSE_MARKS, Token
 from assay.chat.scoring.once import once
 
 # A number, its unit and a preposition: a place at most this many tokens later is what the number is about.
 _CLOSE = 5
+# Two compounds share their noun if their last letters are the same, at least this many, after some others.
+_LAST_PART = 4
+_FIRST_PART = 3
 # A region may follow these: Portland, Oregon; Newcastle upon Tyne.
 _BEFORE_REGION = frozenset((",", "(", "upon", "on", "an", "am"))
 
@@ -46,6 +51,8 @@ class Subjects:
         # What follows a comma ("Helsinki, FI") is left out.
         self._true_words = words_of(truth.subject.split(",")[0]) if truth.subject else ()
         self._has_true_subject = bool(truth.subject)
+        self._articles = frozenset(reader.lexicon.language.get("articles", ()))
+        self._describing = tuple(reader.lexicon.language.get("describing_endings", ()))
         self._by_reading: dict[Reading, _Named] = {}
 
     def names_in(self, reading: Reading) -> frozenset[str]:
@@ -131,6 +138,8 @@ class Subjects:
         if not 1 < place.first - index <= _CLOSE + 1:
             return False
         between = reading.tokens[index + 1 : place.first]
+        if between[-1].text in self._articles and len(between) > 1:
+            between = between[:-1]  # "€129 for the week pass"
         return (
             between[-1].text in self._reader.prepositions
             and not any(token.kind == "word" and not token.units for token in between[:-1])
@@ -160,11 +169,66 @@ class Subjects:
         known = reading.find(self._names) if self._names else []
         if not known:
             return reading.places
-        if self._domain.uses_places:
+        if not self._domain.uses_places:
+            known += self._siblings(reading, known)
+        else:
             known = [replace(place, name=main_name(tuple(place.name.split()))) for place in known]
         taken = {at for place in known for at in range(place.first, place.last + 1)}
         others = [place for place in reading.places if place.first not in taken]
         return sorted([*known, *others], key=lambda place: place.first)
+
+    def _siblings(self, reading: Reading, known: Sequence[Place]) -> list[Place]:
+        """Products of the same sort as the truth's that a text names beside it: the week pass beside the day pass.
+
+        A sibling has the noun that the truth's name ends with, or, where the language puts it there, begins with
+        (le pass semaine), and another word beside it; in a language that writes both as one word, the same last part
+        (Wochenkarte, Tageskarte).
+        """
+        true = self._true_words
+        if not true or not any(place.name == " ".join(true) for place in known):
+            return []
+        language, tokens = self._reader.lexicon.language, reading.tokens
+        before, after = (0, 1) if language.get("noun_first") else (1, 0)
+        if len(true) > 1:
+            noun = true[0 if after else -1]
+            nouns = [at for at, token in enumerate(tokens) if token.folded == noun and at > before]
+            nouns = [at for at in nouns if tokens[at - before - 1].text in self._articles]
+        elif language.get("joins_nouns"):
+            before = after = 0
+            nouns = [at for at, token in enumerate(tokens) if token.capital and _share_last_part(token.folded, true[0])]
+        else:
+            return []
+        taken = {at for place in known for at in range(place.first, place.last + 1)}
+        found = []
+        for at in nouns:
+            first, last = at - before, at + after
+            beside = tokens[first:at] + tokens[at + 1 : last + 1]
+            if at in taken or len(beside) != before + after or not all(map(self._tells_apart, beside)):
+                continue
+            if after and not self._begins_predicate(tokens[last + 1 : last + 2]):
+                continue  # "le pass vaut 29 €": what follows the noun is its verb
+            name = " ".join(token.folded for token in tokens[first : last + 1])
+            found.append(Place(reading.starts[first], reading.ends[last], first, last, name))
+        return found
+
+    def _tells_apart(self, token: Token) -> bool:
+        """Whether a word beside a product's noun can make it another one: not 'the same', nor a word of a list."""
+        if token.kind != "word" or token.text in self._not_telling or token.phrases:
+            return False
+        return token.capital or not token.text.endswith(self._describing)
+
+    def _begins_predicate(self, following: Sequence[Token]) -> bool:
+        """Whether the token after a name is a verb, or a mark that ends the name."""
+        return any(token.text in self._copulas or token.text in CLAUSE_MARKS or token.phrases for token in following)
+
+    @once
+    def _copulas(self) -> frozenset[str]:
+        return frozenset(self._reader.lexicon.language["copulas"])
+
+    @once
+    def _not_telling(self) -> frozenset[str]:
+        same = self._reader.lexicon.language.get("same_words", ())
+        return self._reader.function_words | self._copulas | frozenset(same)
 
     @once
     def _names(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
@@ -174,6 +238,17 @@ class Subjects:
             return self._suite_names
         known = self._suite_names.get(subject[0], ())
         return self._suite_names if subject in known else {**self._suite_names, subject[0]: [*known, subject]}
+
+
+def _share_last_part(word: str, other: str) -> bool:
+    """Whether two words are different compounds of one noun: Tageskarte, Wochenkarte."""
+    ending, beginning = _shared(word[::-1], other[::-1]), _shared(word, other)
+    return ending >= _LAST_PART and beginning < _LAST_PART and min(len(word), len(other)) - ending >= _FIRST_PART
+
+
+def _shared(word: str, other: str) -> int:
+    """How many letters two words begin with in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
 
 
 def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
