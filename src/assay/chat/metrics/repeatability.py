@@ -42,7 +42,8 @@ def _intent(query: Reading) -> tuple[bool, bool, bool]:
     """Whether a query is about the subject, asks for advice, asks about the future; all false if none is recognised."""
     known = query.memory.get("intent")
     if not isinstance(known, tuple):
-        topical, advice = bool(query.all("topic")), bool(query.all("asks.advice") or query.all("asks_topic.advice"))
+        topical = bool(query.all("topic") or query.all("asks_topic.of_place"))
+        advice = bool(query.all("asks.advice") or query.all("asks_topic.advice"))
         known = topical, advice, (topical or advice) and bool(query.all("asks.later"))
         query.memory["intent"] = known
     return known

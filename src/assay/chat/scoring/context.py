@@ -70,7 +70,13 @@ class ScoringContext:
     @once
     def asks_data(self) -> bool:
         """Whether the query is about the domain's subject, by itself or as a follow-up: 'and tomorrow?'."""
-        return bool(self._asked("topic")) or ((self._is_vague or self._follows_up) and self.was_topical)
+        if self._asked("topic") or self._asks_of_place(self.query):
+            return True
+        return (self._is_vague or self._follows_up) and self.was_topical
+
+    def _asks_of_place(self, user: Reading) -> bool:
+        """Whether a message asks what a place is like at present: 'What's it like in Bergen?'."""
+        return bool(user.all("asks_topic.of_place")) and bool(self.subjects.names_in(user))
 
     def _asked(self, key: str) -> list[Mention]:
         """Mentions of a list in the query, without sentences that only state a dislike: 'I can't stand the rain.'"""
@@ -157,7 +163,10 @@ class ScoringContext:
     def was_topical(self) -> bool:
         """Whether an earlier message of the user was about the domain's subject."""
         for turn in self.history:
-            if turn.user is not None and (turn.user.all("topic") or turn.user.all("asks_topic.advice")):
+            user = turn.user
+            if user is None:
+                continue
+            if user.all("topic") or user.all("asks_topic.advice") or self._asks_of_place(user):
                 return True
         return False
 
