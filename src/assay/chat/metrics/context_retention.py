@@ -86,13 +86,18 @@ def _place_kept(context: ScoringContext) -> Finding | None:
 
 
 def _place_ignored(context: ScoringContext) -> Finding | None:
-    """The query names an earlier place that the response does not, or the response asks for a place that is known."""
+    """The query asks for an earlier place that the response does not name, or the response asks which, and it is known.
+
+    A query may name the place or say 'there'; an answer to 'there' that names no place may well be about it.
+    """
     places = _places(context)
     if places and context.clarifications and context.asks_data and not context.query_places:
         sentence = context.response.sentence(context.clarifications[0].first)
         if any(sentence[0] <= mention.first <= sentence[1] for mention in context.response.all("place_words")):
             return Finding(context.clarifications[:1], note="it asks for a place that is already known")
     again = places & context.query_places
+    if not context.query_places and context.response_places and context.query.all("asks.there"):
+        again = places
     if not again or any(place.name in again for place in context.response_places):
         return None
     return Finding(note=", ".join(sorted(name.title() for name in again)))
