@@ -256,8 +256,8 @@ def bombs(times: int, folder: Path) -> Outcomes:
 
 
 ATTACKS = [
-    Attack("mutated files of events", mutated_event_files, 110, 22_000, seconds=3),
-    Attack("mutated transcripts", mutated_transcripts, 100, 25_000, seconds=3),
+    Attack("mutated files of events", mutated_event_files, 55, 22_000, seconds=3),
+    Attack("mutated transcripts", mutated_transcripts, 60, 25_000, seconds=3),
     Attack("mutated logs of other tools", mutated_logs, 150, 10_000),
     Attack("mutated suites", mutated_suites, 60, 5_000),
     Attack("mutated token text, four encodings", mutated_token_text, 2_000, 2_500_000),
