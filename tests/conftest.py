@@ -39,6 +39,16 @@ def _own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["ASSAY_STORE"] = before
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the asserts of assay itself alone.
+
+    Pytest rewrites those of every package with a plug-in, which takes each worker a second and makes files that no
+    other process can use.
+    """
+    hook = config.pluginmanager.rewrite_hook
+    getattr(hook, "_must_rewrite", set()).discard("assay")
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than cores: much of the time a test waits for a process, a browser or a retry."""
     return (os.cpu_count() or 1) + 1

@@ -91,8 +91,8 @@ def test_the_steps_pass_and_fail_as_they_should(tmp_path: Path) -> None:
         "run.html", "run.md", "trials.xml", "difference.html", "difference.md", "gate.xml",
     }  # fmt: skip
     assert (tmp_path / "output").read_text().splitlines()[-1] == "comment=assay-report/difference.md"
-    # An agent that cannot be loaded is an error of the run, and text in an input is never run.
-    broken = inputs(is_baseline="false", agents="mine=bot:missing; touch pwned", arguments="--no-experience")
+    # A suite that is not there is an error of the run, and text in an input is never run.
+    broken = inputs(is_baseline="false", suite="missing.yaml; touch pwned")
     code, said, _ = step("run", tmp_path, broken)
     assert code != 0
     assert not (tmp_path / "pwned").exists()

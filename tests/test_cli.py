@@ -23,6 +23,7 @@ from assay.report.export.markdown import trials_markdown
 from assay.runs import ExperimentResult, load, load_answers
 from assay.runs.results import scores_of
 from assay.store import open_store
+from tests.chat.experience.framework_faults import IN_THE_DEMO, assert_as_listed
 from tests.command import assay_command
 
 NUMBERS = (int, float, type(None))
@@ -279,6 +280,9 @@ def test_the_demo_measures_developer_experience_beside_what_was_claimed(
 ) -> None:
     result = load("agents", store=demo[0] / "assay-demo" / "assay.db")
     assert isinstance(result, ExperimentResult)
+    for name in IN_THE_DEMO:
+        measured = result.experience[name].measured
+        assert_as_listed(name, measured["expected_fault"], measured["unexpected_fault"])
     found = result.experience["agent-framework"]
     assert found.claimed == CLAIMED["MS"]
     assert set(found.characteristics) == set(CLAIMED["MS"])

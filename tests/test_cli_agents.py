@@ -383,5 +383,5 @@ def _wait_for_turns(store: Path, count: int) -> None:
     while time.monotonic() < deadline:
         if len(_kept(store)) >= count:
             return
-        time.sleep(0.2)  # reading a store takes as long as a turn, and the run needs the processor
+        time.sleep(0.5)  # reading a store takes as long as a turn, and the run needs the processor
     raise AssertionError("the run did not get going")

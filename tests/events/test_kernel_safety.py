@@ -50,13 +50,13 @@ def test_the_guard_page_stops_a_wrong_access(probe: str) -> None:
 def test_fuzzed_text_decodes_as_in_the_plain_decoder(encoding: str, strict: bool) -> None:
     decoder = codec(encoding, strict=strict)
     valid = 0
-    for text in [*fuzzing.texts(encoding, 4000, seed=17), *fuzzing.truncations(encoding)]:
+    for text in [*fuzzing.texts(encoding, 2000, seed=17), *fuzzing.truncations(encoding)]:
         found = decoder.decode(text)
         events, between = reference.decode_text(text, encoding, strict=strict)
         assert found.to_events() == events, text
         assert found.notes[IGNORED_BYTES] == between, text
         valid += int(found.valid.sum())
-    assert valid > 1000
+    assert valid > 500
 
 
 @pytest.mark.parametrize("piece", [1, 30, 77])

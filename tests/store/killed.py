@@ -1,6 +1,6 @@
 """Kills writers at random points and checks after each that nothing is lost, doubled or half true.
 
-Every child is forked from this process, which has imported everything and opened nothing, so that fifty of them take
+Every child is forked from this process, which has imported everything and opened nothing, so that dozens take
 seconds. A child says through a pipe what the store has acknowledged, and is killed a random moment after a random
 number of acknowledgements: within a commit too, and in the middle of a run however fast or loaded the machine is.
 """
