@@ -10,11 +10,14 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 _EVENTS = Path(__file__).parent / "events"
+_AGENTS = "tests/chat/agents/"
 _USES_EVENTS = ("test_cli.py", "test_cli_compare.py", "test_docs.py", "test_public.py")
 
 settings.register_profile(
@@ -52,6 +55,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than cores: much of the time a test waits for a process, a browser or a retry."""
     return (os.cpu_count() or 1) + 1
+
+
+class _SharedImports(LoadScopeScheduling):  # type: ignore[misc]
+    """A module's tests stay in one worker, and so do all that import the frameworks, which takes ten seconds."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _AGENTS if nodeid.startswith(_AGENTS) else str(super()._split_scope(nodeid))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _SharedImports:
+    return _SharedImports(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -95,4 +109,5 @@ def pytest_collection_finish() -> None:
 
 
 def _module(item: pytest.Item) -> str:
-    return item.nodeid.split("::")[0]
+    """The module of a test, or the folder if its modules stay together."""
+    return _AGENTS if item.nodeid.startswith(_AGENTS) else item.nodeid.split("::")[0]

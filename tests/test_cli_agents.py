@@ -189,12 +189,12 @@ def test_the_same_seed_gives_the_same_transcripts_and_scores(whole: Path, tmp_pa
 @pytest.mark.frameworks
 @pytest.mark.slow(seconds=20)
 def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(whole: Path, tmp_path: Path) -> None:
-    limit = 15
+    limit = 10
     killed = tmp_path / "killed.db"
     undisturbed = part_of(whole, RESUMED, limit)
     words = ("chat", "run", "--no-experience", "--agents", ",".join(RESUMED), "--limit", str(limit))
     with started(killed, *words) as process:
-        _wait_for_turns(killed, 12)
+        _wait_for_turns(killed, 6)
         process.send_signal(signal.SIGKILL)
     before = _kept(killed)
     assert 0 < len(before) < len(undisturbed)

@@ -102,10 +102,10 @@ def failed(scores: Scores) -> set[str]:
     return {f"{answer.scenario} turn {answer.turn}" for answer in scores.answers if not answer.passed}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.slow
-def test_an_agent_without_mistakes_passes(seed: int) -> None:
-    scores = played(seed)
+def test_an_agent_without_mistakes_passes() -> None:
+    # With another seed, in the five frameworks: tests/test_cli_agents.py
+    scores = played(1)
     assert len(scores.answers) == TURNS
     wrong = failed(scores)
     assert len(wrong) <= 0.05 * TURNS, wrong
