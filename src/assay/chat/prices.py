@@ -68,8 +68,8 @@ def prices_of(models: Iterable[str], stated: Mapping[str, ModelPrice], *, url: s
 def listed_price(model: str, *, url: str = "") -> ModelPrice | None:
     """The price that `genai-prices` lists; None if it lists none, or if the package is not installed.
 
-    The provider is told by its address. At any other address, such as that of a proxy, the model's name has to tell:
-    `gpt-5-mini`, or with the provider's name, `openai/gpt-5-mini`.
+    The provider is recognised by its address. At any other address, such as that of a proxy, it is recognised by the
+    model's name: `gpt-5-mini`, or with the provider's name, `openai/gpt-5-mini`.
     """
     try:
         from genai_prices import __version__, data_snapshot

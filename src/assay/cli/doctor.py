@@ -21,7 +21,7 @@ def doctor(
 ) -> None:
     """Check what is installed and works: extras, compiled code, the store, a browser, endpoints.
 
-    Exits 1 if something that is set up fails; what is merely not installed is no failure.
+    Exits with 1 if something that is set up fails. What is not installed is listed, and does not count as a failure.
     """
     from dataclasses import asdict
 

@@ -56,7 +56,7 @@ def test_a_domain_can_be_a_folder_of_ones_own(tmp_path: Path) -> None:
 def test_a_domain_that_is_not_there_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"Did you mean 'shop'.*path of its folder"):
         domain_name("shp")
-    with pytest.raises(SourceError, match="no such Python file"):
+    with pytest.raises(SourceError, match="is not a Python file"):
         domain_name(str(tmp_path))
     (tmp_path / "__init__.py").write_text("DOMAIN = 3")
     with pytest.raises(SourceError, match="has no DOMAIN"):

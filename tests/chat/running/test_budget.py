@@ -178,7 +178,7 @@ def test_a_budget_leaves_a_run_incomplete_that_a_larger_one_completes(
 
 
 def test_a_budget_needs_prices() -> None:
-    with pytest.raises(UsageError, match="there is no price of the model 'assay-scripted'"):
+    with pytest.raises(UsageError, match="no price is known for the model 'assay-scripted'"):
         plan_experiment("weather", ["google-adk"], limit=1, budget=1.0)
     with pytest.raises(UsageError, match="'mine' costs is not known: it does not name its model"):
         plan_experiment("weather", {"mine": talker()}, limit=1, budget=1.0)

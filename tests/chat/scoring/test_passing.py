@@ -39,12 +39,14 @@ def test_silence_does_not_pass(said: str) -> None:
     ("said", "demanded", "passes"),
     [
         ("It is 4.", ["4"], True),
+        ("The sum of the two numbers that you named is 4.", ["4"], True),
         ("It is 5.", ["4"], False),
+        ("It is between -40 and 40.", ["4"], False),  # not as a word
         ("What is 2 + 2?", ["2"], False),  # only what the question has
         ("Error: 4", ["4"], False),
     ],
 )
-def test_a_short_answer_that_says_what_is_demanded_passes_without_a_truth(
+def test_an_answer_that_says_what_is_demanded_passes_without_a_truth(
     said: str, demanded: list[str], passes: bool
 ) -> None:
     assert scored(said, user="What is 2 + 2?", truth=None, says=demanded).passed is passes

@@ -34,7 +34,7 @@ def _from_file(path: Path) -> str:
     module_name = f"assay_domain_{re.sub(r'[^0-9A-Za-z_]', '_', file.parent.name)}"
     spec = importlib.util.spec_from_file_location(module_name, file, submodule_search_locations=[str(file.parent)])
     if not file.is_file() or spec is None or spec.loader is None:
-        raise SourceError("there is no such Python file", where=where, hint="Give the folder of a domain")
+        raise SourceError("is not a Python file", where=where, hint="Give the folder of a domain")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:

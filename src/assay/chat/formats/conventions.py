@@ -181,7 +181,7 @@ def _of_events(events: Events) -> tuple[list[Any], list[Any]]:
 
 
 def text_in(message: Mapping[str, Any]) -> str | None:
-    """The text of a translated message; reasoning, calls and results are no text."""
+    """The text of a translated message; without its reasoning, calls and results."""
     return "\n".join(part["content"] for part in message["parts"] if part["type"] == "text") or None
 
 
@@ -263,7 +263,7 @@ def _call(call: Any) -> Part:
 
 
 def _from_gemini(content: Any) -> dict[str, Any]:
-    """A message from Gemini's `Content`, whose parts are told apart by their fields."""
+    """A message from Gemini's `Content`, whose parts differ by their fields."""
     parts: list[Part] = []
     if not isinstance(content, Mapping):
         return {"role": "user", "parts": parts}

@@ -115,7 +115,7 @@ class Experiment:
                 model = self.models.get(agent)
                 raise UsageError(
                     f"what '{agent}' costs is not known: "
-                    + ("it does not name its model" if model is None else f"there is no price of the model '{model}'"),
+                    + ("it does not name its model" if model is None else f"no price is known for the model '{model}'"),
                     hint="State prices and models in a file of agents, or leave --budget out",
                 )
 

@@ -92,16 +92,12 @@ class InterruptionRow:
 
 def interruption_matrix(scores: Scores) -> list[InterruptionRow]:
     """Every such scenario, with a cell for each agent; empty if there is none."""
-    trials: dict[tuple[str, str], dict[int, list[Answer]]] = {}
-    for answer in scores.answers:
-        of_cell = trials.setdefault((answer.scenario, answer.agent), {})
-        of_cell.setdefault(answer.repetition, []).append(answer)
+    agents = scores.agents
     rows = []
-    for number, scenario in enumerate(dict.fromkeys(answer.scenario for answer in scores.answers)):
-        of_agents = [list(trials.get((scenario, agent), {}).values()) for agent in scores.agents]
+    for number, (scenario, of_agents) in enumerate(scores.trials_by_scenario().items()):
         records = [one.record for some in of_agents for trial in some for one in trial if one.record is not None]
         if any(map(is_disturbed, records)):
-            cells = tuple(_cell(agent, some) for agent, some in zip(scores.agents, of_agents, strict=True))
+            cells = tuple(_cell(agent, some) for agent, some in zip(agents, of_agents, strict=True))
             rows.append(InterruptionRow(number, scenario, records[0].kind, cells))
     return rows
 

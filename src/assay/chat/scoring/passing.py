@@ -7,6 +7,7 @@ claimed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from assay.chat.checks import Check
@@ -176,17 +177,17 @@ def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) 
         yield FailedCheck(f"accuracy >= {PASS_MARK}", *_why("accuracy", accuracy))
     if completion is None or not completion.measured or completion.score >= PASS_MARK:
         return
-    # A short answer that claims what was asked for has done its task: "€5.50."
+    # An answer that claims what was asked for has done its task, however short: "€5.50."
     has_answered = missing is None if context.truth else _says_what_is_demanded(turn)
     if not has_answered or any(line.id in _ERRORS for line in completion.evidence):
         yield FailedCheck(f"task_completion >= {PASS_MARK}", *_why("task_completion", completion))
 
 
 def _says_what_is_demanded(turn: Turn) -> bool:
-    """Whether the answer contains every text that the scenario demands, and not only by repeating the question."""
-    asked = (turn.user or "").casefold()
+    """Whether the answer has every demanded text as whole words, and not only those of the question."""
+    said, asked = (turn.assistant or "").casefold(), (turn.user or "").casefold()
     is_new = any(text.casefold() not in asked for text in turn.says)
-    return is_new and not any(True for failed in _texts(turn) if failed.check.startswith("says"))
+    return is_new and all(re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", said) for text in turn.says)
 
 
 def _is_wrong(line: Evidence) -> bool:

@@ -112,18 +112,14 @@ class QuirkSummary:
 
 def quirk_matrix(scores: Scores) -> list[QuirkRow]:
     """Every scenario with a quirk, with a cell for each agent; the worst come first. Empty if no turn has a quirk."""
-    trials: dict[tuple[str, str], dict[int, list[Answer]]] = {}
-    for answer in scores.answers:
-        of_cell = trials.setdefault((answer.scenario, answer.agent), {})
-        of_cell.setdefault(answer.repetition, []).append(answer)
+    agents = scores.agents
     rows = []
-    for number, scenario in enumerate(dict.fromkeys(answer.scenario for answer in scores.answers)):
-        of_agents = [list(trials.get((scenario, agent), {}).values()) for agent in scores.agents]
+    for number, (scenario, of_agents) in enumerate(scores.trials_by_scenario().items()):
         turns = [answer for some in of_agents for trial in some for answer in trial]
         quirks = dict.fromkeys(one.record.quirk for one in turns if one.record is not None and one.record.quirk)
         if quirks:
             kind = next((one.record.kind for one in turns if one.record is not None), "")
-            cells = tuple(_cell(agent, some) for agent, some in zip(scores.agents, of_agents, strict=True))
+            cells = tuple(_cell(agent, some) for agent, some in zip(agents, of_agents, strict=True))
             rows.append(QuirkRow(number, scenario, kind, "; ".join(map(_words, quirks)), cells))
     return sorted(rows, key=lambda row: (*(-part for part in row.badness), row.number))
 

@@ -150,6 +150,18 @@ class Scores(Result):
         sums = [sum(scores) for scores in of_scenario.values()]
         return sums, [len(scores) for scores in of_scenario.values()], len(pairs) - len(measured)
 
+    def trials_by_scenario(self) -> dict[str, list[list[list[Answer]]]]:
+        """The turns of each trial, by scenario and then in the order of `agents`."""
+        found: dict[str, dict[str, dict[int, list[Answer]]]] = {}
+        for answer in self.answers:
+            of_agent = found.setdefault(answer.scenario, {}).setdefault(answer.agent, {})
+            of_agent.setdefault(answer.repetition, []).append(answer)
+        agents = self.agents
+        return {
+            scenario: [list(of_scenario.get(agent, {}).values()) for agent in agents]
+            for scenario, of_scenario in found.items()
+        }
+
     def trials(self, agent: str) -> dict[str, dict[int, bool]]:
         """Whether each repetition of each scenario passes (see `trials_of`)."""
         if self.table is not None:
