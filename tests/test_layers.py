@@ -45,7 +45,7 @@ HEIGHTS = {
 # Where an import points up: results show themselves, a convenience for people at a prompt; and `assay.chat.run` is the
 # public name of what `assay.runs` does.
 EXCEPTIONS = {
-    ("assay.chat", "", "assay.runs.experiments"),
+    ("assay.chat", "", "assay.runs.starting"),
     ("assay.result", "Result.print", "assay.report"),
     ("assay.result", "Result.html", "assay.report"),
     ("assay.result", "Result._repr_html_", "assay.report"),

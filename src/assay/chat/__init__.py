@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring.trajectory import Trajectory
     from assay.chat.suites import Suite, load_suite
     from assay.chat.transcript import ToolCall, Transcript, Turn
-    from assay.runs.experiments import run
+    from assay.runs.starting import run
 
 _HOMES = {
     "AGENTS": "assay.chat.agents",
@@ -67,7 +67,7 @@ _HOMES = {
     "calibrate": "assay.chat.scoring.calibration",
     "load_suite": "assay.chat.suites",
     "read_transcripts": "assay.chat.formats",
-    "run": "assay.runs.experiments",
+    "run": "assay.runs.starting",
     "score": "assay.chat.scoring.scores",
 }
 

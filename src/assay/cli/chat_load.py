@@ -77,8 +77,8 @@ def load(
     from assay.chat.agents import AGENTS
     from assay.chat.load.plan import LoadPlan
     from assay.chat.running.experiment import agents_of
-    from assay.runs.experiments import make_environments
     from assay.runs.load_tests import load_test
+    from assay.runs.starting import make_environments
 
     check_outputs(html_out, json_out)
     plan = LoadPlan(

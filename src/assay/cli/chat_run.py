@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiment
     from assay.chat.scoring.scores import Scores
     from assay.result import Result
-    from assay.runs.experiments import StoreChoice
     from assay.runs.results import ExperimentResult
+    from assay.runs.starting import StoreChoice
 
 _WHAT, _WHERE, _PACE, _GATE, _OUTPUT = "What to run", "Model and weather", "Pace", "Gate", "Output"
 _INTERRUPTED = 130
@@ -321,7 +321,7 @@ def start_with_progress(
     offline: bool = False,
 ) -> ExperimentResult:
     """Run an experiment to its end, with progress on standard error."""
-    from assay.runs.experiments import start_run
+    from assay.runs.starting import start_run
 
     with conversation_progress() as progress:
         return _until_interrupted(
@@ -340,14 +340,14 @@ def start_with_progress(
 
 def _resume_with_progress(reference: str, store: str | None, budget: float | None) -> ExperimentResult:
     """Continue a stored run to its end, with progress on standard error."""
-    from assay.runs.experiments import resume_run
+    from assay.runs.starting import resume_run
 
     with conversation_progress() as progress:
         return _until_interrupted(resume_run(reference, store=store or True, budget=budget, progress=progress))
 
 
 def _until_interrupted(work: Any) -> ExperimentResult:
-    from assay.runs.experiments import until_interrupted
+    from assay.runs.starting import until_interrupted
 
     try:
         return until_interrupted(work)

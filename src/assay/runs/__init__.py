@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 from assay._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from assay.runs.experiments import resume_run, run, start_run
     from assay.runs.loading import compare, load, load_answers, record
     from assay.runs.planning import plan_experiment
     from assay.runs.results import ExperimentResult
+    from assay.runs.starting import resume_run, run, start_run
     from assay.store import open_store
 
 _HOMES = {
@@ -35,9 +35,9 @@ _HOMES = {
     "open_store": "assay.store",
     "plan_experiment": "assay.runs.planning",
     "record": "assay.runs.loading",
-    "resume_run": "assay.runs.experiments",
-    "run": "assay.runs.experiments",
-    "start_run": "assay.runs.experiments",
+    "resume_run": "assay.runs.starting",
+    "run": "assay.runs.starting",
+    "start_run": "assay.runs.starting",
 }
 
 __all__ = [

@@ -199,7 +199,7 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         from assay.errors import UsageError
 
         raise UsageError(f"unknown kind of run '{run.kind}'", hint="Export it as JSON or Parquet")
-    from assay.runs.experiments import experience_of
+    from assay.runs.starting import experience_of
 
     suite = run.settings["suite"]
     ordered, of_baselines = ordered_answers(

@@ -27,7 +27,7 @@ class StartedRuns:
 
     def start(self, experiment: Any, *, name: str) -> str:
         """Play a new run; returns its id as soon as the store has it."""
-        from assay.runs.experiments import start_run
+        from assay.runs.starting import start_run
 
         playing = _Playing()
         work = start_run(experiment, store=self._store, name=name, begun=playing.has_begun)
@@ -35,7 +35,7 @@ class StartedRuns:
 
     def resume(self, run_id: str) -> str:
         """Continue an unfinished run of agents."""
-        from assay.runs.experiments import resume_run
+        from assay.runs.starting import resume_run
 
         if run_id in self.under_way:
             raise UsageError(f"run {run_id} is already in progress")

@@ -52,6 +52,6 @@ def test_spans_of_a_function_that_imports_opentelemetry_late_are_collected(resul
 
 
 def test_settings_of_a_run_need_no_scripted_model() -> None:
-    code = "import sys, assay.runs.experiments; print('assay.chat.world.scripted.model' in sys.modules)"
+    code = "import sys, assay.runs.starting; print('assay.chat.world.scripted.model' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

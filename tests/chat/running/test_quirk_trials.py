@@ -13,7 +13,7 @@ from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.conversation import Job, PlayedTurn, play
 from assay.chat.running.host import CrashedError
 from assay.chat.running.runner import MemorySink, Pace, Runner
-from assay.chat.running.scorer import LocalScorer
+from assay.chat.running.scoring_process import LocalScorer
 from assay.chat.running.tracing import Tracing
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.suites import Suite

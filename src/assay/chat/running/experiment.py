@@ -26,7 +26,7 @@ from assay.chat.running.environment import SCRIPTED, Environment, Services
 from assay.chat.running.host import Host, LocalHost, ProcessHost
 from assay.chat.running.models import cells_of, takes_model
 from assay.chat.running.runner import Pace, Progress, Runner, Sink
-from assay.chat.running.scorer import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
+from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
 from assay.chat.running.tracing import Untraced
 from assay.chat.scoring.answers import Answer, AnswerKey, ordered_answers
 from assay.chat.scoring.metric import METRICS, Metric

@@ -22,7 +22,7 @@ from assay.chat.running.budget import Budget, Shortfall
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.host import CrashedError, Host, RefusedError
 from assay.chat.running.scored_conversation import ScoredConversation
-from assay.chat.running.scorer import LocalScorer, Scorer
+from assay.chat.running.scoring_process import LocalScorer, Scorer
 from assay.chat.running.trials import Trial, plan
 from assay.chat.running.watching import watched
 from assay.chat.scoring.answers import Answer, AnswerKey, Record

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.reception import describe_error
-from assay.chat.running.scorer import describe_scoring_error
+from assay.chat.running.scoring_process import describe_scoring_error
 from assay.chat.running.trials import Trial
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.passing import interrupted_checks

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from assay.chat import ChatbotEvaluator, Transcript, Turn
-from assay.chat.running.scorer import LocalScorer, ProcessScorer
+from assay.chat.running.scoring_process import LocalScorer, ProcessScorer
 from assay.chat.scoring.answers import Answer
 from assay.errors import AssayError
 

@@ -1,7 +1,7 @@
 """Scores turns off the event loop: in a thread of this process, or, in a long run, in a separate process.
 
 The embedded services answer from this process, so scoring here would slow them down while agents are being timed.
-`python -m assay.chat.running.scorer` is the other process: it reads pickled turns from its parent and writes answers.
+`python -m assay.chat.running.scoring_process` is the other process: it reads pickled turns and writes answers.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class ProcessScorer:
 
     async def start(self) -> None:
         """Start the process, which gets ready while agents are being opened."""
-        self._process = await start_module("assay.chat.running.scorer", stderr=asyncio.subprocess.DEVNULL)
+        self._process = await start_module("assay.chat.running.scoring_process", stderr=asyncio.subprocess.DEVNULL)
         await self._send(self._settings)
 
     async def score(
@@ -203,7 +203,9 @@ def _read(source: IO[bytes]) -> Any:
 
 
 if __name__ == "__main__":
-    from assay.chat.running.scorer import _serve as serve  # not of __main__: the parent pickles its own classes
+    from assay.chat.running.scoring_process import (
+        _serve as serve,  # not of __main__: the parent pickles its own classes
+    )
 
     # Our answers go to the pipe and whatever a metric prints to standard error, so that the two cannot mix.
     with os.fdopen(os.dup(1), "wb") as pipe:
