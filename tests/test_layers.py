@@ -1,4 +1,4 @@
-"""Imports point one way: cli → web → report → runs → compare, store, logs → events, chat → stats → types."""
+"""Imports point one way: cli → web, mcp → report → runs → compare, store, logs → events, chat → stats → types."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ HEIGHTS = {
     "runs": 5,
     "report": 6,
     "web": 7,
+    "mcp": 7,
     "cli": 8,
     "pytest_plugin": 8,
     "__main__": 9,

@@ -30,6 +30,7 @@ COMMANDS = (
     "runs trend x",
     "compare x y",
     "serve",
+    "mcp",
     "demo",
     "init",
 )

@@ -14,6 +14,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "events": ("numba", "pyarrow", "fsspec", "mcap", "zstandard"),
     "postgres": ("psycopg",),
     "web": ("python_multipart",),
+    "mcp": ("mcp",),
     "google-adk": ("google.adk",),
     "agent-framework": ("agent_framework", "agent_framework_openai"),
     "openai-agents": ("agents",),

@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from assay import __version__
-from assay.cli import chat, compare, decide, demo, doctor, events, import_logs, init, runs, serve
+from assay.cli import chat, compare, decide, demo, doctor, events, import_logs, init, mcp, runs, serve
 from assay.errors import AssayError
 from assay.extras import explained
 from assay.redaction import redacted
@@ -38,6 +38,7 @@ app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
 app.command("serve")(serve.serve)
+app.command("mcp")(mcp.mcp)
 
 
 def _print_version(wanted: bool) -> None:

@@ -50,7 +50,7 @@ def serve(
             raise UsageError(f"'{named}' is not a folder", hint="Name a folder with recordings")
     with open_store(store) as opened, bound_socket(host, port) as bound:
         access = access_for(host, bound.getsockname()[1], token)
-        site = Site(opened, agents=_specs(agents), suites=suites, folders=folder or ())
+        site = Site(opened, agents=agent_specs(agents), suites=suites, folders=folder or ())
 
         def started() -> None:
             announce(f"Serving {opened.address} at {url_of(access)} (Ctrl-C ends it)")
@@ -62,7 +62,8 @@ def serve(
         serve_until_stopped(make_app(site, access), bound, started=started)
 
 
-def _specs(agents: str | None) -> tuple[AgentSpec, ...]:
+def agent_specs(agents: str | None) -> tuple[AgentSpec, ...]:
+    """Agents that were named on the command line."""
     if agents is None:
         return ()
     from assay.chat.agents.spec import parse_agents

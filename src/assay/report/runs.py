@@ -112,18 +112,24 @@ def to_json(entry: StoredRun, run: Run, answers: Sequence[AnswerRow]) -> dict[st
         "load",
     )
     content |= {key: result[key] for key in shown if key in result}
-    content["tallies"] = {
+    content["tallies"] = tallies_json(run)
+    return content
+
+
+def tallies_json(run: Run, *, case: str | None = None) -> dict[str, list[dict[str, Any]]]:
+    """The tallies of a run by protocol or agent, ready for JSON; those of one case if it is named."""
+    return {
         group: [
             {
-                "case": case.name,
-                "stratum": case.stratum,
+                "case": one.name,
+                "stratum": one.stratum,
                 "states": {name: _state_json(state) for name, state in states.items()},
             }
-            for case, states in by_case.items()
+            for one, states in by_case.items()
+            if case is None or one.name == case
         ]
         for group, by_case in run.tallies.items()
     }
-    return content
 
 
 def for_ci(result: Result, form: str, *, suite: str = "") -> str:

@@ -99,15 +99,17 @@ def record(
 
 
 def compare(
-    *references: str,
+    *references: str | Path,
     store: AnyStore = None,
     margin: float | Margin = 0.05,
     seed: int = 42,
     full: bool = False,
+    files: bool = True,
 ) -> list[Comparison]:
     """Compare stored runs with the first one, which is the baseline.
 
-    A reference may also be a file: a log that another tool wrote (see `assay.logs`), which is not stored.
+    A reference may also be a file: a log that another tool wrote (see `assay.logs`), which is not stored. With
+    `files=False`, for references that others send, only a `Path` is a file, and a text is always a run of the store.
     `RUN:AGENT` names one agent of a run. Two runs with several agents are compared agent by agent; a single run with
     several agents is compared within itself, every other agent with the first. If every framework was played with each
     of several models, the comparisons are their main effects and interactions.
@@ -124,12 +126,12 @@ def compare(
     from assay.compare import compare as compare_sides
 
     with ExitStack() as stack:
+        logs = [isinstance(one, Path) or (files and is_log_file(one)) for one in references]
         # Logs of other tools need no store.
-        needed = not all(map(is_log_file, references))
-        opened = opened_store(store, stack) if needed else None
+        opened = None if all(logs) else opened_store(store, stack)
         found = [
-            (log_run(reference), None) if opened is None or is_log_file(reference) else load_side(reference, opened)
-            for reference in references
+            (log_run(reference), None) if opened is None or is_log else load_side(str(reference), opened)
+            for reference, is_log in zip(references, logs, strict=True)
         ]
     if len(found) == 1 and found[0][1] is None:
         factors = _effects_of(found[0][0], margin=margin, seed=seed)
@@ -146,7 +148,7 @@ def is_log_file(reference: str) -> bool:
         return False
 
 
-def log_run(path: str) -> Run:
+def log_run(path: str | Path) -> Run:
     """A log of another tool as a run that no store holds."""
     from assay.logs import read_logs
 

@@ -95,8 +95,9 @@ class RunSummary:
         )
 
 
-def summaries_of(store: Store, ids: Sequence[str]) -> dict[str, RunSummary]:
-    """The summaries of complete runs by id; those that are not stored yet are computed and stored.
+def summaries_of(store: Store, ids: Sequence[str], *, keep: bool = True) -> dict[str, RunSummary]:
+    """The summaries of complete runs by id; those that are not stored yet are computed and, with `keep`,
+    stored.
 
     A run that cannot be rebuilt here, e.g. because the package of its protocol is missing, has none.
     """
@@ -104,7 +105,7 @@ def summaries_of(store: Store, ids: Sequence[str]) -> dict[str, RunSummary]:
     found = {run_id: RunSummary.from_json(content) for run_id, content in stored.items()}
     for run_id in ids:
         if run_id not in found:
-            summary = _computed(store, run_id)
+            summary = _computed(store, run_id, keep)
             if summary is not None:
                 found[run_id] = summary
     return found
@@ -116,11 +117,13 @@ def keep_summary_of(store: Store, run_id: str, result: Result) -> None:
         store.keep_summary(run_id, SUMMARY_VERSION, RunSummary.of(result).to_json())
 
 
-def _computed(store: Store, run_id: str) -> RunSummary | None:
+def _computed(store: Store, run_id: str, keep: bool) -> RunSummary | None:
     try:
         summary = RunSummary.of(rebuilt(store.load(run_id), store.answers(run_id)))
     except (AssayError, KeyError):
         return None
+    if not keep:
+        return summary
     with suppress(AssayError):  # a read-only store still has figures to show
         store.keep_summary(run_id, SUMMARY_VERSION, summary.to_json())
     return summary

@@ -64,13 +64,16 @@ class Trend:
         return asdict(self)
 
 
-def trend_of(store: Store, name: str, *, metric: str | None = None, limit: int = 30) -> Trend:
-    """The newest runs of a name with one figure; by default the first that reports show."""
+def trend_of(store: Store, name: str, *, metric: str | None = None, limit: int = 30, keep: bool = True) -> Trend:
+    """The newest runs of a name with one figure; by default the first that reports show.
+
+    Summaries that are computed for it are stored with `keep`.
+    """
     found = store.search(Search(name=name, state="complete"), limit=limit)
     if not found.runs:
         raise UsageError(f"there is no complete run called '{name}'", hint="List all runs with: assay runs list")
     runs = list(reversed(found.runs))
-    summaries = summaries_of(store, [run.id for run in runs])
+    summaries = summaries_of(store, [run.id for run in runs], keep=keep)
     every = [figure for summary in summaries.values() for figure in summary.figures]
     known = {figure.key: figure for figure in sorted(every, key=lambda one: not one.headline)}
     key = _NAMES.get(metric or "", metric) or next(iter(known), "")

@@ -13,10 +13,11 @@ from starlette.responses import Response
 from assay import __version__
 from assay.errors import AssayError, UsageError
 from assay.json_safe import json_safe
+from assay.runs.background import progress_of
 from assay.runs.summaries import RunFigure
 from assay.store.searching import ListedRun, Search
 from assay.web.operations import ANYTHING, COUNT, TEXT, Operation, list_of, object_with
-from assay.web.pages.runs import MOST_COMPARED, progress_of
+from assay.web.pages.runs import MOST_COMPARED
 from assay.web.requests import query_number, query_text, query_texts
 from assay.web.site import Site
 from assay.web.timeline.operations import TIMELINE_OPERATIONS
@@ -65,7 +66,7 @@ def _answers(site: Site, request: Request) -> dict[str, Any]:
 def _progress(site: Site, request: Request) -> dict[str, Any]:
     """How far a run has come."""
     entry = site.store.describe(request.path_params["run"])
-    done, total = progress_of(site, entry.run.id)
+    done, total = progress_of(site.store, entry.run.id)
     return {"complete": entry.complete, "done": done, "total": total}
 
 

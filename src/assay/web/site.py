@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter
 
+from assay.runs.background import StartedRuns
 from assay.runs.results import rebuilt
 from assay.runs.summaries import RunSummary, summaries_of
 from assay.store.store import Store
 from assay.web.recent import Recent
-from assay.web.running import StartedRuns
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
@@ -83,4 +83,4 @@ class Site:
         """Runs or agents of runs, by their whole ids, against the first one."""
         from assay.runs.loading import compare
 
-        return self._comparisons.get(tuple(references), lambda: compare(*references, store=self.store))
+        return self._comparisons.get(tuple(references), lambda: compare(*references, store=self.store, files=False))

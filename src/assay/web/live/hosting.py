@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError, unknown_name
@@ -37,14 +36,9 @@ class LiveAgents:
 
     def specs(self) -> dict[str, AgentSpec]:
         """The same with their specifications."""
-        from assay.chat.agents import AGENTS
-        from assay.chat.agents.spec import AgentSpec
+        from assay.runs.choosing import known_agents
 
-        found = {spec.name: spec for spec in self._own}
-        for name in AGENTS.names():
-            if name not in found and _is_installed(AGENTS.get(name).distributions):
-                found[name] = AgentSpec(name=name, agent=name)
-        return found
+        return known_agents(self._own)
 
     @property
     def environment(self) -> Environment:
@@ -94,10 +88,3 @@ def checked_choice(chosen: Sequence[str], known: Sequence[str], most: int) -> li
     if not 1 <= len(names) <= most:
         raise UsageError(f"choose 1 to {most} agents, got {len(names)}")
     return names
-
-
-def _is_installed(distributions: Sequence[str]) -> bool:
-    try:
-        return bool([version(package) for package in distributions])
-    except PackageNotFoundError:
-        return False

@@ -9,6 +9,7 @@ from assay.errors import UsageError
 from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import Content, table
+from assay.runs.background import progress_of
 from assay.store.searching import ListedRun, RunPage, Search
 from assay.web.addresses import address, run_address
 from assay.web.pages.figures import headline_figures
@@ -142,21 +143,10 @@ def created(when: str) -> Markup:
 
 def progress_bar(site: Site, run_id: str) -> Markup:
     """How far an unfinished run has come; a script keeps it up to date."""
-    done, total = progress_of(site, run_id)
+    done, total = progress_of(site.store, run_id)
     words = f"unfinished: {done:,} of {total:,} trials" if total else "unfinished"
     bar = element("progress", value=done, max=total) if total else EMPTY
     return element("div", bar, element("span", words), class_="going", data_progress=run_id)
-
-
-def progress_of(site: Site, run_id: str) -> tuple[int, int]:
-    """Trials that are stored, and trials that are planned; 0 planned if the run does not say."""
-    settings = site.store.describe(run_id).run.settings
-    suite = settings.get("suite")
-    if not isinstance(suite, dict) or "agents" not in settings:
-        return site.store.progress(run_id), 0
-    scenarios = len(suite.get("scenarios", ()))
-    total = scenarios * (len(settings["agents"]) * int(settings.get("repeat", 1)) + len(settings.get("baselines", ())))
-    return site.store.progress(run_id), total
 
 
 def delete_view(site: Site, ids: Sequence[str]) -> View:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import UsageError
+from assay.runs.folders import is_inside, name_in
 
 MOST_LISTED = 2000
 """Recordings that are listed; the rest of very large folders is left out, and the page says so."""
@@ -94,29 +95,17 @@ class ServedRecordings:
                 files = []
                 for name in sorted(names):
                     path = here / name
-                    if name.startswith((".", "_")) or not has_known_suffix(name) or not _is_inside(path, folder):
+                    if name.startswith((".", "_")) or not has_known_suffix(name) or not is_inside(path, folder):
                         continue
                     files.append(path)
-                    found.append(_recording(path, _name_in(folder, path), [path]))
+                    found.append(_recording(path, name_in(folder, path), [path]))
                     if len(found) >= MOST_LISTED:
                         return found, True
                 if len(files) > 1:
-                    found.append(_recording(here, f"{_name_in(folder, here)}/", files))
+                    found.append(_recording(here, f"{name_in(folder, here)}/", files))
         return found, False
 
 
 def _recording(path: Path, name: str, files: Sequence[Path]) -> Recording:
     size = sum(file.stat().st_size for file in files if file.is_file())
     return Recording(hashlib.sha256(os.fsencode(path)).hexdigest()[:16], path, name, size, len(files))
-
-
-def _name_in(folder: Path, path: Path) -> str:
-    return f"{folder.name}/{path.relative_to(folder).as_posix()}".removesuffix("/.")
-
-
-def _is_inside(path: Path, folder: Path) -> bool:
-    """Whether what a path leads to is a file in the folder; links may lead anywhere."""
-    try:
-        return path.is_file() and path.resolve().is_relative_to(folder)
-    except OSError:
-        return False

@@ -1,4 +1,4 @@
-"""Runs that were started from the page: each in a thread with its own event loop, so that pages stay responsive."""
+"""Runs that a server plays in the background, each in a thread with its own event loop; and how far a run has come."""
 
 from __future__ import annotations
 
@@ -75,6 +75,17 @@ class StartedRuns:
         self._playing[run_id] = playing
         self._failures.pop(run_id, None)
         return run_id
+
+
+def progress_of(store: Store, run_id: str) -> tuple[int, int]:
+    """Trials that are stored, and trials that are planned; 0 planned if the run does not say."""
+    settings = store.describe(run_id).run.settings
+    suite = settings.get("suite")
+    if not isinstance(suite, dict) or "agents" not in settings:
+        return store.progress(run_id), 0
+    scenarios = len(suite.get("scenarios", ()))
+    total = scenarios * (len(settings["agents"]) * int(settings.get("repeat", 1)) + len(settings.get("baselines", ())))
+    return store.progress(run_id), total
 
 
 class _Playing:
