@@ -6,15 +6,13 @@ question. A baseline's score needs no skill, so agents are measured by how far t
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
-from assay.chat.agents import Agent, AgentKind, Reply, Setup
 from assay.chat.domains import Domain
 
 Answering = Callable[[str], str]
 """From a message to the answer, whatever came before."""
+BASELINES = ("stock", "echo")
 
 
 def baselines_of(domain: Domain, language: str) -> dict[str, Answering]:
@@ -32,28 +30,3 @@ def free_names(baselines: Iterable[str], taken: Iterable[str]) -> list[str]:
             name = f"{name}-baseline"
         names.append(name)
     return names
-
-
-def baseline_kinds(domain: Domain, language: str, taken: Iterable[str]) -> Mapping[str, AgentKind]:
-    """The baselines as agents, by names other than those in `taken`."""
-    found = baselines_of(domain, language)
-    return {name: _kind(name, found[of]) for of, name in zip(found, free_names(found, taken), strict=True)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Baseline:
-    answering: Answering
-
-    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
-        text = self.answering(message)
-        yield text
-        yield Reply(text, ())
-
-
-def _kind(name: str, answering: Answering) -> AgentKind:
-    @asynccontextmanager
-    async def opened(setup: Setup) -> AsyncIterator[Agent]:
-        yield _Baseline(answering)
-
-    # It could have used the setup, so it is checked against the same truth as agents that do.
-    return AgentKind(name, name, opened, uses_setup=True)

@@ -77,7 +77,10 @@ def plan_experiment(
         limits = replace(environment.limits, model_timeout=third, tool_timeout=third)
         environment = replace(environment, limits=limits)
     stated = {**(stated_prices(agents) if isinstance(agents, str) else {}), **_stated(prices or {})}
-    called = [environment.model or SCRIPTED, *(one.model for one in specs if isinstance(one, AgentSpec) and one.model)]
+    named = [one.model for one in specs if isinstance(one, AgentSpec) and one.model]
+    # The price list, which takes a while to load, does not have the scripted model.
+    usual = [environment.model or SCRIPTED] if environment.model or SCRIPTED in stated else []
+    called = [*usual, *named]
     return Experiment(
         suite=chosen,
         agents=specs,

@@ -9,6 +9,7 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -58,8 +59,14 @@ class EncodedAnswer:
             answer["repetition"],
             answer["turn"],
             (*texts, *outcome, json_text(answer.get("failures", ()))),
-            [(plain_text(name), float(entry["score"]), bool(entry["measured"])) for name, entry in metrics.items()],
+            [(_plain_name(name), float(entry["score"]), bool(entry["measured"])) for name, entry in metrics.items()],
         )
+
+
+@lru_cache(maxsize=1024)
+def _plain_name(name: str) -> str:
+    """The name of a metric as it is stored; a run has few metrics and many answers."""
+    return plain_text(name)
 
 
 def add(

@@ -39,6 +39,7 @@ _INTEGERS: dict[bytes, np.dtype[Any]] = {letter: np.dtype(f"<{letter.decode()}")
 _LETTERS = {kind: letter for letter, kind in _INTEGERS.items()}
 _FLOATS = np.dtype("<f8")
 _SINGLE = struct.Struct("<BdcBb")
+_NOTHING = b"\0b\0"  # a distribution without values: no floats, and no counts in bytes
 
 _Shared = dict[bytes, State]
 _Heading = list[tuple[str, Callable[[bytes], State], _Shared, int, int]]
@@ -232,6 +233,8 @@ def _write_counts(counts: NDArray[np.int64]) -> bytes:
 
 
 def _write_distribution(state: Distribution) -> bytes:
+    if not len(state.values):
+        return _NOTHING  # most metrics have nothing to measure in most scenarios
     if len(state.values) == 1 and (count := state.counts.item()) <= 127:
         # A single value, as most scores are. The same bytes as below, in a tenth of the time.
         return _SINGLE.pack(1, state.values.item(), b"b", 1, count)

@@ -169,6 +169,8 @@ class Lexicon:
     roles: dict[str, set[str]] = field(default_factory=dict)
     """The roles that figures of a kind can have."""
     foreign: dict[str, Foreign] = field(default_factory=dict)
+    pieces: dict[str, tuple[tuple[str, bool], ...]] = field(default_factory=dict)
+    """What each word of an entry, as it is written there, becomes: groups repeat the same words in many entries."""
 
     def add(self, key: str, entries: Iterable[str]) -> None:
         """Add the entries of the list `key`."""
@@ -210,18 +212,24 @@ class Lexicon:
 
     def _parts(self, entry: str) -> Iterator[tuple[str, bool]]:
         for piece in entry.split():
-            if normal(piece) in self.elisions:
-                yield normal(piece), True
-                continue
-            exact = piece.startswith("=") and len(piece) > 1
-            for match in TOKEN.finditer(piece[1:] if exact else piece):
-                for token in self.split_elision(match.group()):
-                    if match.lastgroup == "word" and not exact:
-                        # A stem may begin differently: that of "übermorgen" has no umlaut.
-                        self.openings.add(normal(token)[:2])
-                        yield self.stemmer.stem(normal(token)), False
-                    else:
-                        yield token.translate(_APOSTROPHES), True
+            known = self.pieces.get(piece)
+            if known is None:
+                known = self.pieces[piece] = tuple(self._parts_of_piece(piece))
+            yield from known
+
+    def _parts_of_piece(self, piece: str) -> Iterator[tuple[str, bool]]:
+        if normal(piece) in self.elisions:
+            yield normal(piece), True
+            return
+        exact = piece.startswith("=") and len(piece) > 1
+        for match in TOKEN.finditer(piece[1:] if exact else piece):
+            for token in self.split_elision(match.group()):
+                if match.lastgroup == "word" and not exact:
+                    # A stem may begin differently: that of "übermorgen" has no umlaut.
+                    self.openings.add(normal(token)[:2])
+                    yield self.stemmer.stem(normal(token)), False
+                else:
+                    yield token.translate(_APOSTROPHES), True
 
     def split_elision(self, word: str) -> tuple[str, ...]:
         """A word, or its two parts if it begins with an elided one: l'averse."""

@@ -13,21 +13,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agents import AGENTS, AgentKind, Setup
+from assay.chat.agents import AGENTS, Setup
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.own import own_agent_note
 from assay.chat.agents.spec import AgentSpec, parse_agents
-from assay.chat.baselines import baseline_kinds
+from assay.chat.baselines import BASELINES, baselines_of, free_names
 from assay.chat.domains import DOMAINS
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.prices import ModelPrice
+from assay.chat.running.baseline_host import BaselineHost
 from assay.chat.running.budget import Budget
 from assay.chat.running.environment import SCRIPTED, Environment, Services
 from assay.chat.running.host import Host, LocalHost, ProcessHost
 from assay.chat.running.models import cells_of, takes_model
 from assay.chat.running.runner import Pace, Progress, Runner, Sink
 from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
-from assay.chat.running.tracing import Untraced
 from assay.chat.scoring.answers import Answer, AnswerKey, ordered_answers
 from assay.chat.scoring.metric import METRICS, Metric
 from assay.chat.suites import Suite, load_suite
@@ -152,10 +152,7 @@ class Experiment:
     @property
     def baseline_names(self) -> list[str]:
         """Names of the baselines in results; empty if they are not played."""
-        return list(self._baseline_kinds()) if self.baselines else []
-
-    def _baseline_kinds(self) -> Mapping[str, AgentKind]:
-        return baseline_kinds(DOMAINS.get(self.suite.domain), self.suite.language, self.agent_names)
+        return free_names(BASELINES, self.agent_names) if self.baselines else []
 
     @property
     def notes(self) -> list[str]:
@@ -343,21 +340,17 @@ class Experiment:
 
     async def _play_baselines(self, services: Services, scorer: Scorer, sink: Sink, done: Container[AnswerKey]) -> None:
         """Play the baselines, once: they give the same answer each time, and take no time from the agents."""
-        # Checked against the same truth as agents that use the services, but they use none.
-        unused = services.setup(is_used=False)
-        hosts = {name: LocalHost(kind, unused, tracing=Untraced()) for name, kind in self._baseline_kinds().items()}
+        answering = baselines_of(DOMAINS.get(self.suite.domain), self.suite.language)
         runner = Runner(
             self.suite,
-            hosts,
+            {name: BaselineHost(answering[of]) for of, name in zip(BASELINES, self.baseline_names, strict=True)},
             services.look_up_truth,
             scorer=scorer,
             seed=self.seed,
-            pace=Pace(turn_timeout=self.pace.turn_timeout, retries=0, warm_up=False),
+            pace=Pace(retries=0, warm_up=False),
             skip=self.environment.unplayable,
         )
         await runner.run(sink, done=done)
-        for host in hosts.values():
-            await host.close()
 
     def in_order(self, answers: Iterable[Answer]) -> tuple[list[Answer], list[Answer]]:
         """Answers of agents and of baselines, in the order of the suite, whatever order they were played in."""

@@ -222,6 +222,7 @@ class Runner:
 
         waiting = deque(trials)
         running: dict[asyncio.Task[None], str] = {}
+        busy: Counter[str] = Counter()
         unscored: dict[asyncio.Task[None], str] = {}
         # Not asyncio.wait, which checks every task whenever one has ended.
         ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
@@ -229,14 +230,17 @@ class Runner:
             while (waiting and self._shortfall is None) or running or unscored:
                 may_start = len(unscored) < self.scorer.at_once
                 while waiting and may_start and len(running) < self.pace.jobs:
-                    trial = self._next(waiting, Counter(running.values()))
+                    trial = self._next(waiting, busy)
                     if trial is None:
                         break
                     begin(play(trial), running, trial.agent)
+                    busy[trial.agent] += 1
                 if not running and not unscored:
                     break  # the budget does not cover the next scenario
                 task = await ended.get()
-                running.pop(task, None)
+                agent = running.pop(task, None)
+                if agent is not None:
+                    busy[agent] -= 1
                 unscored.pop(task, None)
                 task.result()
         finally:
@@ -248,7 +252,7 @@ class Runner:
     def _next(self, waiting: deque[Trial], busy: Counter[str]) -> Trial | None:
         """Take the first trial whose agent is not at its limit; None if all are, or if the budget does not cover it."""
         for at, trial in enumerate(waiting):
-            if not self._is_covered(trial, waiting, is_idle=not busy):
+            if not self._is_covered(trial, waiting, is_idle=not busy.total()):
                 return None
             if busy[trial.agent] < (1 if trial.agent in self._alone else self.pace.concurrency):
                 del waiting[at]
@@ -369,8 +373,9 @@ class Runner:
         agent = conversation.agent
         try:
             await self._warm_up(agent)
-            with watched(self._calls, conversation.job()) as watching:
-                for job in conversation.job().parts():
+            whole = conversation.job()
+            with watched(self._calls, whole) as watching:
+                for job in whole.parts():
                     async with aclosing(self.hosts[agent].play(job)) as turns:
                         async for played in turns:
                             if played.infrastructure_failure and may_retry:

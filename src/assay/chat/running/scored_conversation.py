@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from assay.chat.running.runner import Runner, Sink
 
 
+class _Step:
+    """How far a turn has come."""
+
+    def __init__(self) -> None:
+        self.in_transcript = asyncio.Event()
+        self.kept: asyncio.Task[None] | None = None
+
+
 class ScoredConversation:
     """A conversation in progress: its turns so far, each scored as it ends."""
 
@@ -38,8 +46,8 @@ class ScoredConversation:
         self.agent = trial.agent
         self._turns: list[Turn] = []
         self.answers: list[Answer] = []
-        self._last: asyncio.Task[None] | None = None
-        """The scoring of the last turn, which waits for those before it."""
+        self._last: _Step | None = None
+        """The last turn, which is kept after those before it."""
 
     async def start(self, attempt: int) -> None:
         """Start, or start over."""
@@ -89,20 +97,21 @@ class ScoredConversation:
 
     def add(self, played: PlayedTurn) -> None:
         """Score a turn and keep it, while the agent continues."""
-        self._last = asyncio.create_task(self._add(played, self._last))
+        step, before = _Step(), self._last
+        step.kept = asyncio.create_task(self._add(played, step, before))
+        self._last = step
 
     async def scored(self) -> list[Answer]:
         """Wait until every turn so far is scored and kept; the answers."""
-        if self._last is not None:
-            await self._last
+        if self._last is not None and self._last.kept is not None:
+            await self._last.kept
         return self.answers
 
-    async def _add(self, played: PlayedTurn, before: asyncio.Task[None] | None) -> None:
-        """Score a turn and keep it; if the turn or its scoring failed, the turns after it are skipped."""
-        if before is not None:
-            await before
-        if played.turn < len(self.answers):
-            return  # the conversation has ended
+    async def _add(self, played: PlayedTurn, step: _Step, before: _Step | None) -> None:
+        """Score a turn and keep it; if the turn or its scoring failed, the turns after it are skipped.
+
+        Turns are scored at the same time, once those before them are in the transcript, and kept in their order.
+        """
         record = played.record.model_copy(
             update={
                 "kind": self._trial.scenario.kind,
@@ -110,27 +119,44 @@ class ScoredConversation:
                 "cost": self._runner.cost_of(self.agent, played.record),
             }
         )
-        if record.status == "failed":
-            self._keep(self._unscored(played.turn, record, played.text, said=played.message))
-            if self._trial.scenario.goes_on:  # the conversation continues: does the next turn work?
-                self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
-            else:
-                self._end("skipped", f"turn {played.turn + 1} failed")
-            return
-        asked = self._trial.scenario.turns[played.turn]
-        if played.message:
-            asked = asked.model_copy(update={"user": played.message})
+        outcome: Answer | Exception | None = None
         try:
-            self._turns.append(await self._turn(asked, played))
-            answer = await self._answer(played, record)
+            if before is not None:
+                await before.in_transcript.wait()
+            if record.status != "failed":
+                asked = self._trial.scenario.turns[played.turn]
+                if played.message:
+                    asked = asked.model_copy(update={"user": played.message})
+                self._turns.append(await self._turn(asked, played))
+            elif self._trial.scenario.goes_on:  # the conversation continues: does the next turn work?
+                self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
+            transcript = self._transcript(played)
+            step.in_transcript.set()
+            if record.status != "failed":
+                outcome = await self._answer(transcript, played, record)
         except Exception as error:  # a truth that cannot be looked up, or a third-party metric that raises
-            reason = f"could not be scored: {describe_scoring_error(error)}"
+            outcome = error
+        finally:
+            step.in_transcript.set()
+        if before is not None and before.kept is not None:
+            await before.kept
+        if played.turn >= len(self.answers):  # otherwise the conversation has ended
+            self._keep_outcome(played, record, outcome)
+
+    def _keep_outcome(self, played: PlayedTurn, record: Record, outcome: Answer | Exception | None) -> None:
+        """Keep a turn: its answer, why it could not be scored, or, with neither, its failure."""
+        if isinstance(outcome, Answer):
+            if not self._keep(outcome):
+                self._end("skipped", f"turn {played.turn + 1} could not be stored")
+        elif outcome is None:
+            self._keep(self._unscored(played.turn, record, played.text, said=played.message))
+            if not self._trial.scenario.goes_on:
+                self._end("skipped", f"turn {played.turn + 1} failed")
+        else:
+            reason = f"could not be scored: {describe_scoring_error(outcome)}"
             failed = record.model_copy(update={"status": "failed", "reason": reason})
             self._keep(self._unscored(played.turn, failed, played.text, said=played.message))
             self._end("skipped", f"turn {played.turn + 1} could not be scored")
-        else:
-            if not self._keep(answer):
-                self._end("skipped", f"turn {played.turn + 1} could not be stored")
 
     async def end(self, status: str, reason: str, *, breakdown: Breakdown | None = None) -> None:
         """End the remaining turns, once those that were played are scored."""
@@ -188,9 +214,10 @@ class ScoredConversation:
             record=record,
         )
 
-    async def _answer(self, played: PlayedTurn, record: Record) -> Answer:
+    def _transcript(self, played: PlayedTurn) -> Transcript:
+        """The conversation so far."""
         agent, scenario, repetition = self._trial.key
-        transcript = Transcript(
+        return Transcript(
             agent=agent,
             scenario=scenario,
             repetition=repetition,
@@ -200,9 +227,12 @@ class ScoredConversation:
             characteristics=self._runner.characteristics_of(agent),
             turns=self._turns,
         )
+
+    async def _answer(self, transcript: Transcript, played: PlayedTurn, record: Record) -> Answer:
+        agent, scenario, repetition = self._trial.key
         asked = self._trial.scenario.turns[played.turn]
         if record.hang_up is not None or record.consent is not None:
-            failures = interrupted_checks(self._turns[-1], record)
+            failures = interrupted_checks(transcript.turns[-1], record)
             return Answer(
                 agent=agent,
                 scenario=scenario,

@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -24,11 +25,15 @@ from assay.redaction import redacted
 
 if TYPE_CHECKING:
     from assay.chat.scoring.answers import Answer, Record
+    from assay.chat.scoring.metric import Entry
     from assay.chat.scoring.robustness import QuirkOutcome
     from assay.chat.transcript import Transcript
 
 # Conversations that may wait to be scored: enough to keep both processes busy, and scored within half a second.
-_WAITING = 64
+_WAITING = 128
+# Turns are collected for this many seconds, or until there are so many, because a message costs more than a short turn.
+_COLLECTED_FOR = 0.02
+_MANY = 64
 # Starting the process takes about a second of processor time; fewer turns are scored here meanwhile.
 FEWEST_TURNS = 300
 _SIZE = struct.Struct("<Q")
@@ -123,6 +128,8 @@ class ProcessScorer:
     async def _send_waiting(self) -> None:
         """Send what waits, all of it at once, until nothing does."""
         while self._waiting:
+            if len(self._waiting) < _MANY:
+                await asyncio.sleep(_COLLECTED_FOR)
             batch, self._waiting = self._waiting, []
             try:
                 await self._send([turn for turn, _ in batch])
@@ -184,9 +191,26 @@ def _serve(source: IO[bytes], out: IO[bytes]) -> None:
     # Loads what is loaded at the first answer, such as names of cities, before the first answer comes.
     evaluator.evaluate_response("Is it warm in Oslo?", "It is 3 °C in Oslo.", "warm-up")
     while (batch := _read(source)) is not None:
-        body = pickle.dumps([_outcome(evaluator, turn) for turn in batch], pickle.HIGHEST_PROTOCOL)
+        body = pickle.dumps(_shared([_outcome(evaluator, turn) for turn in batch]), pickle.HIGHEST_PROTOCOL)
         out.write(_SIZE.pack(len(body)) + body)
         out.flush()
+
+
+def _shared(outcomes: Sequence[Answer | str]) -> list[Answer | str]:
+    """The same answers, in which equal entries that measured nothing are one object: it is then pickled once."""
+    seen: dict[tuple[str, str, float], Entry] = {}
+    return [
+        outcome
+        if isinstance(outcome, str)
+        else replace(
+            outcome,
+            entries={
+                name: entry if entry["measured"] else seen.setdefault((name, entry["details"], entry["base"]), entry)
+                for name, entry in outcome.entries.items()
+            },
+        )
+        for outcome in outcomes
+    ]
 
 
 def _outcome(evaluator: ChatbotEvaluator, turn: _Turn) -> Answer | str:

@@ -92,15 +92,6 @@ class Tracing:
             yield watched
 
 
-class Untraced:
-    """For agents that cannot have spans: nothing is set up and nothing is collected."""
-
-    is_active = False
-
-    def turn(self, agent: str, session: str) -> AbstractContextManager[TurnSpans]:
-        return nullcontext(_NoSpans())
-
-
 class TracingIfImported:
     """For agents that may not use OpenTelemetry: it is set up as soon as they import it, and turns have spans then."""
 

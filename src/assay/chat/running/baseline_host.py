@@ -1,0 +1,49 @@
+"""Plays baselines. Their answer is a function of the message alone, so nothing is started, awaited, timed out or traced.
+
+Everything else is as for agents: the same scenarios and simulated users, and the same checks and scores.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
+
+from assay.chat.running.conversation import Job, PlayedTurn
+from assay.chat.running.persona import PersonaUser
+from assay.chat.scoring.answers import Record
+from assay.json_safe import json_safe, whole_text
+from assay.redaction import redacted
+
+if TYPE_CHECKING:
+    from assay.chat.baselines import Answering
+
+
+class BaselineHost:
+    """One baseline."""
+
+    # It could have used the setup, so it is checked against the same truth as agents that do.
+    uses_setup = uses_model = True
+
+    def __init__(self, answering: Answering) -> None:
+        self._answering = answering
+
+    async def open(self) -> None:
+        """Nothing to build."""
+
+    async def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
+        user = None if job.persona is None else PersonaUser(**job.persona)
+        known = {} if job.preferences is None else json_safe(dict(job.preferences))
+        text: str | None = None
+        for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True), start=job.first):
+            if user is not None:
+                message = user.next(text)
+            started = time.perf_counter()
+            text = self._answering(message)
+            wall = time.perf_counter() - started
+            fault = None if situation.fault is None else str(situation.fault)
+            record = Record(fault=fault, wall=wall, first_text=wall if text else None, own_tool_calls=0)
+            yield PlayedTurn(at, redacted(whole_text(text)), record, known, message if user is not None else "")
+
+    async def close(self) -> None:
+        """Nothing to close."""
