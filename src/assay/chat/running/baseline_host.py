@@ -1,4 +1,4 @@
-"""Plays baselines. Their answer is a function of the message alone, so nothing is started, awaited, timed out or traced.
+"""Plays baselines. Their answer depends on the message alone, so nothing is started, awaited, timed out or traced.
 
 Everything else is as for agents: the same scenarios and simulated users, and the same checks and scores.
 """
