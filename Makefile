@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
 
-.PHONY: demo test test-train check bench attack docs clean
+.PHONY: demo test test-train check dist-check dist-test bench attack docs clean
 
 demo: $(VENV)/.user           ## everything embedded: synthetic recordings, three models, tables and a report
 	$(BIN)/assay demo
@@ -27,6 +27,13 @@ check: $(VENV)/.dev           ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+dist-check: $(VENV)/.dev      ## build wheel and sdist, install the wheel beside what it needs, and run it; no network
+	$(BIN)/python -m tests.distribution
+
+dist-test: $(VENV)/.dev       ## the same with empty environments that pip fills: a plain one, and one with everything
+	$(BIN)/python -m tests.distribution --empty
+	$(BIN)/python -m tests.distribution --empty all
 
 bench: $(VENV)/.dev           ## speed and memory against peers, in one run
 	$(BIN)/python -m benchmarks

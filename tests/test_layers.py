@@ -24,7 +24,7 @@ HEIGHTS = {
     "shown": 0,
     "redaction": 1,
     "registry": 1,
-    "_lazy": 0,
+    "_lazy": 2,
     "_integers": 0,
     "result": 1,
     "types": 1,

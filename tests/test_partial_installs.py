@@ -32,8 +32,21 @@ COMMANDS = (
     "serve",
     "mcp",
     "demo",
+    "doctor",
     "init",
 )
+WORKING = {"--version", "chat score t.jsonl", "chat score t.jsonl --no-store", "chat agents", "demo", "doctor", "init"}
+# What Python users call, each with the extra that installs what it needs; an empty one for none.
+NAMES = {
+    "assay.chat.run": "agents",
+    "assay.chat.score": "",
+    "assay.compare.compare": "",
+    "assay.events.compute_metrics_for_event": "events",
+    "assay.logs.read_logs": "",
+    "assay.runs.load": "store",
+    "assay.runs.run": "agents",
+    "assay.stats.iqm": "",
+}
 # Every other package that an extra installs is missing.
 _PROCESS = """
 import importlib.abc, json, os, sys
@@ -49,6 +62,15 @@ said = {}
 for words in given["commands"]:
     done = assay_command(*words.split())
     said[words] = [done.returncode, done.stdout + done.stderr]
+import assay
+for path in given["names"]:
+    found = assay
+    try:
+        for name in path.split(".")[1:]:
+            found = getattr(found, name)
+        said[path] = [0, ""]
+    except Exception as error:
+        said[path] = [1, f"{type(error).__name__}: {error}"]
 print("\\n" + json.dumps(said))
 """
 
@@ -59,7 +81,7 @@ def said_with(folder: Path, *extras: str) -> dict[str, tuple[int, str]]:
     (folder / "t.jsonl").write_text(json.dumps({"agent": "a", "scenario": "s", "turns": [turn]}), "utf-8")
     (folder / "bot.py").write_text("def answer(message):\n    return 'It is 5°C.'\n", "utf-8")
     missing = [module for extra, modules in MODULES.items() if extra not in extras for module in modules]
-    given = json.dumps({"missing": missing, "commands": COMMANDS, "root": str(ROOT)})
+    given = json.dumps({"missing": missing, "commands": COMMANDS, "names": list(NAMES), "root": str(ROOT)})
     environment = {name: value for name, value in os.environ.items() if name != "ASSAY_STORE"}
     environment |= {"XDG_DATA_HOME": str(folder), "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
@@ -76,7 +98,8 @@ def said_with(folder: Path, *extras: str) -> dict[str, tuple[int, str]]:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
-    return said_with(tmp_path_factory.mktemp("bare"))
+    """Without extras; conversations are scored by every installation."""
+    return said_with(tmp_path_factory.mktemp("bare"), "chat")
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -86,20 +109,32 @@ def test_without_extras_each_command_works_or_says_what_to_install(
     code, text = bare[words]
     assert "Traceback" not in text
     assert "error in assay itself" not in text
-    if words in ("--version", "chat agents", "init"):
+    if words in WORKING:
         assert code == 0
     else:
         assert code == 2
         assert 'Install it with: pip install "assay-agents[' in text
 
 
-def test_with_chat_alone_answers_are_scored_and_a_note_says_why_they_are_not_stored(tmp_path: Path) -> None:
-    said = said_with(tmp_path, "chat")
-    assert said["chat score t.jsonl --no-store"][0] == 0
-    code, text = said["chat score t.jsonl"]
-    assert code == 0
-    assert "the run was not stored: the package 'sqlalchemy' is needed to keep runs" in text
-    assert 'pip install "assay-agents[agents]"' in said["chat run --agents mine=bot:answer --no-store"][1]
+@pytest.mark.parametrize(("name", "extra"), NAMES.items())
+def test_without_extras_each_function_is_there_or_says_what_to_install(
+    bare: dict[str, tuple[int, str]], name: str, extra: str
+) -> None:
+    said = bare[name][1]
+    if extra:
+        assert said.startswith("MissingExtraError: ")
+        assert said.endswith(f'is not installed. Install it with: pip install "assay-agents[{extra}]"')
+    else:
+        assert said == ""
+
+
+def test_without_extras_answers_are_scored_and_a_note_says_why_they_are_not_stored(
+    bare: dict[str, tuple[int, str]],
+) -> None:
+    assert "the run was not stored: the package 'sqlalchemy' is needed to keep runs" in bare["chat score t.jsonl"][1]
+    assert 'pip install "assay-agents[agents]"' in bare["chat run --agents mine=bot:answer --no-store"][1]
+    assert "left out: desktop events, two agent frameworks side by side, the store of runs" in bare["demo"][1]
+    assert "keeping runs needs sqlalchemy" in bare["doctor"][1]
 
 
 def test_every_extra_is_known_by_its_modules() -> None:

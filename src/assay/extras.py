@@ -25,22 +25,33 @@ MODULES: Mapping[str, tuple[str, ...]] = {
 """The modules that each extra installs, beside those of the extras that it contains."""
 
 
-def explained(error: ModuleNotFoundError) -> MissingExtraError | None:
-    """The error in words if an extra installs the module that is missing; None if none does."""
+def explained(error: ModuleNotFoundError, *, extra: str = "", purpose: str = "do this") -> MissingExtraError | None:
+    """The error in words if an extra installs the module that is missing; None if none does.
+
+    `extra` is the one that installs everything that is needed, if it is known to be more than this module.
+    """
     name = error.name or ""
-    for extra, modules in MODULES.items():
+    for known, modules in MODULES.items():
         if any(f"{name}.".startswith(f"{module}.") for module in modules):
-            return missing_extra(name.partition(".")[0], extra, "do this")
+            return missing_extra(name.partition(".")[0], extra or known, purpose)
     return None
+
+
+def has_extras(*extras: str) -> bool:
+    """Whether every module of these extras is installed."""
+    return all(_is_found(module) for extra in extras for module in MODULES[extra])
 
 
 def check_extras(*extras: str, of: str, purpose: str) -> None:
     """Raise MissingExtraError if a module of these extras is missing; `of` is the extra that installs them all."""
     for extra in extras:
         for module in MODULES[extra]:
-            try:
-                found = find_spec(module) is not None
-            except ModuleNotFoundError:
-                found = False
-            if not found:
+            if not _is_found(module):
                 raise missing_extra(module, of, purpose)
+
+
+def _is_found(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

@@ -110,4 +110,4 @@ __all__ = [
     "score",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, extras={"run": "agents"})

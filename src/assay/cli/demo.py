@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.errors import UsageError
-from assay.extras import check_extras
+from assay.extras import check_extras, has_extras
 from assay.outputs import PRIVATE_FOLDER, replacing
 from assay.shown import shown_console
 
@@ -48,20 +48,33 @@ def demo(
 ) -> None:
     """Score three synthetic models of desktop events, run two agent frameworks side by side, and report on each.
 
-    The frameworks are then given a model that misbehaves.
+    The frameworks are then given a model that misbehaves. Parts whose packages are not installed are left out.
     """
-    check_extras("events", of="events", purpose="score events")
     check_extras("chat", of="chat", purpose="score conversations")
     if out.exists() and not out.is_dir():
         raise UsageError(f"'{out}' is a file", hint="Name a folder with --out")
     out.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
     console = shown_console()
-    _events(out, seed, console)
-    if all(_is_installed(agent) for agent in _AGENTS):
+    if has_extras("events"):
+        _events(out, seed, console)
+    has_agents = has_extras("agents", "store") and all(_is_installed(agent) for agent in _AGENTS)
+    if has_agents:
         _agents(out, console)
         _robustness(out, console)
     else:
         _conversations(out, console)
+    if not (has_agents and has_extras("events")):
+        parts = [
+            *(() if has_extras("events") else ("desktop events",)),
+            *(() if has_agents else ("two agent frameworks side by side",)),
+            *(() if has_extras("store") else ("the store of runs",)),
+        ]
+        console.print(
+            f'\nNot installed and left out: {", ".join(parts)}. To see them: pip install "assay-agents[all]"',
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _events(out: Path, seed: int, console: Console) -> None:
@@ -100,17 +113,16 @@ def _events(out: Path, seed: int, console: Console) -> None:
             highlight=False,
         )
     report = page.write(reports, out / "report.html")
-    store = _keep_events(out / "assay.db", reports)
-    console.print(
-        f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, [bold]{report}[/bold], and the three runs in the "
-        f"demo's own store, [bold]{store}[/bold]."
-    )
+    store = _keep_events(out / "assay.db", reports) if has_extras("store") else None
+    kept = "" if store is None else f", and the three runs in the demo's own store, [bold]{store}[/bold]"
+    console.print(f"\nWritten to [bold]{out}/[/bold]: the recordings as JSONL, [bold]{report}[/bold]{kept}.")
     console.print("Look next at:")
     console.print(f"  {report}  in a browser; it needs no network", highlight=False)
     console.print(f"  assay events eval {files['good']} {files['truth']} --full", highlight=False, soft_wrap=True)
     console.print(f"  assay events decode {files['echo']}", highlight=False)
-    console.print(f"  assay runs list --store {store}", highlight=False, soft_wrap=True)
-    console.print(f"  assay runs show echo --store {store}", highlight=False, soft_wrap=True)
+    if store is not None:
+        console.print(f"  assay runs list --store {store}", highlight=False, soft_wrap=True)
+        console.print(f"  assay runs show echo --store {store}", highlight=False, soft_wrap=True)
 
 
 def _keep_events(path: Path, reports: Mapping[str, EventReport]) -> Path:
@@ -211,12 +223,14 @@ def _conversations(out: Path, console: Console) -> None:
     )
     console.print(conversations(scores))
     report = page.write(scores, out / "conversations.html")
-    store = _keep_conversations(out / "assay.db", scores)
-    console.print(f"\nWritten: [bold]{report}[/bold], and the run [bold]conversations[/bold] in {store}.")
+    store = _keep_conversations(out / "assay.db", scores) if has_extras("store") else None
+    kept = "" if store is None else f", and the run [bold]conversations[/bold] in {store}"
+    console.print(f"\nWritten: [bold]{report}[/bold]{kept}.")
     console.print("Look next at:")
     console.print(f"  {report}  for the words that moved each score", highlight=False, soft_wrap=True)
     console.print(f"  assay chat score {file} --json -", highlight=False, soft_wrap=True)
-    console.print(f"  assay runs show conversations --store {store}", highlight=False, soft_wrap=True)
+    if store is not None:
+        console.print(f"  assay runs show conversations --store {store}", highlight=False, soft_wrap=True)
 
 
 def _keep_conversations(path: Path, scores: Scores) -> Path:

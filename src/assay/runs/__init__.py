@@ -54,4 +54,6 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(
+    __name__, _HOMES, extras=dict.fromkeys(("plan_experiment", "resume_run", "run", "start_run"), "agents")
+)

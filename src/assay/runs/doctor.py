@@ -123,7 +123,11 @@ def _compiled_code() -> SetupCheck:
 
 
 def _store(address: str | None) -> SetupCheck:
+    from assay.extras import has_extras
     from assay.store import VARIABLE, open_store
+
+    if not has_extras("store"):
+        return SetupCheck("store", "absent", "keeping runs needs sqlalchemy", f'pip install "{_DISTRIBUTION}[store]"')
     from assay.store.searching import Search
 
     try:
