@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
 
-.PHONY: demo test test-train check dist-check dist-test bench attack docs clean
+.PHONY: demo test test-train check dist-check dist-test bench attack docs pictures tutorials clean
 
 demo: $(VENV)/.user           ## everything embedded: synthetic recordings, three models, tables and a report
 	$(BIN)/assay demo
@@ -41,11 +41,19 @@ bench: $(VENV)/.dev           ## speed and memory against peers, in one run
 attack: $(VENV)/.dev          ## hostile files, names, stores and agents, many times; prints what was tried, held and broke
 	$(BIN)/python -m tests.attacks
 
-docs: $(VENV)/.dev            ## renew the generated part of the reference
+docs: $(VENV)/.docs           ## renew the generated part of the reference, build the site into site/, check its links
 	$(BIN)/python docs/generate.py
+	$(BIN)/zensical build --clean --strict
+	$(BIN)/python docs/finish.py
+
+pictures: $(VENV)/.dev        ## renew the pictures of README and gallery, from real runs in Chromium
+	PYTHONPATH=. $(BIN)/python docs/pictures.py
+
+tutorials: $(VENV)/.dev       ## follow the tutorials word for word, with real frameworks
+	$(BIN)/python -m tests.tutorials
 
 clean:                        ## forget the environment and what was generated
-	rm -rf $(VENV) assay-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site assay-demo .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -62,4 +70,8 @@ $(VENV)/.dev: $(INPUTS) | $(VENV)/bin/python
 
 $(VENV)/.train: $(INPUTS) | $(VENV)/.dev
 	$(PIP) --editable '.[dev,train]'
+	@touch $@ $(VENV)/.dev $(VENV)/.user
+
+$(VENV)/.docs: $(INPUTS) | $(VENV)/.dev
+	$(PIP) --editable '.[dev,docs]'
 	@touch $@ $(VENV)/.dev $(VENV)/.user

@@ -58,7 +58,8 @@ def identify(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=identify)
+# Tutorials are followed as a whole, files and commands: test_tutorials.py.
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "tutorials"], ids=identify)
 @pytest.mark.slow
 def test_every_python_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of one page share their names and run in an empty folder, as a reader would type them."""

@@ -10,7 +10,7 @@ import typer
 
 from assay.errors import UsageError
 from assay.extras import check_extras, has_extras
-from assay.outputs import PRIVATE_FOLDER, replacing
+from assay.outputs import PRIVATE_FOLDER
 from assay.shown import shown_console
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from assay.chat.scoring.scores import Scores
     from assay.events.evaluation import EventReport
-    from assay.events.stream import EventStream
     from assay.runs.results import ExperimentResult
 
 _AGENTS = ("google-adk", "agent-framework")
@@ -92,9 +91,9 @@ def _events(out: Path, seed: int, console: Console) -> None:
         "echo": synthetic.echo(truth, seed=seed),
     }
     files = {name: out / f"{name}.jsonl" for name in ("truth", *models)}
-    _write(files["truth"], truth)
+    synthetic.write_events(truth, files["truth"])
     for name, predicted in models.items():
-        _write(files[name], predicted)
+        synthetic.write_events(predicted, files[name])
     console.print(
         f"[bold]Desktop events.[/bold] {len(truth):,} synthetic events in {len(truth.episodes)} episodes, and three "
         "synthetic models: [bold]good[/bold] is nearly right, [bold]late[/bold] is right but 80 ms late, and "
@@ -239,16 +238,3 @@ def _keep_conversations(path: Path, scores: Scores) -> Path:
 
     record(scores, store=path, command=command_line(), name="conversations", tags=["demo"])
     return path
-
-
-def _write(path: Path, stream: EventStream) -> None:
-    """One row per event, with its episode and stratum."""
-    import json
-
-    from assay.events import synthetic
-
-    texts = synthetic.token_text(stream)
-    with replacing(path) as new, new.open("w", encoding="utf-8") as file:
-        for text, at in zip(texts, stream.episode.tolist(), strict=True):
-            episode = stream.episodes[at]
-            file.write(json.dumps({"episode": episode.name, "stratum": episode.stratum, "text": text}) + "\n")

@@ -6,12 +6,15 @@ in advance. Keys are held and repeat, the mouse moves in bursts, buttons click, 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.events.stream import Episode, EventStream, Kind, concatenate
+from assay.outputs import replacing
 
 SECOND = 1_000_000_000
 _MILLISECOND = 1_000_000
@@ -209,3 +212,12 @@ def token_text(stream: EventStream, encoding: str = "hierarchical") -> list[str]
     for at in spoiled.tolist():
         texts[at] = texts[at][: -len("<EVENT_END>")]
     return texts
+
+
+def write_events(stream: EventStream, path: str | Path) -> None:
+    """Write one row of token text for each event, with its episode and stratum."""
+    texts = token_text(stream)
+    with replacing(Path(path)) as new, new.open("w", encoding="utf-8") as file:
+        for text, at in zip(texts, stream.episode.tolist(), strict=True):
+            episode = stream.episodes[at]
+            file.write(json.dumps({"episode": episode.name, "stratum": episode.stratum, "text": text}) + "\n")
