@@ -156,6 +156,14 @@ def test_help_needs_nothing_heavy() -> None:
         assert loaded_by(shown + body).isdisjoint(heavy)
 
 
+def test_completing_needs_nothing_heavy() -> None:
+    asked = {"_ASSAY_COMPLETE": "complete_bash", "COMP_WORDS": "assay runs sh", "COMP_CWORD": "2"}
+    code = f"import contextlib, os, sys\nimport assay.cli\nos.environ |= {asked}\nsys.argv = ['assay']\n"
+    found = loaded_by(f"{code}with contextlib.suppress(SystemExit):\n    assay.cli.main()")
+    assert "show" in found  # what it printed: the completed word
+    assert found.isdisjoint({*HEAVY_FOR_HELP, "rich"} - {"pydantic"})  # newer typers load pydantic for it
+
+
 def test_the_probe_would_see_a_heavy_import() -> None:
     assert "numpy" in loaded_by("import assay; assay.stats")
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 import typer
 
 from assay import __version__
-from assay.cli import chat, compare, decide, demo, doctor, events, import_logs, init, mcp, runs, serve
+from assay.cli import chat, compare, completion, decide, demo, doctor, events, import_logs, init, mcp, runs, serve
 from assay.errors import AssayError
 from assay.extras import explained
 from assay.redaction import redacted
@@ -39,6 +39,7 @@ app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
 app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)
+app.command("completion")(completion.completion)
 
 
 def _print_version(wanted: bool) -> None:
@@ -60,13 +61,15 @@ def _root(
 
 def main() -> None:
     """Entry point of the `assay` command."""
+    if completion.VARIABLE in os.environ:
+        completion.prepare()
     with visible_streams():
         _run()
 
 
 def _run() -> None:
     try:
-        app()
+        app(complete_var=completion.VARIABLE)
     except AssayError as error:
         _exit_with(str(error))
     except BrokenPipeError:
