@@ -49,7 +49,7 @@ class World:
         self._clock = clock or _now
         self._climate = climate_of(seed)
         # Several agents are asked the same scenario at the same simulated time, so the same truth is needed again soon.
-        self._bodies = lru_cache(maxsize=_KEPT_TRUTHS)(self._response_bodies)
+        self._kept_truth = lru_cache(maxsize=_KEPT_TRUTHS)(self._compute_truth)
         self._running: ExitStack | None = None
         self._weather_url = self._model_url = ""
 
@@ -102,14 +102,17 @@ class World:
                 hint=f"Did you mean '{near[0]}'?" if near else "Its cities are in assay/chat/world/cities.csv",
             )
         at = (now or self._clock()).astimezone(UTC)
-        current, forecast = self._bodies(found, at)
-        return {"current": read_current(current), "forecast": read_forecast(forecast, at, days)["forecast"]}
+        current, forecast = self._kept_truth(found, at)
+        # Copies: callers may change what they are given.
+        return {"current": dict(current), "forecast": [dict(day) for day in forecast[: max(0, days)]]}
 
-    def _response_bodies(self, city: CityClimate, at: datetime) -> tuple[bytes, bytes]:
+    def _compute_truth(self, city: CityClimate, at: datetime) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Built by the service and parsed by the client's code, so that the truth equals what an assistant receives."""
+        current = weather_server.current_response(self._climate, city, at, "metric")
+        forecast = weather_server.forecast_response(self._climate, city, at, "metric")
         return (
-            json.dumps(weather_server.current_response(self._climate, city, at, "metric")).encode(),
-            json.dumps(weather_server.forecast_response(self._climate, city, at, "metric")).encode(),
+            read_current(json.dumps(current).encode()),
+            read_forecast(json.dumps(forecast).encode(), at)["forecast"],
         )
 
 
