@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 _EVENTS = Path(__file__).parent / "events"
-_AGENTS = "tests/chat/agents/"
+# Folders whose modules share what is dear: imported frameworks, a page and its store, a PostgreSQL, a browser.
+_TOGETHER = ("tests/chat/agents/", "tests/web/", "tests/store/", "tests/report/html/")
 _USES_EVENTS = ("test_cli.py", "test_cli_compare.py", "test_docs.py", "test_public.py")
 
 settings.register_profile(
@@ -57,15 +58,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-class _SharedImports(LoadScopeScheduling):  # type: ignore[misc]
-    """A module's tests stay in one worker, and so do all that import the frameworks, which takes ten seconds."""
+class _TogetherScheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """A module's tests stay in one worker, and so do those of a folder whose modules share something."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return _AGENTS if nodeid.startswith(_AGENTS) else str(super()._split_scope(nodeid))
+        return _scope(nodeid)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _SharedImports:
-    return _SharedImports(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _TogetherScheduling:
+    return _TogetherScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -84,7 +85,7 @@ def compiled_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest modules first, so that no worker begins one when the others are about to finish.
+    """Put the longest modules and folders first, so that no worker begins one when the others are about to finish.
 
     How long is known from the marker `slow`, which may say the seconds: `slow(seconds=40)`.
     """
@@ -94,8 +95,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     seconds: defaultdict[str, float] = defaultdict(float)
     for item in items:
         if (slow := item.get_closest_marker("slow")) is not None:
-            seconds[_module(item)] += slow.kwargs.get("seconds", 2)
-    items.sort(key=lambda item: -seconds[_module(item)])
+            seconds[_scope(item.nodeid)] += slow.kwargs.get("seconds", 2)
+    items.sort(key=lambda item: -seconds[_scope(item.nodeid)])
 
 
 def pytest_collection_finish() -> None:
@@ -108,6 +109,6 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def _module(item: pytest.Item) -> str:
-    """The module of a test, or the folder if its modules stay together."""
-    return _AGENTS if item.nodeid.startswith(_AGENTS) else item.nodeid.split("::")[0]
+def _scope(nodeid: str) -> str:
+    """The module of a test, or its folder if the modules of that stay together."""
+    return next((folder for folder in _TOGETHER if nodeid.startswith(folder)), nodeid.split("::")[0])
