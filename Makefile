@@ -7,7 +7,9 @@ INPUTS := pyproject.toml constraints.txt
 PYTEST ?=
 # Tests and benchmarks start many interpreters, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-compile
+# On all cores, where pip uses one. A few files that packages ship are templates, which cannot be compiled.
+COMPILE := $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
 
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
@@ -62,16 +64,20 @@ $(VENV)/bin/python:
 
 $(VENV)/.user: $(INPUTS) | $(VENV)/bin/python
 	$(PIP) --editable '.[all]'
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(INPUTS) | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
+	@$(COMPILE)
 	@touch $@ $(VENV)/.user
 
 $(VENV)/.train: $(INPUTS) | $(VENV)/.dev
 	$(PIP) --editable '.[dev,train]'
+	@$(COMPILE)
 	@touch $@ $(VENV)/.dev $(VENV)/.user
 
 $(VENV)/.docs: $(INPUTS) | $(VENV)/.dev
 	$(PIP) --editable '.[dev,docs]'
+	@$(COMPILE)
 	@touch $@ $(VENV)/.dev $(VENV)/.user
