@@ -2,6 +2,7 @@
 
     AssayError                 anything below; the command line prints it without a traceback
     ├── UsageError             the call itself is wrong: unknown name, impossible setting
+    │   └── NotFoundError      an address of the page names something that does not exist
     ├── MissingExtraError      an optional part is not installed; says which command installs it
     ├── SourceError            a file, address or object cannot be read as what it should be
     │   └── ColumnError        a table lacks a column; says which exist and how to map them
@@ -46,6 +47,10 @@ class AssayWarning(UserWarning):
 
 class UsageError(AssayError):
     """The call is wrong: an unknown name, or settings that contradict each other."""
+
+
+class NotFoundError(UsageError):
+    """An address that names something that does not exist: a recording, an episode, a window."""
 
 
 class MissingExtraError(AssayError):

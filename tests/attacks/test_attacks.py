@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from tests.attacks import Attack, agents, files, names, outputs, servers, stores, terminal
+from tests.attacks import Attack, agents, files, names, outputs, requests, servers, stores, terminal
 
 EVERY = [
     *names.ATTACKS,
@@ -15,6 +15,7 @@ EVERY = [
     *stores.ATTACKS,
     *agents.ATTACKS,
     *servers.ATTACKS,
+    *requests.ATTACKS,
 ]
 
 

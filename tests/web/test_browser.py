@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.report.browser import CHARTS, DARK, LIGHT, Browser, _console
+from tests.web.accessibility import AGAIN, violations
 
 from assay.chat.world.serving import LoopbackServer
 from assay.store.store import Store
@@ -17,6 +18,7 @@ from assay.web.safety import Access
 from assay.web.site import Site
 
 _SECONDS = 60.0
+_TIMELINE = "document.documentElement.dataset.timeline === 'done'"
 pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=8)]
 
 
@@ -29,11 +31,15 @@ class Tab:
         self.base = base
 
     def open(self, path: str, *, width: int = 1280, scheme: str = LIGHT, done: str = "true") -> None:
+        self.look(width=width, scheme=scheme)
+        self._go(lambda: self._browser.call("Page.navigate", self._page, url=self.base + path), done)
+
+    def look(self, *, width: int, scheme: str) -> None:
+        """Change the width of the window and the colours that the reader prefers."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._browser.call("Emulation.setEmulatedMedia", self._page, features=features)
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self._browser.call("Emulation.setDeviceMetricsOverride", self._page, **size)
-        self._go(lambda: self._browser.call("Page.navigate", self._page, url=self.base + path), done)
 
     def _go(self, leave: Any, done: str) -> None:
         self._browser._events = [one for one in self._browser._events if one["method"] != "Page.loadEventFired"]
@@ -86,24 +92,29 @@ def opened(browser: Browser, base: str) -> Iterator[Tab]:
 def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: dict[str, str]) -> None:
     with LoopbackServer(make_app(Site(store), Access())) as server, opened(browser, server.url) as tab:
         run = ids["nightly"]
-        for path, done in (
-            ("/runs", "true"),
-            (f"/runs/{run}", "true"),
-            (f"/runs/{run}/report", CHARTS),
-            (f"/runs/{run}/settings", "true"),
-            (f"/difference?run={ids['before']}&run={run}", CHARTS),
-            ("/history?name=nightly", CHARTS),
-            ("/metrics", "true"),
-            (f"/review?run={run}", "true"),
-            ("/live", "true"),
-            ("/timeline?predicted=example&truth=example", "document.documentElement.dataset.timeline === 'done'"),
+        # The two with most charts are looked at once: what they are made of is on the others too.
+        both = ((1280, LIGHT), (390, DARK))
+        for path, done, looks in (
+            ("/runs", "true", both),
+            (f"/runs/{run}", "true", both),
+            (f"/runs/{run}/report", CHARTS, both[1:]),
+            (f"/runs/{run}/settings", "true", both),
+            (f"/difference?run={ids['before']}&run={run}", CHARTS, both[:1]),
+            ("/history?name=nightly", CHARTS, both),
+            ("/metrics", "true", both[1:]),
+            (f"/review?run={run}", "true", both),
+            ("/live", "true", both),
+            ("/timeline?predicted=example&truth=example", _TIMELINE, both),
         ):
-            for width, scheme in ((1280, LIGHT), (390, DARK)):
-                tab.open(path, width=width, scheme=scheme, done=done)
+            tab.open(path, done=done)
+            for width, scheme in both:
+                tab.look(width=width, scheme=scheme)
+                tab.wait(done)
                 assert tab.value("document.documentElement.scrollWidth") == width, path
-                unnamed = "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
-                unnamed += ".filter((one) => !one.labels?.length && !one.ariaLabel).length"
-                assert tab.value(unnamed) == 0, path
+                if (width, scheme) in looks:
+                    # At the second look only the colours have changed, and what the width moves.
+                    only = AGAIN if scheme == DARK and len(looks) == 2 else ()
+                    assert violations(tab, only=only) == [], (path, width, scheme)
         # From the list to a conversation and back to a difference, by clicking.
         tab.open("/runs")
         tab.value(

@@ -16,6 +16,8 @@ from tests.web.test_pages import shown
 
 from assay.chat.world.serving import LoopbackServer
 from assay.events import synthetic
+from assay.events.align import CLOCKS
+from assay.events.codecs import NAMES
 from assay.events.evaluation import evaluate
 from assay.events.stream import Episode, EventStream
 from assay.runs.loading import record
@@ -97,7 +99,7 @@ def test_recordings_of_the_folder_can_be_chosen(reader: TestClient, named: dict[
 )
 def test_a_client_cannot_name_a_path(predicted: str, reader: TestClient, named: dict[str, str]) -> None:
     answer = reader.get("/api/timeline/episode", params={**named, "predicted": predicted})
-    assert answer.status_code == 400
+    assert answer.status_code == 404
     assert "no such recording" in answer.json()["error"]
 
 
@@ -108,13 +110,19 @@ def test_a_folder_with_a_link_out_of_it_is_not_opened(reader: TestClient, named:
     assert (answer.status_code, "leads out" in answer.text) == (400, True)
 
 
+def test_the_document_of_the_api_names_every_encoding_and_clock(reader: TestClient) -> None:
+    paths = reader.get("/api/openapi.json").json()["paths"]
+    known = {one["name"]: one["schema"] for one in paths["/api/timeline/episode"]["get"]["parameters"]}
+    assert (tuple(known["encoding"]["enum"]), tuple(known["clock"]["enum"])) == (NAMES, CLOCKS)
+
+
 def test_an_episode_is_opened_by_name(reader: TestClient, named: dict[str, str]) -> None:
     assert [one["name"] for one in ask(reader, "episodes", **named)["episodes"]] == ["first", HOSTILE]
     found = ask(reader, "episode", **named, episode=HOSTILE)
     assert (found["episode"], found["lag_ms"], found["tolerance_ms"]) == (HOSTILE, 80.0, 50.0)
     page = reader.get("/timeline", params={**named, "episode": HOSTILE}).text
     assert HOSTILE not in page
-    assert reader.get("/timeline", params={**named, "episode": "third"}).status_code == 400
+    assert reader.get("/timeline", params={**named, "episode": "third"}).status_code == 404
 
 
 def test_a_run_leads_to_its_recordings(reader: TestClient, kept: Store, named: dict[str, str]) -> None:
@@ -123,7 +131,7 @@ def test_a_run_leads_to_its_recordings(reader: TestClient, kept: Store, named: d
     found = ask(reader, "episode", run=runs["late"])
     assert (found["tolerance_ms"], found["notes"]) == (40.0, []), "with the run's own settings"
     refused = reader.get("/timeline", params={"run": runs["memory"]})
-    assert refused.status_code == 400
+    assert refused.status_code == 404
     assert "--folder" in refused.text
 
 
@@ -151,22 +159,25 @@ def test_a_window_is_told_in_words_and_tables(reader: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "query"),
+    ("what", "query", "status"),
     [
-        ("window", {"from": 5, "to": 5}),
-        ("tile", {"level": 32}),
-        ("tile", {"level": 31, "at": 10**12}),
-        ("whole", {"shift": 10**9}),
-        ("error", {"after": "soon"}),
-        ("episode", {"clock": "sun"}),
-        ("episode", {"encoding": "none"}),
-        ("episode", {"tolerance": 0}),
-        ("episode", {"episode": "none"}),
+        ("window", {"from": 5, "to": 5}, 404),
+        ("tile", {"level": 32}, 400),
+        ("tile", {"level": 31, "at": 10**12}, 404),
+        ("whole", {"shift": 10**9}, 400),
+        ("error", {"after": "soon"}, 400),
+        ("episode", {"clock": "sun"}, 400),
+        ("episode", {"encoding": "none"}, 400),
+        ("episode", {"tolerance": 0}, 400),
+        ("episode", {"episode": "none"}, 404),
+        ("episode", {"episode": ["a", "b"]}, 400),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(what: str, query: dict[str, Any], reader: TestClient) -> None:
+def test_what_cannot_be_is_refused_in_a_sentence(
+    what: str, query: dict[str, Any], status: int, reader: TestClient
+) -> None:
     answer = reader.get(f"/api/timeline/{what}", params={**EXAMPLE, **query})
-    assert answer.status_code == 400
+    assert answer.status_code == status
     assert answer.json()["error"]
 
 

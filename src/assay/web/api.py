@@ -15,10 +15,10 @@ from assay.errors import AssayError, UsageError
 from assay.json_safe import json_safe
 from assay.runs.background import progress_of
 from assay.runs.summaries import RunFigure
-from assay.store.searching import ListedRun, Search
+from assay.store.searching import ListedRun
 from assay.web.operations import ANYTHING, COUNT, TEXT, Operation, list_of, object_with
 from assay.web.pages.runs import MOST_COMPARED
-from assay.web.requests import query_number, query_text, query_texts
+from assay.web.requests import STATES, query_number, query_text, query_texts, search_of
 from assay.web.site import Site
 from assay.web.timeline.operations import TIMELINE_OPERATIONS
 
@@ -27,7 +27,7 @@ _MOST_AT_ONCE = 200
 
 def _runs(site: Site, request: Request) -> dict[str, Any]:
     """A page of the list."""
-    wanted = Search(*(query_text(request, name) for name in ("q", "kind", "name", "tag", "state")))
+    wanted = search_of(request)
     limit = query_number(request, "limit", 25, low=1, high=_MOST_AT_ONCE)
     found = site.store.search(wanted, limit=limit, offset=query_number(request, "offset", 0))
     summaries = site.summaries([run.id for run in found.runs if run.complete])
@@ -120,11 +120,13 @@ def _references(request: Request) -> list[str]:
     return found
 
 
-_RUNS_QUERY = {"q": TEXT, "kind": TEXT, "name": TEXT, "tag": TEXT, "state": {"enum": ["", "open", "complete"]}} | {
+_RUNS_QUERY = {"q": TEXT, "kind": TEXT, "name": TEXT, "tag": TEXT, "state": {"enum": list(STATES)}} | {
     "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_AT_ONCE},
-    "offset": COUNT,
+    "offset": {**COUNT, "maximum": 10**9},
 }
-_REFERENCES = {"run": {"type": "array", "items": TEXT, "minItems": 1, "maxItems": MOST_COMPARED}}
+_NAME = {**TEXT, "minLength": 1}
+_REFERENCES = {"run": {"type": "array", "items": _NAME, "minItems": 1, "maxItems": MOST_COMPARED, "uniqueItems": True}}
+_TWO_REFERENCES = {"run": {**_REFERENCES["run"], "minItems": 2, "maxItems": 2}}
 OPERATIONS = (
     Operation(
         "/api/runs",
@@ -138,8 +140,9 @@ OPERATIONS = (
         "/api/runs/{run}/answers",
         "The answers of a scenario, with scores, evidence and records",
         _answers,
-        {"scenario": TEXT, "agent": TEXT},
+        {"scenario": _NAME, "agent": TEXT},
         object_with(answers=list_of(ANYTHING)),
+        required=("scenario",),
     ),
     Operation(
         "/api/runs/{run}/progress",
@@ -155,13 +158,15 @@ OPERATIONS = (
         _difference,
         _REFERENCES,
         object_with(comparisons=list_of(ANYTHING)),
+        required=("run",),
     ),
     Operation(
         "/api/verdict",
         "Two runs compared, in a sentence for each agent they share",
         _verdict,
-        _REFERENCES,
-        object_with(sentences=list_of(TEXT)),
+        _TWO_REFERENCES,
+        object_with(sentences=list_of({"type": "string"})),
+        required=("run",),
     ),
     Operation(
         "/api/metrics", "Metrics of answers with their rules", _metrics, {}, object_with(metrics=list_of(ANYTHING))
@@ -182,9 +187,12 @@ def openapi() -> dict[str, Any]:
         if "{run}" in one.path:
             parameters.append(
                 {"name": "run", "in": "path", "required": True, "schema": {"type": "string"}}
-                | {"description": "An id or the beginning of one, a name, or @last."}
+                | {"description": "An id or the beginning of one, a name, or @last.", "example": "@last"}
             )
-        parameters += [{"name": name, "in": "query", "schema": dict(schema)} for name, schema in one.query.items()]
+        parameters += [
+            {"name": name, "in": "query", "schema": dict(schema), "required": name in one.required}
+            for name, schema in one.query.items()
+        ]
         paths[one.path] = {
             "get": {
                 "summary": one.summary,
@@ -193,7 +201,7 @@ def openapi() -> dict[str, Any]:
                 "responses": {
                     "200": {"description": one.summary, "content": {"application/json": {"schema": dict(one.answer)}}},
                     "400": {"description": "The request is wrong; the error says why"} | error,
-                    "404": {"description": "There is no such run"} | error,
+                    "404": {"description": "There is no such run, recording, episode or window"} | error,
                 },
             }
         }

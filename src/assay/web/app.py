@@ -18,17 +18,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from assay import report
-from assay.errors import AssayError, UnknownRunError, UsageError
+from assay.errors import AssayError, NotFoundError, UnknownRunError, UsageError
 from assay.redaction import redacted
 from assay.report.html.elements import Markup, element
 from assay.report.html.page import Content
-from assay.store.searching import Search
 from assay.web.addresses import run_address
 from assay.web.api import OPERATIONS, error_json, json_response, openapi
 from assay.web.live.hosting import LiveAgents
 from assay.web.live.routes import Live
 from assay.web.pages.runs import Listed, delete_view, runs_view
-from assay.web.requests import field_of, form_of, query_number, query_text, query_texts
+from assay.web.requests import field_of, form_of, query_number, query_text, query_texts, search_of
 from assay.web.safety import Access, Guard
 from assay.web.shell import View, framed, static_file
 from assay.web.site import Site
@@ -74,8 +73,7 @@ def make_app(site: Site, access: Access) -> ASGIApp:
 
 
 def _runs(site: Site, request: Request) -> View:
-    wanted = Search(*(query_text(request, name) for name in ("q", "kind", "name", "tag", "state")))
-    return runs_view(site, Listed(wanted, query_number(request, "page", 1, low=1, high=10**6)))
+    return runs_view(site, Listed(search_of(request), query_number(request, "page", 1, low=1, high=10**6)))
 
 
 # Pages are imported when they are first asked for, so that the first one is up soon after the command.
@@ -331,7 +329,7 @@ def _change(site: Site, change: _Act) -> Callable[[Request], Any]:
 
 def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
-    status = 404 if isinstance(error, UnknownRunError) else 400
+    status = 404 if isinstance(error, UnknownRunError | NotFoundError) else 400
     if request.url.path.startswith("/api/"):
         return error_json(error, status)
     what = redacted(f"{error.where}: {error.what}" if error.where else error.what)
@@ -341,7 +339,9 @@ def _refuse(request: Request, error: Exception) -> Response:
 def _refuse_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if request.url.path.startswith("/api/"):
-        return json_response({"error": error.detail}, error.status_code)
+        response = json_response({"error": error.detail}, error.status_code)
+        response.headers.update(error.headers or {})
+        return response
     what = "There is no such page" if error.status_code == 404 else error.detail
     return _error_page(what, "", error.status_code)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 
+from assay.web.requests import MOST_TEXT
 from assay.web.site import Site
 
-TEXT: Mapping[str, Any] = {"type": "string", "maxLength": 2000}
+TEXT: Mapping[str, Any] = {"type": "string", "maxLength": MOST_TEXT}
 COUNT: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 ANYTHING: Mapping[str, Any] = {"type": "object"}
 
@@ -27,6 +28,8 @@ class Operation:
     """Schemas of the parameters in the query."""
     answer: Mapping[str, Any]
     """Schema of the answer."""
+    required: Sequence[str] = ()
+    """The parameters that must be given."""
 
 
 def object_with(**properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,17 +12,18 @@ import hashlib
 import ipaddress
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY_BYTES = 256 * 1024
-MOST_QUERY_BYTES = 16 * 1024
+MOST_QUERY_BYTES = 32 * 1024
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?")
 _CHANGES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -123,8 +124,12 @@ class Guard:
         headers = request.headers
         if not self._access.knows_host(headers.get("host", "")):
             return _no(421, "This server does not answer to that host name. Open the address that it printed.")
+        is_api = request.url.path.startswith("/api/")
+        if is_api and request.method in _CHANGES:
+            return _no(405, "The API changes nothing.", {"allow": "GET, HEAD"})
         if len(request.url.query) > MOST_QUERY_BYTES:
-            return _no(414, "The address is too long.")
+            what = "The address is too long."
+            return JSONResponse({"error": what}, 400) if is_api else _no(414, what)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
             return _no(413, f"A request may have at most {MOST_BODY_BYTES:,} bytes.")
@@ -203,5 +208,5 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _no(status: int, sentence: str) -> Response:
-    return PlainTextResponse(sentence + "\n", status)
+def _no(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    return PlainTextResponse(sentence + "\n", status, headers)

@@ -139,7 +139,7 @@ def test_numbers_are_flush_right_and_rows_have_a_name() -> None:
     shown = table(["name", "value", "note"], [["a", "1", "x"]], numeric={1})
     assert '<th scope="col">name</th><th scope="col" class="num">value</th><th scope="col">note</th>' in shown
     assert '<tr><th scope="row">a</th><td class="num">1</td><td>x</td></tr>' in shown
-    assert 'class="scroll" role="region" tabindex="0"' in shown
+    assert 'class="scroll" role="group" tabindex="0"' in shown
 
 
 def test_each_shipped_script_has_its_licence_and_no_source_map() -> None:

@@ -143,8 +143,9 @@ def table(
 
 def scrolling(content: Markup, *, label: str) -> Markup:
     """A region that scrolls by itself if its content is wider than the screen."""
-    # It must be reachable by keyboard, and what can be focused must have a name.
-    return element("div", content, class_="scroll", role="region", tabindex="0", aria_label=label) + "\n"
+    # It must be reachable by keyboard, and what can be focused must have a name. A group, not a region: a page with
+    # dozens of landmarks has none.
+    return element("div", content, class_="scroll", role="group", tabindex="0", aria_label=label) + "\n"
 
 
 def figure(

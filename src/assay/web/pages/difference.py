@@ -250,7 +250,7 @@ def _beside(turn: int, columns: Sequence[tuple[str, str, str, list[Answer]]], fo
         if answer is not None:
             to = conversation_address(run_id, answer.scenario, agent, answer.repetition)
             link = element("small", element("a", "open", href=to))
-        head = element("h4", isolated(f"{name}: {agent}"), " ", outcome(answer) if answer else EMPTY, " ", link)
+        head = element("h3", isolated(f"{name}: {agent}"), " ", outcome(answer) if answer else EMPTY, " ", link)
         if answer is None:
             shown.append(element("div", head, element("p", "not played", class_="muted"), class_="agent"))
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.errors import UsageError
-from assay.report.html.elements import Markup, element, isolated, join
+from assay.report.html.elements import Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, table
 from assay.report.verdicts import headline
@@ -44,7 +44,7 @@ def history_view(site: Site, name: str, figure: str) -> View:
         method="get",
         class_="filters",
     )
-    body = join([menu, chart, _runs(runs, summaries, chosen)])
+    body = join([menu, section("Over time", chart), section("Run by run", _runs(runs, summaries, chosen))])
     words = f"{found.total:,} complete runs" if found.total <= MOST_RUNS else f"The newest {MOST_RUNS:,} runs"
     lead = element("p", f"{words} of this name. ", element("a", "List them", href=address("/runs", name=name)), ".")
     return View(

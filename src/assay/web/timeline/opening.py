@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.errors import UsageError
+from assay.errors import NotFoundError, UsageError
 from assay.events.align import CLOCKS, EpisodeCollector, Pair, by_position, fell_back, fell_back_sentence
 from assay.events.codecs import NAMES, Codec, codec
 from assay.events.digest import StreamDigest
@@ -61,7 +61,7 @@ class OpenedRecordings:
         for pair in self.pairs:
             if not episode or pair.episode.name == episode:
                 return pair
-        raise UsageError(f"there is no episode '{episode[:80]}' in these recordings", hint="Choose one on the page")
+        raise NotFoundError(f"there is no episode '{episode[:80]}' in these recordings", hint="Choose one on the page")
 
 
 class Timelines:
@@ -88,7 +88,7 @@ class Timelines:
         if chosen.predicted == chosen.truth == EXAMPLE:
             return self._opened.get((EXAMPLE, scoring), lambda: _example(scoring))
         if not chosen.predicted or not chosen.truth:
-            raise UsageError("name the predicted and the true recording", hint="Choose both on the page Timeline")
+            raise NotFoundError("name the predicted and the true recording", hint="Choose both on the page Timeline")
         sides = self.recordings.get(chosen.predicted), self.recordings.get(chosen.truth)
         return self._read(sides[0], sides[1], encoder, scoring, {})
 
@@ -106,12 +106,12 @@ class Timelines:
 
     def _of_run(self, run: Run) -> OpenedRecordings:
         if run.kind != "events":
-            raise UsageError("only runs of desktop events have a timeline", hint="Choose another run")
+            raise NotFoundError("only runs of desktop events have a timeline", hint="Choose another run")
         sources = [str(run.inputs.get(side, {}).get("source", "")) for side in ("predicted", "truth")]
         found = [self.recordings.at(source) for source in sources]
         for source, recording in zip(sources, found, strict=True):
             if recording is None:
-                raise UsageError(
+                raise NotFoundError(
                     f"the recording of this run is not in a served folder: {source[:200]}",
                     hint="Start the server with --folder and the folder that has it",
                 )

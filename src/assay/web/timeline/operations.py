@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
-from assay.errors import UsageError
+from assay.errors import NotFoundError
 from assay.web.operations import ANYTHING, COUNT, TEXT, Operation, list_of, object_with
-from assay.web.requests import query_number, query_text
+from assay.web.requests import query_choice, query_number, query_text
 from assay.web.site import Site
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ MOST_SHIFT_US = 60_000_000
 _FURTHEST_TILE = 10**12
 _LEVELS = 32
 _LANES = 265
+# The names of `assay.events`, which takes long to import; the first is the default. A test compares them.
+_ENCODINGS = ("hierarchical", "hierarchical-time-first", "factorized", "json")
+_CLOCKS = ("auto", "frames", "shared", "start")
 
 
 def chosen_of(request: Request) -> Chosen:
@@ -35,9 +38,9 @@ def chosen_of(request: Request) -> Chosen:
         predicted=query_text(request, "predicted"),
         truth=query_text(request, "truth"),
         run=query_text(request, "run"),
-        encoding=query_text(request, "encoding") or "hierarchical",
+        encoding=query_choice(request, "encoding", _ENCODINGS),
         tolerance_ms=query_number(request, "tolerance", 50, low=1, high=60_000),
-        clock=query_text(request, "clock") or "auto",
+        clock=query_choice(request, "clock", _CLOCKS),
     )
 
 
@@ -57,7 +60,7 @@ def window_of(request: Request, span_ns: int) -> tuple[int, int]:
     begin = query_number(request, "from", 0, low=-FURTHEST_US, high=FURTHEST_US)
     end = query_number(request, "to", span_ns // 1000 + 1, low=-FURTHEST_US, high=FURTHEST_US)
     if end <= begin:
-        raise UsageError("the window ends before it begins", hint="Give from and to in microseconds, from first")
+        raise NotFoundError("the window ends before it begins", hint="Give from and to in microseconds, from first")
     return begin, end
 
 
@@ -129,7 +132,7 @@ def _timeline_tile(site: Site, request: Request) -> dict[str, Any]:
     at = query_number(request, "at", 0, low=-_FURTHEST_TILE, high=_FURTHEST_TILE)
     # Beyond this the edges of a tile would not fit into 64 bits.
     if abs(at) >> max(0, 38 - level):
-        raise UsageError("the tile lies too far away", hint="Ask for tiles within the episode")
+        raise NotFoundError("the tile lies too far away", hint="Ask for tiles within the episode")
     return tile(shifted_of(site, request), level, at)
 
 
@@ -157,9 +160,9 @@ _NAMED: Mapping[str, Mapping[str, Any]] = {
     "predicted": TEXT,
     "truth": TEXT,
     "run": TEXT,
-    "encoding": TEXT,
+    "encoding": {"enum": list(_ENCODINGS)},
     "tolerance": {"type": "integer", "minimum": 1, "maximum": 60_000},
-    "clock": TEXT,
+    "clock": {"enum": list(_CLOCKS)},
 }
 _EPISODE = {**_NAMED, "episode": TEXT}
 _SHIFTED = {**_EPISODE, "shift": {"type": "integer", "minimum": -MOST_SHIFT_US, "maximum": MOST_SHIFT_US}}
@@ -217,7 +220,12 @@ TIMELINE_OPERATIONS = (
         "/api/timeline/error",
         "The next error after a time, or the one before it, of one lane or of all",
         _timeline_error,
-        {**_SHIFTED, "after": _TIME, "lane": COUNT, "backwards": {"type": "integer", "minimum": 0, "maximum": 1}},
+        {
+            **_SHIFTED,
+            "after": _TIME,
+            "lane": {"type": "integer", "minimum": 0, "maximum": _LANES},
+            "backwards": {"type": "integer", "minimum": 0, "maximum": 1},
+        },
         object_with(error={"type": ["object", "null"]}),
     ),
 )

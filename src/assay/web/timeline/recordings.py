@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.errors import UsageError
+from assay.errors import NotFoundError
 from assay.runs.folders import is_inside, name_in
 
 MOST_LISTED = 2000
@@ -66,7 +66,7 @@ class ServedRecordings:
         for one in self.listed():
             if one.id == recording_id:
                 return one
-        raise UsageError("there is no such recording in the served folders", hint="Choose one on the page Timeline")
+        raise NotFoundError("there is no such recording in the served folders", hint="Choose one on the page Timeline")
 
     def at(self, source: str) -> Recording | None:
         """The recording at a path that a run was made from; None if it is not in a served folder, or not there."""

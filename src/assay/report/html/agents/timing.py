@@ -90,7 +90,7 @@ def _times_table(found: Sequence[TimeFacts]) -> Markup:
     ]
     if any(one.broken_streams for one in found):
         rows.append(row("streams that broke off", "turns", [f"{one.broken_streams:,}" for one in found]))
-    return table(["", *(isolated(one.agent) for one in found)], rows, label="Time and tokens of a turn")
+    return table(["figure", *(isolated(one.agent) for one in found)], rows, label="Time and tokens of a turn")
 
 
 def ms(seconds: float | None) -> str:

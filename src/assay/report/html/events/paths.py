@@ -49,7 +49,7 @@ def path_legend() -> Markup:
     start = element("circle", cx=16, cy=8, r=4, class_="start")
     drawn = ((line, "true"), (dashes, "predicted"), (start, "both start here"), (_square(16, 8, "true"), "end"))
     items = (
-        element("li", element("svg", mark, viewbox="0 0 32 16", class_="icon wide", role="img"), " ", words)
+        element("li", element("svg", mark, viewbox="0 0 32 16", class_="icon wide", aria_hidden="true"), " ", words)
         for mark, words in drawn
     )
     return element("ul", *items, class_="outcomes")

@@ -83,7 +83,11 @@ def inputs_table(reports: Mapping[str, EventReport]) -> Markup:
     ]
     settings = [[key, str(value)] for key, value in spelled_out(one.settings).items()]
     closing = element("p", f"assay {__version__}. The same inputs, settings and seed give the same numbers.")
-    return table(["", *sides], rows) + details("Settings", table(["setting", "value"], settings, numeric=())) + closing
+    return (
+        table(["input", *sides], rows)
+        + details("Settings", table(["setting", "value"], settings, numeric=()))
+        + closing
+    )
 
 
 def _refusals(side: Input) -> Markup:

@@ -86,8 +86,10 @@ def outcome_legend() -> Markup:
     )
     items = []
     for outcome, words in meanings:
-        mark = element("svg", _mark({"outcome": outcome}, 8, 8, "true"), viewbox="0 0 16 16", class_="icon", role="img")
-        block = element("svg", _block(3, 2, 10, 12, outcome), viewbox="0 0 16 16", class_="icon", role="img")
+        mark = element(
+            "svg", _mark({"outcome": outcome}, 8, 8, "true"), viewbox="0 0 16 16", class_="icon", aria_hidden="true"
+        )
+        block = element("svg", _block(3, 2, 10, 12, outcome), viewbox="0 0 16 16", class_="icon", aria_hidden="true")
         items.append(element("li", mark, block, " ", words))
     return element("ul", *items, class_="outcomes")
 
