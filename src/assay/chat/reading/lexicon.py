@@ -62,6 +62,8 @@ class Phrase:
     """Its list and the lists that contain that list: ('advice.should', 'advice')."""
     hides: bool
     """Whether shorter entries inside it are ignored."""
+    reach: int
+    """How many words follow its first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ class Lexicon:
             parts = tuple(self._parts(entry))
             if not parts:
                 raise UsageError(f"the list '{key}' has an empty entry", hint="Remove it from the word list")
-            phrase = Phrase(parts, keys, hides=names[0] in _HIDING)
+            phrase = Phrase(parts, keys, hides=names[0] in _HIDING, reach=len(parts) - 1)
             first, exact = parts[0]
             table = self.by_form if exact else self.by_stem
             table.setdefault(first.lower() if exact else first, []).append(phrase)

@@ -22,6 +22,8 @@ from assay.chat.reading.traits import NOTABLE, having
 
 # Readings of longer texts are not cached: they are rare, and would crowd out the turns of a conversation.
 _LONGEST_CACHED = 4_000
+# How many of the words that have followed a word are remembered with it.
+_MOST_PAIRS = 1_000
 # The words that make a question one for yes or no are among this many tokens at its start: "Hi, is it …".
 _OPENING = 6
 
@@ -216,17 +218,17 @@ def _find_mentions(reading: Reading) -> list[Mention]:
         if at <= hidden_to:
             continue
         token = tokens[at]
-        if token.longer and at < final and not token.longer.keys().isdisjoint(tokens[at + 1].seconds):
-            fitting = _fitting(tokens, at)
+        if token.longer and at < final:
+            begun = token.begun.get(tokens[at + 1])
+            if begun is None:
+                begun = _begun(token, tokens[at + 1])
+            fitting = begun and [phrase for phrase in begun if phrase.reach == 1 or _continues(tokens, at, phrase)]
             if fitting:
-                hiding = -1
-                for phrase in fitting:
-                    if phrase.hides:
-                        hiding = max(hiding, at + len(phrase.parts) - 1)
+                hiding = max([at + phrase.reach for phrase in fitting if phrase.hides], default=-1)
                 if hiding < 0 and token.hides:
                     hiding = at
                 for phrase in fitting:
-                    last = at + len(phrase.parts) - 1
+                    last = at + phrase.reach
                     if last >= hiding:
                         mention = Mention(starts[at], ends[last], at, last, phrase.keys)
                         mentions.append(mention)
@@ -247,24 +249,22 @@ def _find_mentions(reading: Reading) -> list[Mention]:
     return mentions
 
 
-def _fitting(tokens: Sequence[Token], at: int) -> Sequence[Phrase]:
-    """The entries of several words that start at token `at`, longest first."""
-    longer, second = tokens[at].longer, tokens[at + 1]
-    found: list[Phrase] = []
-    for key in second.seconds:
-        if key in longer:
-            for phrase in longer[key]:
-                parts = phrase.parts
-                if _is_part(second, parts[1]) and (len(parts) == 2 or _continues(tokens, at, parts)):
-                    found.append(phrase)
+def _begun(first: Token, second: Token) -> Sequence[Phrase]:
+    """The entries that begin with two words; kept with the first word, since the same pairs come again and again."""
+    known = first.begun
+    if len(known) >= _MOST_PAIRS:
+        known.clear()
+    keys = [key for key in second.seconds if key in first.longer]
+    fitting = [phrase for key in keys for phrase in first.longer[key] if _is_part(second, phrase.parts[1])]
+    # Two entries of a list may be the same words: "feels like", "feel like".
+    found = known[second] = list({(phrase.keys, phrase.parts[2:]): phrase for phrase in fitting}.values())
     return found
 
 
-def _continues(tokens: Sequence[Token], at: int, parts: tuple[tuple[str, bool], ...]) -> bool:
+def _continues(tokens: Sequence[Token], at: int, phrase: Phrase) -> bool:
     """Whether the words of an entry from its third on are those of the text, if it starts at token `at`."""
-    if at + len(parts) > len(tokens):
-        return False
-    return all(map(_is_part, tokens[at + 2 : at + len(parts)], parts[2:]))
+    stop = at + phrase.reach + 1
+    return stop <= len(tokens) and all(map(_is_part, tokens[at + 2 : stop], phrase.parts[2:]))
 
 
 def _is_part(token: Token, part: tuple[str, bool]) -> bool:

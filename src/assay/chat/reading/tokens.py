@@ -43,6 +43,8 @@ class Token:
     """List entries of one word that are this word."""
     longer: Mapping[str, Sequence[Phrase]]
     """List entries of several words that start with this word, by their second word, longest first."""
+    begun: dict[Token, Sequence[Phrase]]
+    """Those of them that begin with this word and another, by the other; filled as pairs are met."""
     units: Sequence[Unit]
     denies: bool
     """Whether it negates by its ending: isn't, won't."""
@@ -177,7 +179,8 @@ class _Known(dict[str, Token]):
         entries = self._lexicon.phrases(text) if kind in ("word", "mark") else []
         if is_number:
             entries = [*entries, *self._lexicon.by_form.get(ANY_NUMBER, ())]
-        phrases = [entry for entry in entries if len(entry.parts) == 1 and is_form(entry.parts[0], raw, text)]
+        alone = [entry for entry in entries if not entry.reach and is_form(entry.parts[0], raw, text)]
+        phrases = list({entry.keys: entry for entry in alone}.values())  # two entries of a list may be one word
         longer: dict[str, list[Phrase]] = {}
         for entry in sorted(entries, key=lambda entry: -len(entry.parts)):
             if len(entry.parts) > 1 and (entry.parts[0][0] == ANY_NUMBER or is_form(entry.parts[0], raw, text)):
@@ -205,6 +208,7 @@ class _Known(dict[str, Token]):
             folded=folded,
             phrases=phrases,
             longer=longer,
+            begun={},
             units=self._lexicon.units.get(text, ()),
             denies=denies,
             value=self._number_words.get(text),
