@@ -172,12 +172,12 @@ class _Parser:
 
         Returns the smallest unit, which `number` is then in, and the last token.
         """
-        part = number
+        part, tokens = number, self.tokens
         while unit.zero == 0 and part.value.is_integer():
             at = last + 1
-            if at < len(self.tokens) and (self.tokens[at].text in self.grammar.and_ or self.tokens[at].text == ","):
+            if at < len(tokens) and (tokens[at].text in self.grammar.and_ or tokens[at].text == ","):
                 at += 1
-            following = self.number(at) if at < len(self.tokens) and self.tokens[at].kind == "number" else None
+            following = self.number(at) if at < len(tokens) and tokens[at].kind == "number" else None
             if following is None or following.first != at:
                 break
             smaller, smaller_last = self.unit_after(following.last, second=True)
@@ -260,13 +260,17 @@ class _Parser:
 
     def number(self, at: int) -> _Number | None:
         """The number at token `at`, with its sign, in digits or words."""
-        if at >= len(self.tokens):
+        tokens = self.tokens
+        if at >= len(tokens):
             return None
-        token = self.tokens[at]
-        first = last = at
+        token = tokens[at]
+        last = at
         if token.kind == "number":
-            digits, last = self.digits(at)
-            parsed = parse_number(digits, decimal_comma=self.grammar.decimal_comma)
+            parsed = token.digits
+            if self.grammar.space_groups:
+                digits, last = self.grouped_digits(at)
+                if last > at:
+                    parsed = parse_number(digits, decimal_comma=self.grammar.decimal_comma)
             if parsed is None:
                 return None
             value, decimals = parsed
@@ -274,19 +278,17 @@ class _Parser:
             value, decimals, last = self.number_words(at)
         else:
             return None
-        value, decimals, last = self.multiplied(value, decimals, last)
-        if at and self.tokens[at - 1].text in self.grammar.before:
+        if last + 1 < len(tokens) and tokens[last + 1].text in self.grammar.times:
+            value, decimals, last = self.multiplied(value, decimals, last)
+        if at and (tokens[at - 1].text in self.grammar.before or self.is_sign(at - 1)):
             return _Number(-value, decimals, at - 1, last)
-        if at and self.is_sign(at - 1):
-            return _Number(-value, decimals, at - 1, last)
-        return _Number(value, decimals, first, last)
+        return _Number(value, decimals, at, last)
 
-    def digits(self, at: int) -> tuple[str, int]:
+    def grouped_digits(self, at: int) -> tuple[str, int]:
         """The digits from token `at` and their last token; groups of three may be separated by spaces: 1 299,00."""
         digits, last = self.tokens[at].raw, at
         while (
-            self.grammar.space_groups
-            and last + 1 < len(self.tokens)
+            last + 1 < len(self.tokens)
             and len(digits) < _LONGEST_NUMBER
             and self.tokens[last].raw.isdecimal()
             and len(self.tokens[last].raw) <= 3
@@ -298,13 +300,10 @@ class _Parser:
         return digits, last
 
     def multiplied(self, value: float, decimals: int, last: int) -> tuple[float, int, int]:
-        """The number with the multiplier that follows it: 1.2k, 3 million."""
-        after = self.tokens[last + 1] if last + 1 < len(self.tokens) else None
-        times = None if after is None else self.grammar.times.get(after.text)
-        if after is None or times is None:
-            return value, decimals, last
-        glued = self.reading.starts[last + 1] == self.reading.ends[last]
-        if len(after.text) == 1 and not glued:
+        """The number with the multiplier that follows it, unless that is a letter by itself: 1.2k, 3 million."""
+        text = self.tokens[last + 1].text
+        times = self.grammar.times[text]
+        if len(text) == 1 and self.reading.starts[last + 1] != self.reading.ends[last]:
             return value, decimals, last
         return value * times, decimals - round(math.log10(times)), last + 1
 
@@ -338,20 +337,26 @@ class _Parser:
 
     def unit_after(self, last: int, *, second: bool = False) -> tuple[Unit | None, int]:
         """The unit after token `last`, and its own last token; `second` if it may be a compound's second part."""
+        tokens = self.tokens
         at = last + 1
-        if at < len(self.tokens) and self.tokens[at].text == "-" and at + 1 < len(self.tokens):
-            at += self.tokens[at + 1].kind == "word"  # a 15-degree day
-        for unit in self.tokens[at].units if at < len(self.tokens) else ():
-            stop = at + len(unit.tokens)
-            if stop > len(self.tokens) or (unit.second and not second):
+        if at + 1 < len(tokens) and tokens[at].text == "-":
+            at += tokens[at + 1].kind == "word"  # a 15-degree day
+        for unit in tokens[at].units if at < len(tokens) else ():
+            size = len(unit.tokens)
+            if at + size > len(tokens) or (unit.second and not second):
                 continue
             if unit.cased:
                 glued = self.reading.starts[at] == self.reading.ends[last]
-                if self.tokens[at].raw == unit.tokens[0] or (glued and self.tokens[at].text == unit.tokens[0].lower()):
+                if tokens[at].raw == unit.tokens[0] or (glued and tokens[at].text == unit.tokens[0].lower()):
                     return unit, at
-            elif all(token.text == form for token, form in zip(self.tokens[at:stop], unit.tokens, strict=True)):
-                return unit, stop - 1
+            # A token has the units that its own text begins.
+            elif size == 1 or (tokens[at + 1].text == unit.tokens[1] and (size == 2 or self.is_unit(unit, at))):
+                return unit, at + size - 1
         return None, last
+
+    def is_unit(self, unit: Unit, at: int) -> bool:
+        """Whether a unit of several tokens is written at token `at`."""
+        return tuple([token.text for token in self.tokens[at : at + len(unit.tokens)]]) == unit.tokens
 
     def unit_before(self, first: int) -> tuple[Unit | None, int]:
         if first:
@@ -367,6 +372,8 @@ class _Parser:
         if at >= len(tokens):
             return 0
         text = tokens[at].text
+        if text not in self.grammar.joining:
+            return 0
         joins = text in self.grammar.to or text in _DASHES or text == "…"
         if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:
             joins, at = True, at + 2
@@ -393,8 +400,9 @@ class _Parser:
 
     def is_list_marker(self, at: int) -> bool:
         """Whether a number only numbers a line: '1. Bring …'."""
-        starts_line = at == 0 or self.tokens[at - 1].kind == "newline"
-        return starts_line and at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
+        if at and self.tokens[at - 1].kind != "newline":
+            return False
+        return at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
 
 
 def parse_number(digits: str, *, decimal_comma: bool = False) -> tuple[float, int] | None:

@@ -36,6 +36,8 @@ class RoleReader:
         self.foreign = lexicon.foreign
         self.function_words = frozenset(lexicon.language["function_words"])
         self.prepositions = frozenset(lexicon.language["place_prepositions"])
+        self.small_words = self.function_words | self.prepositions
+        self.ends = _STOPS | _CLAUSE_ENDS
 
     def assign(self, reading: Reading) -> None:
         """Set the role of each figure of a text."""
@@ -52,6 +54,8 @@ class _Roles:
         self.foreign = grammar.foreign
         self.function_words = grammar.function_words
         self.prepositions = grammar.prepositions
+        self.small_words = grammar.small_words
+        self.ends = grammar.ends
 
     def assign(self) -> None:
         quantities = self.reading.quantities
@@ -94,11 +98,12 @@ class _Roles:
         nearest = -1 if previous in foreign.origins else before
         for at in range(quantity.first - 1, max(nearest, quantity.first - _SUBJECT_REACH), -1):
             token = tokens[at]
-            if token.text in _STOPS or token.text in _CLAUSE_ENDS or (token.cities is not None and token.capital):
+            text = token.text
+            if text in self.ends or (token.capital and token.cities is not None):
                 return False
-            if token.text in foreign.verbs or (directed and token.text in foreign.directed):
+            if text in foreign.verbs or (directed and text in foreign.directed):
                 return True
-            if at > before and token.text in foreign.subjects:
+            if text in foreign.subjects and at > before:
                 article = at - 1 - (tokens[at - 1].text in self.function_words if at else 0)
                 around = {tokens[n].text for n in (at - 1, article) if n >= 0}
                 return not around & foreign.beside and not (
@@ -108,9 +113,9 @@ class _Roles:
 
     def is_in(self, last: int, foreign: Foreign) -> bool:
         """Whether 'in the oven' follows the figure that ends at token `last`."""
-        after = self.tokens[last + 1 : last + 4]
-        if len(after) < 2 or after[0].text not in self.prepositions:
+        if last + 2 >= len(self.tokens) or self.tokens[last + 1].text not in self.prepositions:
             return False
+        after = self.tokens[last + 1 : last + 4]
         return after[1].text in foreign.subjects or (
             len(after) > 2 and after[1].text in self.function_words and after[2].text in foreign.subjects
         )
@@ -121,7 +126,7 @@ class _Roles:
         for at in range(last + 1, min(last + 3, len(tokens))):
             if tokens[at].text in foreign.owners:
                 return any(token.text in foreign.subjects for token in tokens[at + 1 : at + 3])
-            if tokens[at].kind != "word" or tokens[at].text not in self.function_words | self.prepositions:
+            if tokens[at].kind != "word" or tokens[at].text not in self.small_words:
                 return False
         return False
 
@@ -129,8 +134,9 @@ class _Roles:
         """'18 °C / 9 °C' is a high and a low; '15 °C / 59 °F' is one temperature in two units."""
         quantities = self.reading.quantities
         for a, b in pairwise(quantities):
-            between = self.tokens[a.last + 1 : b.first]
-            if a.unit.name != b.unit.name or [token.text for token in between] != ["/"] or a.high == b.high:
+            if b.first != a.last + 2 or self.tokens[a.last + 1].text != "/":
+                continue
+            if a.unit.name != b.unit.name or a.high == b.high:
                 continue
             if {a.role, b.role} <= {"actual", *_EXTREMES} and self.roles.get(a.kind, set()) >= _EXTREMES:
                 a.role, b.role = ("high", "low") if a.high > b.high else ("low", "high")

@@ -12,6 +12,7 @@ from operator import attrgetter, sub
 
 from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer
+from assay.chat.reading.quantities import parse_number
 from assay.chat.reading.traits import ENDS_CLAUSE, IN_RUN, IS_WORD, MARKED, NAMES_CITY, NOTABLE, having
 
 STOPS = frozenset(".!?…\n")
@@ -50,6 +51,8 @@ class Token:
     """Whether it negates by its ending: isn't, won't."""
     value: float | None
     """The value of a number word."""
+    digits: tuple[float, int] | None
+    """The value and the decimals of a number in digits."""
     cities: CityNames | None
     """Names of cities that start with it."""
     capital: bool
@@ -145,6 +148,7 @@ class _Known(dict[str, Token]):
         self._negative_endings = tuple(lexicon.language["negation"]["endings"])
         self._possessive_endings = tuple(lexicon.language.get("possessive_endings", ()))
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
+        self._decimal_comma = bool(lexicon.language.get("decimal_comma", False))
         self._function_words = frozenset(lexicon.language["function_words"])
         self._clause_ends = CLAUSE_MARKS | frozenset(lexicon.language["clause_words"])
 
@@ -212,6 +216,7 @@ class _Known(dict[str, Token]):
             units=self._lexicon.units.get(text, ()),
             denies=denies,
             value=self._number_words.get(text),
+            digits=parse_number(raw, decimal_comma=self._decimal_comma) if kind == "number" else None,
             cities=cities,
             capital=is_word and raw[0].isupper(),
             hides=any(phrase.hides for phrase in phrases),
