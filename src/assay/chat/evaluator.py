@@ -18,12 +18,13 @@ from typing import Any
 from assay.chat.domains import DOMAINS, Domain, Truth
 from assay.chat.metrics._characteristics import check
 from assay.chat.reading.places import words_of
-from assay.chat.reading.recognition import Readers
-from assay.chat.reading.text import Reading
+from assay.chat.reading.recognition import Read, Readers
+from assay.chat.reading.text import Reader, Reading
 from assay.chat.scoring.context import Exchange, ScoringContext
 from assay.chat.scoring.kept import KeptByValue
 from assay.chat.scoring.metric import METRICS, Entry, Metric
 from assay.chat.scoring.preferences import read_preferences
+from assay.chat.scoring.question import Question
 from assay.chat.scoring.trajectory import failure_in
 from assay.chat.transcript import ToolCall
 from assay.errors import UsageError
@@ -54,6 +55,7 @@ _COLLECTED: AbstractContextManager[None] = nullcontext()
 _PAIR = {"user", "assistant"}
 _CACHED_EXCHANGES = 1024
 _LONGEST_CACHED = 4_000
+_MOST_QUESTIONS = 512
 _USER_ROLES = ("user", "human")
 _ASSISTANT_ROLES = ("assistant", "model", "ai", "bot")
 _USER_SIDES = ("user", "query", "user_query", "user_message", "human", "question", "message")
@@ -89,6 +91,8 @@ class ChatbotEvaluator:
         self.readers = Readers(language, self.domain.folder, own_words, use_places=self.domain.uses_places)
         self.reader = self.readers.primary
         self._exchange = functools.lru_cache(maxsize=_CACHED_EXCHANGES)(self._read_exchange)
+        self._no_truth = Truth()
+        self._questions: dict[tuple[int, int, int], Question] = {}
         self._read_truth = KeptByValue(self.domain.read_truth)
         self._read_preferences = KeptByValue(lambda data: read_preferences(data, self.domain, self.reader))
 
@@ -153,16 +157,16 @@ class ChatbotEvaluator:
         with _uncollected(response):
             asked = self.readers.read(user_query, usual=usual)
             answered = self.readers.read(response, usual=usual)
+        known = self._no_truth if truth is None else self._read_truth(truth)
         return ScoringContext(
-            query=asked.reading,
-            query_reader=asked.reader,
+            question=self._question(asked, answered.reader, known),
             response=answered.reading,
             unknown_language=answered.unknown,
             framework=_text(framework_name, "framework_name"),
             domain=self.domain,
             reader=answered.reader,
             truth_reader=self.readers.primary,
-            truth=Truth() if truth is None else self._read_truth(truth),
+            truth=known,
             history=self._history(history, usual),
             preferences=self._preferences(preferences),
             response_time=_seconds(response_time),
@@ -170,8 +174,24 @@ class ChatbotEvaluator:
             tool_calls=_calls(tool_calls, "tool_calls"),
             expected_calls=_calls(expected_calls, "expected_calls"),
             characteristics=_characteristics(characteristics),
-            names=self.names,
         )
+
+    def _question(self, asked: Read, reader: Reader, truth: Truth) -> Question:
+        """What a query asks; kept for as long as its reading and the truth are, which the question itself holds."""
+        key = id(asked.reading), id(reader), id(truth)
+        known = self._questions.get(key)
+        if known is None:
+            if len(self._questions) >= _MOST_QUESTIONS:
+                self._questions.clear()
+            known = self._questions[key] = Question(
+                asked.reading,
+                query_reader=asked.reader,
+                reader=reader,
+                domain=self.domain,
+                truth=truth,
+                names=self.names,
+            )
+        return known
 
     def _history(self, turns: Sequence[Mapping[str, Any]] | None, usual: str | None) -> tuple[Exchange, ...]:
         """Earlier turns, as pairs ({'user': …, 'assistant': …}) or as messages ({'role': …, 'content': …})."""

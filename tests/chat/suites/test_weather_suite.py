@@ -63,7 +63,7 @@ def test_every_city_is_known_to_the_reader_of_answers() -> None:
     evaluator = ChatbotEvaluator(names=WEATHER.names, metrics=["accuracy"])
 
     def is_known(city: str) -> bool:
-        return bool(evaluator.context(f"weather in {city}", "", "").query_places)
+        return bool(evaluator.context(f"weather in {city}", "", "").question.places)
 
     assert {city for city in cities() if not is_known(city)} == set()
 

@@ -133,30 +133,17 @@ def _vague(context: ScoringContext) -> list[Finding]:
 
 def _figure_missing(context: ScoringContext) -> Finding | None:
     """A figure that was asked for, or that is part of the answer to a question about the present, is not given."""
-    for kind in context.reader.lexicon.kinds.values():
-        if not kind.checked or not _is_due(context, kind.name):
-            continue
+    for kind in context.question.kinds_due(asks_later=context.asks_later):
         given = any(
-            claim.what == kind.name
+            claim.what == kind
             and claim.is_about_truth
             and claim.said.role not in NOT_COMPARED
             and claim.day not in PAST
             for claim in context.figure_claims
         )
         if not given:
-            return Finding(note=kind.name)
+            return Finding(note=kind)
     return None
-
-
-def _is_due(context: ScoringContext, kind: str) -> bool:
-    query = context.query
-    facts = [fact for fact in context.truth.facts if fact.kind == kind]
-    if query.all(f"asks_figure.{kind}"):
-        return bool(facts)
-    if not any(fact.role == "actual" and fact.day is None for fact in facts) or context.asks_later:
-        return False
-    whole = [m for m in query.all("asks_figure.due") if not context.query_reader.is_polar_question(query, m.first)]
-    return bool(whole) and all(day in PRESENT for day in context.query_days)
 
 
 def _state_missing(context: ScoringContext) -> Finding | None:
@@ -179,19 +166,12 @@ def _state_missing(context: ScoringContext) -> Finding | None:
         named |= bool(polar.states & sets.wanted) if polar.yes else not polar.states & sets.wanted
         if polar.yes and polar.states & sets.against:
             contradicting.append(polar.said)
-    elif _asked_states(context):  # "It isn't" answers "Is it?"
-        refuted = {claim.what for claim in claims if not claim.affirmed} & _asked_states(context)
+    elif context.question.polar_states:  # "It isn't" answers "Is it?"
+        refuted = {claim.what for claim in claims if not claim.affirmed} & context.question.polar_states
         named |= bool(refuted) and not refuted & sets.wanted
     if contradicting:
         return Finding(contradicting, note=f"it contradicts the truth, {true[0]}")
     return None if named else Finding(note=true[0])
-
-
-def _asked_states(context: ScoringContext) -> set[str]:
-    """The states that a question for yes or no asks about."""
-    query = context.query
-    asked = [mention for mention in query.all("states") if context.query_reader.is_polar_question(query, mention.first)]
-    return {mention.keys[-2].removeprefix("states.") for mention in asked if len(mention.keys) > 1}
 
 
 def _crowded(context: ScoringContext) -> Finding | None:
@@ -220,7 +200,7 @@ def _later_missing(context: ScoringContext) -> Finding | None:
     if not context.asks_later or context.unknown_language is not None:
         return None
     named = context.calendar.days_in(context.response)
-    asked = set(context.query_days)
+    asked = set(context.question.days)
     days = [mention for name, mention in named.items() if name in asked or name not in ("now", "today", "yesterday")]
     if asked and asked <= PRESENT:  # "until the evening" is a forecast for today
         days += context.response.all("part_of_day")

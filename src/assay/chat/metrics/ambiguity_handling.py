@@ -45,7 +45,7 @@ def _helps_anyway(context: ScoringContext) -> Finding | None:
 
 def _told_of_nowhere(context: ScoringContext) -> Finding | None:
     """Figures or states although the query names no place, and neither does the response, nor what it assumes."""
-    is_open = "place" in context.missing_parts or ("intent" in context.missing_parts and not context.query_places)
+    is_open = "place" in context.missing_parts or ("intent" in context.missing_parts and not context.question.places)
     if not is_open or context.response_places or context.said("assumption"):
         return None
     told: list[TextSpan] = [*context.figures, *context.said("states")]

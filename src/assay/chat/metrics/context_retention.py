@@ -78,10 +78,10 @@ def _place_kept(context: ScoringContext) -> Finding | None:
     """
     earlier = _places(context)
     compares = bool(context.query.all("asks.compare"))
-    called = earlier & context.query_places if context.query_places and not compares else earlier
+    called = earlier & context.question.places if context.question.places and not compares else earlier
     named = {place.name: place for place in context.response_places}
     kept = [place for name, place in named.items() if name in called]
-    others = named.keys() - called - context.query_places
+    others = named.keys() - called - context.question.places
     return Finding(kept[:1]) if kept and len(others) <= len(kept) else None
 
 
@@ -91,12 +91,12 @@ def _place_ignored(context: ScoringContext) -> Finding | None:
     A query may name the place or say 'there'; an answer to 'there' that names no place may well be about it.
     """
     places = _places(context)
-    if places and context.clarifications and context.asks_data and not context.query_places:
+    if places and context.clarifications and context.asks_data and not context.question.places:
         sentence = context.response.sentence(context.clarifications[0].first)
         if any(sentence[0] <= mention.first <= sentence[1] for mention in context.response.all("place_words")):
             return Finding(context.clarifications[:1], note="it asks for a place that is already known")
-    again = places & context.query_places
-    if not context.query_places and context.response_places and context.query.all("asks.there"):
+    again = places & context.question.places
+    if not context.question.places and context.response_places and context.query.all("asks.there"):
         again = places
     if not again or any(place.name in again for place in context.response_places):
         return None

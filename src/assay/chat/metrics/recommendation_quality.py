@@ -10,7 +10,7 @@ _SEVERAL = 3
 
 
 def _nothing_to_judge(context: ScoringContext) -> str | None:
-    return None if context.asks_advice or context.advice else "advice was neither asked for nor given"
+    return None if context.question.asks_advice or context.advice else "advice was neither asked for nor given"
 
 
 def _absent(context: ScoringContext) -> Finding | None:

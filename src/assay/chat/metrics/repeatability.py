@@ -56,7 +56,7 @@ def _days(context: ScoringContext, query: Reading) -> frozenset[str]:
 def _pairs(context: ScoringContext) -> list[tuple[Quantity, Quantity]]:
     """Pairs of figures in the two answers with the same kind, role, place and day."""
     earlier = _earlier(context)
-    asked = context.query_places
+    asked = context.question.places
     if earlier is None:
         return []
     days = context.days_of(earlier)

@@ -53,7 +53,7 @@ def _is_small_talk(context: ScoringContext) -> bool:
     A follow-up question in a conversation about the subject, such as 'Are you sure?', is not small talk.
     """
     asks_on = context.was_topical and context.query.is_question(0)
-    return not context.needs_data and not context.asks_advice and not asks_on
+    return not context.needs_data and not context.question.asks_advice and not asks_on
 
 
 def _substantial(context: ScoringContext) -> Finding | None:

@@ -72,7 +72,7 @@ class Reading:
     """Indices of numbers in digits, except list markers, dates and clock times."""
     vocabulary: frozenset[str] | None = None
     """Its folded words; set when a name is first searched for."""
-    memory: dict[str, object] = field(default_factory=dict)
+    memory: dict[object, object] = field(default_factory=dict)
     """Results derived from this reading alone, cached with it."""
 
     def all(self, key: str) -> list[Mention]:

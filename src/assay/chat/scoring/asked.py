@@ -23,7 +23,7 @@ def _unclaimed(context: ScoringContext) -> str | None:
     if not context.truth:
         return None
     given = {claim.what for claim in context.figure_claims if facts_for(context, claim)}
-    for kind in sorted(_kinds_asked(context) - given):
+    for kind in sorted(context.question.kinds - given):
         return f"the question asks for a figure in {context.kind(kind).unit}, and the answer has none"
     if context.query.all("asks.figure") and context.truth.facts and not given:
         return "the question asks for a figure, and the answer has none that the truth can check"
@@ -59,16 +59,3 @@ def _claims_state(context: ScoringContext) -> bool:
         return False
     answered = context.yes_or_no is not None and bool(context.yes_or_no.states)
     return answered or bool(asked_claims(context) or own_words(context, list(context.truth.states.values())))
-
-
-def _kinds_asked(context: ScoringContext) -> set[str]:
-    """Kinds of figure that the truth has and the question names: 'What is the price?'.
-
-    "Is it in stock?" is answered by yes or no, although stock is counted in pieces.
-    """
-    query = context.query
-    if any(context.query_reader.is_polar_question(query, at) for at in [*query.stops, len(query.tokens) - 1]):
-        return set()
-    words = {token.text for token in query.tokens}
-    known = {fact.kind for fact in context.truth.facts}
-    return {kind for kind in known if context.kind(kind).checked and context.kind(kind).keys & words}

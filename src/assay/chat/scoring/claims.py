@@ -103,14 +103,7 @@ def yes_or_no(context: ScoringContext) -> YesOrNo | None:
     yes = response.tokens[first].text in words.yes
     if not yes and first + 1 < len(response.tokens) and response.tokens[first + 1].kind == "word":
         return None  # "No rain" by itself does not answer with no
-    asked = [
-        mention
-        for key in ("states", "tells")
-        for mention in context.query.all(key)
-        if context.query_reader.is_polar_question(context.query, mention.first)
-    ]
-    if not asked:
+    if not context.question.polar_mentions:
         return None
-    states = frozenset(m.keys[-2].removeprefix("states.") for m in asked if m.keys[-1] == "states" and len(m.keys) > 1)
     said = Mention(response.starts[first], response.ends[first], first, first, ("yes" if yes else "no",))
-    return YesOrNo(said, yes, states)
+    return YesOrNo(said, yes, context.question.polar_states)

@@ -15,10 +15,11 @@ from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
 from assay.chat.scoring.claims import FigureClaim, StateClaim, YesOrNo, figure_claims, state_claims, yes_or_no
-from assay.chat.scoring.days import PAST, PRESENT, Calendar, ResponseDays
+from assay.chat.scoring.days import Calendar, ResponseDays
 from assay.chat.scoring.metric import Entry
 from assay.chat.scoring.once import once
 from assay.chat.scoring.places import Subjects
+from assay.chat.scoring.question import Question, asks_of_place
 from assay.chat.scoring.quotations import quoted_tokens
 from assay.chat.scoring.trajectory import Trajectory
 from assay.chat.transcript import ToolCall
@@ -38,13 +39,12 @@ class Exchange:
 class ScoringContext:
     """What was asked, what was answered, and what is known."""
 
-    query: Reading
+    question: Question
     response: Reading
     framework: str
     domain: Domain
     reader: Reader
     """The reader of the response's language."""
-    query_reader: Reader
     truth_reader: Reader
     """The reader of the words of the truth, if the response's does not know them."""
     truth: Truth
@@ -58,8 +58,6 @@ class ScoringContext:
     tool_calls: Sequence[ToolCall] | None = None
     expected_calls: Sequence[ToolCall] | None = None
     characteristics: Mapping[str, Any] | None = None
-    names: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
-    """Cities or products that the suite adds to the gazetteer: the folded words of each, by the first word."""
     scored: dict[int, Entry] = field(default_factory=dict)
     """The entry of each metric that has been scored, by the metric's identity."""
     derived: dict[str, object] = field(default_factory=dict)
@@ -67,76 +65,44 @@ class ScoringContext:
 
     # --- the query --------------------------------------------------------------------------------------------------
 
+    @property
+    def query(self) -> Reading:
+        return self.question.query
+
     @once
     def asks_data(self) -> bool:
         """Whether the query is about the domain's subject, by itself or as a follow-up: 'and tomorrow?'."""
-        if self._asked("topic") or self._asks_of_place(self.query):
-            return True
-        return (self._is_vague or self._follows_up) and self.was_topical
-
-    def _asks_of_place(self, user: Reading) -> bool:
-        """Whether a message asks what a place is like at present: 'What's it like in Bergen?'."""
-        return bool(user.all("asks_topic.of_place")) and bool(self.subjects.names_in(user))
-
-    def _asked(self, key: str) -> list[Mention]:
-        """Mentions of a list in the query, without sentences that only state a dislike: 'I can't stand the rain.'"""
-        return [mention for mention in self.query.all(key) if self.query.sentence(mention.first) not in self._dislikes]
-
-    @once
-    def _dislikes(self) -> set[tuple[int, int]]:
-        """Sentences of the query that state a dislike and ask nothing: not a question, and name no place or day."""
-        query = self.query
-        places, days = self.subjects.mentions(query), self.calendar.mentions(query)
-        named = [*(place.first for place in places), *(day.first for day in days)]
-        stated = [mention.first for mention in query.all("preference.negative") if not query.is_question(mention.first)]
-        return {query.sentence(index) for index in stated} - {query.sentence(index) for index in named}
-
-    @once
-    def asks_advice(self) -> bool:
-        return bool(self.query.all("asks.advice") or self.query.all("asks_topic.advice"))
+        question = self.question
+        return question.is_topical or ((question.is_vague or question.follows_up) and self.was_topical)
 
     @once
     def asks_later(self) -> bool:
         """Whether the query is about the future."""
-        if not self.asks_data:
-            return False
-        return bool(self.query.all("asks.later")) or any(day not in PRESENT | PAST for day in self.query_days)
+        return self.asks_data and self.question.is_of_future
 
-    @property
+    @once
     def needs_data(self) -> bool:
         """Whether the query cannot be answered without data."""
-        return self.asks_data or bool(self.query.all("asks_topic.advice"))
-
-    @once
-    def query_days(self) -> list[str]:
-        """The days that the query names."""
-        return list(self.calendar.days_in(self.query))
-
-    @property
-    def query_day(self) -> str | None:
-        """The day asked about, if there is exactly one."""
-        return self.query_days[0] if len(self.query_days) == 1 else None
-
-    @once
-    def query_places(self) -> frozenset[str]:
-        return self.subjects.names_in(self.query)
+        return self.asks_data or self.question.on_advice
 
     @once
     def missing_parts(self) -> list[str]:
         """What the query lacks, of 'place', 'which place', 'time' and 'intent'; an earlier turn may have said which."""
         missing = []
-        earlier = [turn.user for turn in self.history if turn.user is not None]
-        needs_place = bool(self._asked("needs_place")) or bool(self.query.all("asks_topic.advice"))
-        if needs_place and not self.query_places and not any(map(self.subjects.names_in, earlier)):
+        question = self.question
+        if question.needs_place and not question.places and not any(map(self.subjects.names_in, self._earlier_users)):
             missing.append("place")
         if self.needs_data and self.open_places:
             missing.append("which place")
-        times = self.query.all("times") or self.query.moments or self.query.all("asks.when")
-        if self.domain.by_day and self.asks_data and self.query.all("asks.later.future") and not times:
+        if question.lacks_time and self.asks_data:
             missing.append("time")
-        if not self.needs_data and not self.asks_advice and self._is_vague:
+        if not self.needs_data and not question.asks_advice and question.is_vague:
             missing.append("intent")
         return missing
+
+    @property
+    def _earlier_users(self) -> list[Reading]:
+        return [turn.user for turn in self.history if turn.user is not None]
 
     @once
     def open_places(self) -> frozenset[str]:
@@ -162,30 +128,10 @@ class ScoringContext:
     @once
     def was_topical(self) -> bool:
         """Whether an earlier message of the user was about the domain's subject."""
-        for turn in self.history:
-            user = turn.user
-            if user is None:
-                continue
-            if user.all("topic") or user.all("asks_topic.advice") or self._asks_of_place(user):
-                return True
-        return False
-
-    @property
-    def _follows_up(self) -> bool:
-        """Whether the query is a question of hardly more than a place or a day: 'And there now?'."""
-        return self.query.is_question(0) and self._says_little(self.query_reader.function_words)
-
-    @once
-    def _is_vague(self) -> bool:
-        return bool(self.query.all("asks.vague")) or self._says_little(frozenset())
-
-    def _says_little(self, ignored: frozenset[str]) -> bool:
-        """Whether the query names a place or a day and has at most one other word that is not ignored."""
-        named = {at for place in self.subjects.mentions(self.query) for at in range(place.first, place.last + 1)}
-        named |= {at for mention in self.query.all("times") for at in range(mention.first, mention.last + 1)}
-        tokens = self.query.tokens
-        words = [at for at, token in enumerate(tokens) if token.kind == "word" and token.text not in ignored]
-        return bool(named) and len(set(words) - named) <= 1
+        return any(
+            user.all("topic") or user.all("asks_topic.advice") or asks_of_place(user, self.subjects)
+            for user in self._earlier_users
+        )
 
     # --- the response -----------------------------------------------------------------------------------------------
 
@@ -296,10 +242,15 @@ class ScoringContext:
 
     # --- places and days --------------------------------------------------------------------------------------------
 
-    @once
+    @property
     def subjects(self) -> Subjects:
         """The cities or products that the texts name."""
-        return Subjects(domain=self.domain, reader=self.reader, truth=self.truth, names=self.names)
+        return self.question.subjects
+
+    @property
+    def calendar(self) -> Calendar:
+        """The ground truth's dates, and the days that texts name."""
+        return self.question.calendar
 
     @property
     def response_places(self) -> list[Place]:
@@ -311,20 +262,12 @@ class ScoringContext:
         return self.subjects.is_about_truth(self.response, index)
 
     @once
-    def calendar(self) -> Calendar:
-        """The ground truth's dates, and the days that texts name."""
-        known = self.truth.memory.get("calendar")
-        if not isinstance(known, Calendar):
-            known = self.truth.memory["calendar"] = Calendar(self.truth)
-        return known
-
-    @once
     def _response_days(self) -> ResponseDays:
         return self.days_of(self.response)
 
     def days_of(self, answer: Reading) -> ResponseDays:
         """The day that each part of an answer to this query is about."""
-        return ResponseDays(answer, reader=self.reader, calendar=self.calendar, default=self.query_day)
+        return ResponseDays(answer, reader=self.reader, calendar=self.calendar, default=self.question.day)
 
     def day_at(self, index: int) -> str | None:
         """The day that token `index` of the response is about; None if the truth does not depend on the day."""

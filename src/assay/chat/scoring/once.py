@@ -1,7 +1,7 @@
 """`once`: a property that is computed when it is first read, and then kept.
 
-It differs from `functools.cached_property` in having no lock, which costs more than most of the values do; a context is
-used by one thread.
+It differs from `functools.cached_property` in having no lock, which costs more than most of the values do; two threads
+that read a value at the same time may both compute it, with the same result.
 """
 
 from __future__ import annotations

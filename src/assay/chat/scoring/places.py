@@ -21,6 +21,8 @@ _CLOSE = 5
 # Two compounds share their noun if their last letters are the same, at least this many, after some others.
 _LAST_PART = 4
 _FIRST_PART = 3
+# How many readings with a suite's own names are kept.
+_MOST_KEPT = 64
 # A region may follow these: Portland, Oregon; Newcastle upon Tyne.
 _BEFORE_REGION = frozenset((",", "(", "upon", "on", "an", "am"))
 
@@ -53,7 +55,8 @@ class Subjects:
         self._has_true_subject = bool(truth.subject)
         self._articles = frozenset(reader.lexicon.language.get("articles", ()))
         self._describing = tuple(reader.lexicon.language.get("describing_endings", ()))
-        self._by_reading: dict[Reading, _Named] = {}
+        self._key = ("subjects", self._true_words)
+        self._by_reading: dict[object, object] = {}
 
     def names_in(self, reading: Reading) -> frozenset[str]:
         """Names of the subjects in a text."""
@@ -147,21 +150,20 @@ class Subjects:
         )
 
     def _named(self, reading: Reading) -> _Named:
-        named = self._by_reading.get(reading)
-        if named is None:
-            # A turn is read once and met again with every later answer; only names of a suite are searched each time.
-            key = f"subjects with {self._true_words}"
-            kept = None if self._suite_names else reading.memory.get(key)
-            if isinstance(kept, _Named):
-                named = kept
-            else:
-                places = self._find(reading)
-                names = [place.name for place in places]
-                named = _Named(places, [place.first for place in places], names, frozenset(names))
-                if not self._suite_names:
-                    reading.memory[key] = named
-            self._by_reading[reading] = named
+        # A turn is read once and met again with every later answer. A suite's own names are not those of other suites.
+        kept = self._by_reading if self._suite_names else reading.memory
+        key = reading if self._suite_names else self._key
+        named = kept.get(key)
+        if not isinstance(named, _Named):
+            if self._suite_names and len(kept) >= _MOST_KEPT:
+                kept.clear()
+            named = kept[key] = self._find_names(reading)
         return named
+
+    def _find_names(self, reading: Reading) -> _Named:
+        places = self._find(reading)
+        names = [place.name for place in places]
+        return _Named(places, [place.first for place in places], names, frozenset(names))
 
     def _find(self, reading: Reading) -> list[Place]:
         if not self._suite_names and any(place.name in self.true_names for place in reading.places):

@@ -113,7 +113,7 @@ class Sources:
 
     def _is_day(self, day: str | None, said: str | None, *, is_extreme: bool) -> bool:
         """Whether numbers of `day` can be about the day that a figure is said of; true if either is not known."""
-        if said is None or (said == self._context.query_day and not is_extreme):
+        if said is None or (said == self._context.question.day and not is_extreme):
             return True  # the answer need not have said it of the day asked about
         if day is None:
             return said not in PAST and not (is_later(said) and self._has_days)

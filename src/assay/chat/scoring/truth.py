@@ -57,7 +57,7 @@ def true_states(context: ScoringContext, day: str | None = None) -> list[str]:
     known = context.derived.get("true states")
     if not isinstance(known, list):
         every = _asks_for_any_forecast(context)
-        known = list(context.truth.states.values()) if every else _states_at(context, context.query_days)
+        known = list(context.truth.states.values()) if every else _states_at(context, context.question.days)
         context.derived["true states"] = known
     return known
 
@@ -123,7 +123,7 @@ def asked_claims(context: ScoringContext) -> list[StateClaim]:
 def _asked_claims(context: ScoringContext) -> list[StateClaim]:
     if not context.state_claims:
         return []
-    if not context.calendar.dates and not context.query_days and not any(c.day for c in context.state_claims):
+    if not context.calendar.dates and not context.question.days and not any(c.day for c in context.state_claims):
         return [claim for claim in context.state_claims if claim.is_about_truth]
     now = states_in(context, context.truth.states.get(None, ""))
     return [
@@ -178,21 +178,21 @@ def has_aspect(context: ScoringContext, name: str) -> bool:
 
 def _asks_for_any_forecast(context: ScoringContext) -> bool:
     """Whether the query asks for a forecast and names no day: any day of the truth will do."""
-    return context.asks_later and not context.query_days
+    return context.asks_later and not context.question.days
 
 
 def _is_asked_time(context: ScoringContext, day: str | None, *, is_true_now: bool) -> bool:
     """Whether something said of `day` answers the query."""
-    if day is None or day in context.query_days:
+    if day is None or day in context.question.days:
         return True
     if _asks_for_any_forecast(context):
         return day not in PAST
-    later = [asked for asked in context.query_days if is_later(asked)]
+    later = [asked for asked in context.question.days if is_later(asked)]
     if later:
         same = [context.calendar.is_same(asked, day) for asked in later]
         if any(same) or (is_later(day) and None in same):
             return True
-        return day in PRESENT and any(asked in PRESENT for asked in context.query_days)
+        return day in PRESENT and any(asked in PRESENT for asked in context.question.days)
     if context.calendar.may_be_today(day):  # said of the day's forecast, it contradicts nothing
         return is_true_now
     return day in PRESENT or not (is_later(day) or day in PAST)

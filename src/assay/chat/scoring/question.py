@@ -1,0 +1,192 @@
+"""`Question`: what a query asks about a ground truth, whatever is answered: its subject, days, places, states, figures.
+
+Every agent and every repetition gets the same questions, so what is found out about one is kept for all its answers.
+Knows no answer and no earlier turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.chat.domains import Domain, Truth
+from assay.chat.reading.text import Mention, Reader, Reading
+from assay.chat.scoring.days import PAST, PRESENT, Calendar
+from assay.chat.scoring.once import once
+from assay.chat.scoring.places import Subjects
+
+
+class Question:
+    """A query, with the ground truth that it is about."""
+
+    def __init__(
+        self,
+        query: Reading,
+        *,
+        query_reader: Reader,
+        reader: Reader,
+        domain: Domain,
+        truth: Truth,
+        names: Mapping[str, Sequence[tuple[str, ...]]],
+    ) -> None:
+        """`reader` is that of the answer's language; `names` are the suite's own subjects."""
+        self.query = query
+        self.query_reader = query_reader
+        self.domain = domain
+        self.truth = truth
+        self.subjects = Subjects(domain=domain, reader=reader, truth=truth, names=names)
+        self._due: dict[bool, list[str]] = {}
+
+    @once
+    def calendar(self) -> Calendar:
+        """The ground truth's dates, and the days that texts name."""
+        known = self.truth.memory.get("calendar")
+        if not isinstance(known, Calendar):
+            known = self.truth.memory["calendar"] = Calendar(self.truth)
+        return known
+
+    # --- about what -------------------------------------------------------------------------------------------------
+
+    @once
+    def is_topical(self) -> bool:
+        """Whether it is about the domain's subject by itself, and not as a follow-up."""
+        return bool(self.mentions("topic")) or self.is_of_place
+
+    @once
+    def is_of_place(self) -> bool:
+        """Whether it asks what a place is like at present: 'What's it like in Bergen?'."""
+        return asks_of_place(self.query, self.subjects)
+
+    def mentions(self, key: str) -> list[Mention]:
+        """Mentions of a list, without sentences that only state a dislike: 'I can't stand the rain.'"""
+        found = self.query.all(key)
+        if not found or not self._dislikes:
+            return found
+        return [mention for mention in found if self.query.sentence(mention.first) not in self._dislikes]
+
+    @once
+    def _dislikes(self) -> set[tuple[int, int]]:
+        """Sentences that state a dislike and ask nothing: not a question, and name no place or day."""
+        query = self.query
+        places, days = self.subjects.mentions(query), self.calendar.mentions(query)
+        named = [*(place.first for place in places), *(day.first for day in days)]
+        stated = [mention.first for mention in query.all("preference.negative") if not query.is_question(mention.first)]
+        return {query.sentence(index) for index in stated} - {query.sentence(index) for index in named}
+
+    @once
+    def asks_advice(self) -> bool:
+        return bool(self.query.all("asks.advice") or self.on_advice)
+
+    @once
+    def on_advice(self) -> bool:
+        """Whether it asks for advice that needs data: 'Do I need an umbrella?'."""
+        return bool(self.query.all("asks_topic.advice"))
+
+    @once
+    def needs_place(self) -> bool:
+        """Whether it cannot be answered without a place."""
+        return bool(self.mentions("needs_place")) or self.on_advice
+
+    # --- of when and where ------------------------------------------------------------------------------------------
+
+    @once
+    def days(self) -> list[str]:
+        """The days that it names."""
+        return list(self.calendar.days_in(self.query))
+
+    @once
+    def day(self) -> str | None:
+        """The day asked about, if there is exactly one."""
+        return self.days[0] if len(self.days) == 1 else None
+
+    @once
+    def is_of_future(self) -> bool:
+        """Whether it names a time to come."""
+        return bool(self.query.all("asks.later")) or any(day not in PRESENT | PAST for day in self.days)
+
+    @once
+    def lacks_time(self) -> bool:
+        """Whether it is about the future and does not say when."""
+        query = self.query
+        times = query.all("times") or query.moments or query.all("asks.when")
+        return self.domain.by_day and bool(query.all("asks.later.future")) and not times
+
+    @once
+    def places(self) -> frozenset[str]:
+        return self.subjects.names_in(self.query)
+
+    # --- in how many words ------------------------------------------------------------------------------------------
+
+    @once
+    def follows_up(self) -> bool:
+        """Whether it is a question of hardly more than a place or a day: 'And there now?'."""
+        return self.query.is_question(0) and self._says_little(self.query_reader.function_words)
+
+    @once
+    def is_vague(self) -> bool:
+        return bool(self.query.all("asks.vague")) or self._says_little(frozenset())
+
+    def _says_little(self, ignored: frozenset[str]) -> bool:
+        """Whether it names a place or a day and has at most one other word that is not ignored."""
+        named = {at for place in self.subjects.mentions(self.query) for at in range(place.first, place.last + 1)}
+        named |= {at for mention in self.query.all("times") for at in range(mention.first, mention.last + 1)}
+        tokens = self.query.tokens
+        words = [at for at, token in enumerate(tokens) if token.kind == "word" and token.text not in ignored]
+        return bool(named) and len(set(words) - named) <= 1
+
+    # --- for yes, no, or a figure -----------------------------------------------------------------------------------
+
+    @once
+    def is_polar(self) -> bool:
+        """Whether one of its sentences is answered by yes or no."""
+        query = self.query
+        return any(self._is_polar_at(at) for at in [*query.stops, len(query.tokens) - 1])
+
+    def _is_polar_at(self, index: int) -> bool:
+        return self.query_reader.is_polar_question(self.query, index)
+
+    @once
+    def polar_mentions(self) -> list[Mention]:
+        """States and other words about the subject that are asked for yes or no."""
+        listed = [*self.query.all("states"), *self.query.all("tells")]
+        return [mention for mention in listed if self._is_polar_at(mention.first)]
+
+    @once
+    def polar_states(self) -> frozenset[str]:
+        """The states that are asked for yes or no."""
+        states = [mention.keys for mention in self.polar_mentions if mention.keys[-1] == "states"]
+        return frozenset(keys[-2].removeprefix("states.") for keys in states if len(keys) > 1)
+
+    @once
+    def kinds(self) -> frozenset[str]:
+        """Kinds of figure that the truth has and the question names: 'What is the price?'.
+
+        "Is it in stock?" is answered by yes or no, although stock is counted in pieces.
+        """
+        if self.is_polar:
+            return frozenset()
+        words = {token.text for token in self.query.tokens}
+        kinds = self.query_reader.lexicon.kinds
+        known = {fact.kind for fact in self.truth.facts}
+        return frozenset(kind for kind in known if kinds[kind].checked and kinds[kind].keys & words)
+
+    def kinds_due(self, *, asks_later: bool) -> list[str]:
+        """Kinds of figure that are part of the answer: asked for, or the truth's for a question about the present."""
+        known = self._due.get(asks_later)
+        if known is None:
+            checked = [kind.name for kind in self.query_reader.lexicon.kinds.values() if kind.checked]
+            known = self._due[asks_later] = [kind for kind in checked if self._is_due(kind, asks_later=asks_later)]
+        return known
+
+    def _is_due(self, kind: str, *, asks_later: bool) -> bool:
+        facts = [fact for fact in self.truth.facts if fact.kind == kind]
+        if self.query.all(f"asks_figure.{kind}"):
+            return bool(facts)
+        if asks_later or not any(fact.role == "actual" and fact.day is None for fact in facts):
+            return False
+        whole = [mention for mention in self.query.all("asks_figure.due") if not self._is_polar_at(mention.first)]
+        return bool(whole) and all(day in PRESENT for day in self.days)
+
+
+def asks_of_place(user: Reading, subjects: Subjects) -> bool:
+    """Whether a message of the user asks what a place is like at present."""
+    return bool(user.all("asks_topic.of_place")) and bool(subjects.names_in(user))
