@@ -23,9 +23,11 @@ _FORECAST = ("high", "low")
 def _nothing_to_check(context: ScoringContext) -> str | None:
     if not context.truth:
         return "there is no ground truth to compare with"
-    checked = any(context.kind(claim.what).checked and claim.said.role != "other" for claim in context.figure_claims)
+    for claim in context.figure_claims:
+        if context.kind(claim.what).checked and claim.said.role != "other":
+            return None
     denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
-    if checked or denied or context.state_claims or context.yes_or_no or dates_claimed(context):
+    if denied or context.state_claims or context.yes_or_no or dates_claimed(context):
         return None
     return None if own_words(context, true_states(context)) else "the answer claims nothing that could be checked"
 

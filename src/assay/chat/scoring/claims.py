@@ -6,7 +6,7 @@ Knows readings, subjects and days; knows no ground truth's values and no metric.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Figures that say nothing about the subject itself: differences, and values of other things (the sea, an average).
 NOT_COMPARED = frozenset({"change", "other"})
+_Where = tuple[Sequence[str], bool, str | None, str | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -64,33 +65,41 @@ class YesOrNo:
 
 def figure_claims(context: ScoringContext) -> list[FigureClaim]:
     """The figures that an answer affirms."""
-    return [
-        FigureClaim(figure.kind, True, *_where_and_when(context, figure.first), figure) for figure in context.figures
-    ]
+    locate = _locator(context)
+    return [FigureClaim(figure.kind, True, *locate(figure.first), figure) for figure in context.figures]
 
 
 def state_claims(context: ScoringContext) -> list[StateClaim]:
     """The states that an answer affirms or denies; 'I can't tell whether it rains' does neither."""
     response = context.response
     failed = response.sentences_with("error")
+    locate = _locator(context)
     found = []
-    known: dict[int, tuple[Sequence[str], bool, str | None, str | None]] = {}  # several states may be of one word
+    known: dict[int, _Where] = {}  # several states may be of one word
     for mention in context.own(response.all("states")):
         refuted = mention.refuted and response.sentence(mention.first) not in failed
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue
-        state = mention.keys[-2].removeprefix("states.")
         where = known.get(mention.first)
         if where is None:
-            where = known[mention.first] = _where_and_when(context, mention.first)
-        found.append(StateClaim(state, mention.asserted, *where, mention))
+            where = known[mention.first] = locate(mention.first)
+        found.append(StateClaim(mention.keys[-2].removeprefix("states."), mention.asserted, *where, mention))
     return found
 
 
-def _where_and_when(context: ScoringContext, index: int) -> tuple[Sequence[str], bool, str | None, str | None]:
-    subjects = context.subjects.subject_at(context.response, index)
-    is_about_truth = context.subjects.is_true_name(subjects)
-    return subjects, is_about_truth, context.day_at(index), context.part_of_day(index)
+def _locator(context: ScoringContext) -> Callable[[int], _Where]:
+    """A function that tells which subjects, day and part of the day a token of the response is about."""
+    response, subjects = context.response, context.subjects
+    days = context.response_days if context.domain.by_day else None
+
+    def locate(index: int) -> _Where:
+        names = subjects.subject_at(response, index)
+        is_about_truth = subjects.is_true_name(names)
+        if days is None:
+            return names, is_about_truth, None, None
+        return names, is_about_truth, days.at(index), days.part_of_day(index)
+
+    return locate
 
 
 def yes_or_no(context: ScoringContext) -> YesOrNo | None:

@@ -262,20 +262,12 @@ class ScoringContext:
         return self.subjects.is_about_truth(self.response, index)
 
     @once
-    def _response_days(self) -> ResponseDays:
+    def response_days(self) -> ResponseDays:
         return self.days_of(self.response)
 
     def days_of(self, answer: Reading) -> ResponseDays:
         """The day that each part of an answer to this query is about."""
         return ResponseDays(answer, reader=self.reader, calendar=self.calendar, default=self.question.day)
-
-    def day_at(self, index: int) -> str | None:
-        """The day that token `index` of the response is about; None if the truth does not depend on the day."""
-        return self._response_days.at(index) if self.domain.by_day else None
-
-    def part_of_day(self, index: int) -> str | None:
-        """The part of a day that token `index` of the response is about: this evening, tonight."""
-        return self._response_days.part_of_day(index) if self.domain.by_day else None
 
     # --- tools ------------------------------------------------------------------------------------------------------
 

@@ -80,7 +80,8 @@ class Subjects:
 
     def is_true_name(self, names: Sequence[str]) -> bool:
         """Whether one of `names` is that of the ground truth's subject; true if there are none, or it has none."""
-        return not names or not self.true_names or is_one_of(names, self.true_names)
+        true = self.true_names
+        return not names or not true or names[0] == true[0] or is_one_of(names, true)
 
     def is_about(self, reading: Reading, index: int, subjects: Iterable[str]) -> bool:
         """Whether token `index` of a text is about one of `subjects`; true if the text does not say which."""

@@ -7,6 +7,7 @@ Knows no answer and no earlier turn.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from assay.chat.domains import Domain, Truth
 from assay.chat.reading.text import Mention, Reader, Reading
@@ -34,7 +35,8 @@ class Question:
         self.domain = domain
         self.truth = truth
         self.subjects = Subjects(domain=domain, reader=reader, truth=truth, names=names)
-        self._due: dict[bool, list[str]] = {}
+        self.memory: dict[object, Any] = {}
+        """Results derived from it alone, kept with it."""
 
     @once
     def calendar(self) -> Calendar:
@@ -171,10 +173,11 @@ class Question:
 
     def kinds_due(self, *, asks_later: bool) -> list[str]:
         """Kinds of figure that are part of the answer: asked for, or the truth's for a question about the present."""
-        known = self._due.get(asks_later)
+        known: list[str] | None = self.memory.get(("kinds due", asks_later))
         if known is None:
             checked = [kind.name for kind in self.query_reader.lexicon.kinds.values() if kind.checked]
-            known = self._due[asks_later] = [kind for kind in checked if self._is_due(kind, asks_later=asks_later)]
+            known = [kind for kind in checked if self._is_due(kind, asks_later=asks_later)]
+            self.memory["kinds due", asks_later] = known
         return known
 
     def _is_due(self, kind: str, *, asks_later: bool) -> bool:

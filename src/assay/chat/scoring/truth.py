@@ -20,19 +20,18 @@ _MOST_STATES = 2
 
 def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     """The facts that a figure can be compared with; empty if the truth has none."""
-    compared = context.derived.setdefault("facts for claims", {})
-    assert isinstance(compared, dict)
-    found: list[Fact] | None = compared.get(id(claim))
+    role, day = claim.said.role, claim.day
+    if not claim.is_about_truth or role in NOT_COMPARED or day in PAST:
+        return []
+    key = "facts", claim.what, role, day
+    found: list[Fact] | None = context.question.memory.get(key)
     if found is None:
-        found = compared[id(claim)] = _facts_for(context, claim)
+        found = context.question.memory[key] = _facts_of(context, claim.what, role, day)
     return found
 
 
-def _facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
-    role, day = claim.said.role, claim.day
-    if day in PAST or role in NOT_COMPARED or not claim.is_about_truth:
-        return []
-    facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
+def _facts_of(context: ScoringContext, kind: str, role: str, day: str | None) -> list[Fact]:
+    facts = [fact for fact in context.truth.facts if fact.kind == kind]
     if role in ("high", "low"):
         return _on_day(context, [fact for fact in facts if fact.role == role], day)
     current = [fact for fact in facts if fact.role == role and fact.day is None]
@@ -54,11 +53,11 @@ def true_states(context: ScoringContext, day: str | None = None) -> list[str]:
     """The states, in the truth's words, on a day; without one, at the time asked about."""
     if day is not None:
         return _states_at(context, [day])
-    known = context.derived.get("true states")
-    if not isinstance(known, list):
-        every = _asks_for_any_forecast(context)
+    every = _asks_for_any_forecast(context)
+    known: list[str] | None = context.question.memory.get(("true states", every))
+    if known is None:
         known = list(context.truth.states.values()) if every else _states_at(context, context.question.days)
-        context.derived["true states"] = known
+        context.question.memory["true states", every] = known
     return known
 
 
@@ -93,12 +92,10 @@ class StateSets:
 
 def compare_states(context: ScoringContext, truths: list[str]) -> StateSets:
     """The states that agree with, and those that contradict, what the truth says in words."""
-    compared = context.derived.setdefault("compared states", {})
-    assert isinstance(compared, dict)
-    key = tuple(truths)
-    if key not in compared:
-        compared[key] = _compare(context, truths)
-    found: StateSets = compared[key]
+    key = "compared states", tuple(truths)
+    found: StateSets | None = context.question.memory.get(key)
+    if found is None:
+        found = context.question.memory[key] = _compare(context, truths)
     return found
 
 
