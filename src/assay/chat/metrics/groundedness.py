@@ -26,7 +26,7 @@ def _nothing_to_support(context: ScoringContext) -> str | None:
 
 
 def _unsupported(context: ScoringContext) -> list[Finding]:
-    sources = Sources(context)
+    sources = Sources.of(context)
     figures = _figures(context)
     return [Finding([claim.said], points=-1 / len(figures)) for claim in figures if not sources.support(claim)]
 

@@ -160,6 +160,8 @@ class ResponseDays:
         self._calendar = calendar
         self._default = default
         self._known: dict[str, str] = {}
+        self._mentions = calendar.mentions(response)
+        self._firsts = [mention.first for mention in self._mentions]
 
     def at(self, index: int) -> str | None:
         """The day that token `index` is about; the default if the response does not say.
@@ -167,12 +169,13 @@ class ResponseDays:
         It is the nearest day named in the same clause, else the nearest one before the token in its sentence, else the
         day in the heading or at the start of the line.
         """
-        mentions, firsts = self._mentions
-        if mentions:
-            chosen = self._nearest(mentions, firsts, index)
-            if chosen is not None:
-                return self._known_day(day_name(chosen))
-            starts, ends = self._sections
+        if not self._mentions:
+            return self._default
+        chosen = self._nearest(self._mentions, self._firsts, index)
+        if chosen is not None:
+            return self._known_day(chosen.keys[0])
+        starts, ends = self._sections
+        if starts:
             at = bisect_right(starts, self._response.starts[index]) - 1
             if at >= 0 and self._response.starts[index] < ends[at][0]:
                 return self._known_day(ends[at][1])
@@ -204,17 +207,13 @@ class ResponseDays:
         is_nearer = before is None or before.first < start or firsts[at] - index < index - before.first
         return mentions[at] if is_nearer else before
 
-    def _known_day(self, day: str) -> str:
-        known = self._known.get(day)
+    def _known_day(self, key: str) -> str:
+        """The day of a list inside `times`, as the truth knows it."""
+        known = self._known.get(key)
         if known is None:
-            known = self._known[day] = day if day == self._default else self._calendar.within_truth(day)
+            day = key.removeprefix("times.")
+            known = self._known[key] = day if day == self._default else self._calendar.within_truth(day)
         return known
-
-    @once
-    def _mentions(self) -> tuple[list[Mention], list[int]]:
-        """Mentions of days, and the index of each one's first token."""
-        mentions = self._calendar.mentions(self._response)
-        return mentions, [mention.first for mention in mentions]
 
     @once
     def _sections(self) -> tuple[list[int], list[tuple[int, str]]]:
@@ -222,8 +221,7 @@ class ResponseDays:
 
         Returned as the start of each line, and its end with the day.
         """
-        mentions, _ = self._mentions
-        text = self._response.text
+        mentions, text = self._mentions, self._response.text
         if "\n" not in text and not _starts_line(text, 0, mentions[0], len(text)):
             return [], []
         mention_starts = [mention.start for mention in mentions]
@@ -239,7 +237,7 @@ class ResponseDays:
             mention = mentions[at] if at < len(mentions) and mentions[at].start < stop else None
             figure = bisect_left(figure_starts, start)
             has_figure = figure < len(figure_starts) and figure_starts[figure] < stop
-            day = None if mention is None else day_name(mention)
+            day = None if mention is None else mention.keys[0]
             if not line.strip():
                 heading = None if used else heading
             elif mention is not None and not has_figure and _is_heading(line):
@@ -257,13 +255,16 @@ class ResponseDays:
     @once
     def _times(self) -> tuple[list[Mention], list[int], frozenset[int]]:
         """Times by name and clock, where they start, and the tokens that name a part of the day or an hour."""
+        response = self._response
         clock = [
             Mention(moment.start, moment.end, moment.first, moment.last, ("times.clock",))
-            for moment in self._response.moments
+            for moment in response.moments
             if moment.hour is not None
         ]
-        times = sorted([*_longest(self._response.all("times")), *clock], key=lambda mention: mention.first)
-        parts = frozenset(part.last for part in [*self._response.all("part_of_day"), *clock])
+        parts = frozenset([part.last for part in [*response.all("part_of_day"), *clock]])
+        if not parts:
+            return [], [], parts
+        times = sorted([*_longest(response.all("times")), *clock], key=lambda mention: mention.first)
         return times, [mention.first for mention in times], parts
 
     def _clause(self, index: int) -> tuple[int, int]:

@@ -18,10 +18,12 @@ from assay.chat.domains import Truth
 from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import main_name, words_of
 from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.text import Reader
 from assay.chat.scoring.claims import FigureClaim
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, is_later
 from assay.chat.scoring.places import is_one_of
+from assay.chat.scoring.question import Question
 from assay.chat.transcript import ToolCall
 
 _NAME = re.compile(r"[a-z]+|\d+[a-z]+", re.IGNORECASE)
@@ -29,6 +31,8 @@ _KELVIN = 273.15
 _EPSILON = 1e-9
 _DEEPEST = 64
 _EXTREMES = ("high", "low")
+# How many subjects and days are remembered with the numbers that can support figures about them.
+_MOST_KEPT = 256
 # Names of fields that are days by themselves: {"tomorrow": {...}}.
 _DAY_NAMES = frozenset({"yesterday", "today", "tomorrow"})
 
@@ -57,24 +61,28 @@ class _Numbers:
 class Sources:
     """The numbers in the tool results and the ground truth of an answer, by place and day."""
 
-    def __init__(self, context: ScoringContext) -> None:
-        self._context = context
-        self._reader = context.reader
-        self._kinds = context.reader.lexicon.kinds
-        self._fields = context.domain.fields
-        calls = [call for call in context.tool_calls or () if call.error is None]
-        memory, key = context.truth.memory, ("numbers", self._reader)
-        known = None if calls else memory.get(key)
-        if isinstance(known, dict):
-            self._numbers: dict[tuple[str | None, str | None], _Numbers] = known
-        else:
-            self._numbers = {}
-            self._read_all(calls, context.truth)
-            if not calls:
-                memory[key] = self._numbers
+    def __init__(self, question: Question, reader: Reader, calls: Sequence[ToolCall]) -> None:
+        """`reader` is that of the answer's language."""
+        self._question = question
+        self._reader = reader
+        self._kinds = reader.lexicon.kinds
+        self._fields = question.domain.fields
+        self._numbers: dict[tuple[str | None, str | None], _Numbers] = {}
+        self._read_all(calls, question.truth)
         self._known: dict[tuple[tuple[str, ...], str | None, bool], list[_Numbers]] = {}
         self._has_days = any(day is not None for _, day in self._numbers)
         self._has_present = any(day is None for _, day in self._numbers)
+
+    @classmethod
+    def of(cls, context: ScoringContext) -> Sources:
+        """The sources of an answer; if no tool gave a result, those of its question, which all its answers share."""
+        calls = [call for call in context.tool_calls or () if call.error is None]
+        if calls:
+            return cls(context.question, context.reader, calls)
+        known: Sources | None = context.question.memory.get("sources")
+        if known is None:
+            known = context.question.memory["sources"] = cls(context.question, context.reader, ())
+        return known
 
     def _read_all(self, calls: Sequence[ToolCall], truth: Truth) -> None:
         for call in calls:
@@ -93,6 +101,8 @@ class Sources:
         about = (tuple(claim.subjects), claim.day, figure.role in _EXTREMES)
         numbers = self._known.get(about)
         if numbers is None:
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
             numbers = self._known[about] = self._numbers_of(*about)
         precise = self._kinds[figure.kind].precise
         if precise is not None and figure.high - figure.low > precise + _EPSILON:
@@ -113,11 +123,11 @@ class Sources:
 
     def _is_day(self, day: str | None, said: str | None, *, is_extreme: bool) -> bool:
         """Whether numbers of `day` can be about the day that a figure is said of; true if either is not known."""
-        if said is None or (said == self._context.question.day and not is_extreme):
+        if said is None or (said == self._question.day and not is_extreme):
             return True  # the answer need not have said it of the day asked about
         if day is None:
             return said not in PAST and not (is_later(said) and self._has_days)
-        calendar = self._context.calendar
+        calendar = self._question.calendar
         if said in PRESENT and calendar.today is None and day not in _DAY_NAMES:
             return is_extreme or not self._has_present
         if day == said:
@@ -135,9 +145,10 @@ class Sources:
         tolerance = max(kind.support, 0.5 * 10.0**-figure.decimals * unit.size)
         as_written = tolerance / unit.size
         for numbers in sources:
-            if _within(numbers.exact.get(figure.kind, ()), low - tolerance, high + tolerance):
+            exact = numbers.exact.get(figure.kind)
+            if exact and _within(exact, low - tolerance, high + tolerance):
                 return True
-            for values in (numbers.bare.get(figure.kind, ()), numbers.bare.get(None, ())):
+            for values in (numbers.bare.get(figure.kind), numbers.bare.get(None)):
                 if not values:
                     continue
                 # A bare number may be in the answer's unit or in the kind's unit.
@@ -207,7 +218,7 @@ class Sources:
         words = words_of(subject.split(",")[0]) if subject else ()
         if not words:
             return None
-        return main_name(words) if self._context.domain.uses_places else " ".join(words)
+        return main_name(words) if self._question.domain.uses_places else " ".join(words)
 
     def _day(self, table: Mapping[str, object]) -> str | None:
         """The ISO date of a table, if it has one."""
