@@ -10,12 +10,13 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from assay.chat.reading.lexicon import compile_lexicon, language_file, read_toml, shipped_languages
 from assay.chat.reading.text import Reader, Reading
-from assay.chat.reading.traits import IS_WORD, having
+from assay.chat.reading.traits import IS_WORD, count, having
 from assay.errors import missing_extra
 
 # The usual language is recognised by this share of function words that no other language with lists has, and this many.
@@ -36,6 +37,7 @@ _NO_LANGUAGE = "zxx"
 _LAST_LATIN = "\u024f"
 # Readings in a language without lists that are remembered.
 _CACHED = 1024
+_TEXT = attrgetter("text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +104,13 @@ class Readers:
 
     def _recognised(self, text: str) -> str | None:
         reading = self.primary.read(text)
-        words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD)]
-        if not words:
+        number = count(reading.traits, IS_WORD)
+        if not number:
             return None
-        usual = self._own[self.name]
-        own = sum(map(usual.__contains__, words))
-        if own >= max(_FEWEST, _SHARE * len(words)):
+        own = sum(map(self._own[self.name].__contains__, map(_TEXT, reading.tokens)))
+        if own >= max(_FEWEST, _SHARE * number):
             return self.name
+        words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD)]
         rest = self._without_places(text)
         other_script = _is_other_script(rest)
         is_short = sum(map(len, words)) < _LETTERS and not other_script

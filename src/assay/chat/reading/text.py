@@ -85,12 +85,11 @@ class Reading:
 
     def sublists(self, key: str) -> dict[str, list[Mention]]:
         """Stated mentions by the lists directly inside `key`: 'items' → {'umbrella': […]}."""
-        depth = len(key) + 1
         found: dict[str, list[Mention]] = {}
-        for mention in self.stated(key):
-            for name in mention.keys:
-                if len(name) > depth and name.startswith(key) and "." not in name[depth:]:
-                    found.setdefault(name[depth:], []).append(mention)
+        for mention in self.lists.get(key, ()):
+            inside = mention.keys.index(key) - 1
+            if mention.asserted and inside >= 0:
+                found.setdefault(mention.keys[inside][len(key) + 1 :], []).append(mention)
         return found
 
     def sentence(self, index: int) -> tuple[int, int]:

@@ -18,6 +18,11 @@ def having(traits: bytes, trait: int) -> list[int]:
     return list(compress(range(len(traits)), traits.translate(_HAVING[trait])))
 
 
+def count(traits: bytes, trait: int) -> int:
+    """How many tokens have a trait."""
+    return traits.translate(_HAVING[trait]).count(1)
+
+
 def has_run(traits: bytes, trait: int, length: int) -> bool:
     """Whether so many tokens with a trait follow one another."""
     return b"\1" * length in traits.translate(_HAVING[trait])

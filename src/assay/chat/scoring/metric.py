@@ -155,8 +155,9 @@ class Metric:
         text = context.response.text
         for rule in self.rules:
             found: Found
-            if rule.when is not None:
-                found = rule.when(context)
+            when = rule.when
+            if when is not None:
+                found = when(context)
             else:
                 said = context.said(self.list_of(rule))
                 found = Finding(said[:1]) if said else None
@@ -208,18 +209,15 @@ class Evidence(dict[str, Any]):
 
     @classmethod
     def make(cls, rule: Rule, finding: Finding, response: str) -> Evidence:
-        says = f"{rule.says}: {finding.note}" if finding.note else rule.says
-        points = rule.points if finding.points is None else finding.points
-        spans = finding.spans
-        start = end = 0
-        also: list[dict[str, Any]] = []
-        if spans:
-            start, end = spans[0].start, spans[0].end
-            if len(spans) > 1:
-                also = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
-        words = response[start:end]
+        start, end = (finding.spans[0].start, finding.spans[0].end) if finding.spans else (0, 0)
         return cls(
-            {"id": rule.id, "points": points, "says": says, "words": words, "start": start, "end": end, "also": also}
+            id=rule.id,
+            points=rule.points if finding.points is None else finding.points,
+            says=f"{rule.says}: {finding.note}" if finding.note else rule.says,
+            words=response[start:end],
+            start=start,
+            end=end,
+            also=[{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in finding.spans[1:]],
         )
 
 
