@@ -15,7 +15,7 @@ from scipy.stats import norm, skew, t
 from assay import stats
 from assay.errors import UsageError
 from assay.stats import Resampling, UnitValues, by_event, value_intervals
-from assay.stats.by_episode import resample_weights
+from assay.stats.resamples import Resamples
 from assay.types import Distribution, Estimate, Floats
 
 
@@ -159,7 +159,7 @@ def slow_episodes(
     parts: list[Floats], statistic: str, reps: int, seed: int, strata: list[str] | None = None
 ) -> tuple[float, float]:
     """Expand every resample of whole episodes into its single values, and take the hull of the two intervals."""
-    weights = resample_weights(len(parts), strata, reps, np.random.default_rng(seed))
+    weights = Resamples.drawn(len(parts), strata, reps, np.random.default_rng(seed)).weights
     replicates = [
         PLAIN[statistic](np.concatenate([np.tile(part, int(w)) for part, w in zip(parts, row, strict=True)]))
         for row in weights
@@ -233,7 +233,7 @@ def test_groups_and_strata_are_given_for_each_value() -> None:
 
 def test_every_resample_keeps_the_weight_of_each_stratum() -> None:
     strata = ["x", "y", "x", "y", "y", "y"]
-    weights = resample_weights(6, strata, 2000, np.random.default_rng(0))
+    weights = Resamples.drawn(6, strata, 2000, np.random.default_rng(0)).weights
     for stratum, size in (("x", 2), ("y", 4)):
         members = [at for at, name in enumerate(strata) if name == stratum]
         assert weights[:, members].sum(axis=1) == pytest.approx(np.full(2000, size))
@@ -244,12 +244,26 @@ def test_every_resample_keeps_the_weight_of_each_stratum() -> None:
     assert (weights @ values).var() == pytest.approx(spread, rel=0.1)
 
 
+@pytest.mark.parametrize("strata", [list("aaaabbbb"), list("aabbbbbb"), None])
+def test_sums_over_resamples_are_the_same_in_every_order(strata: list[str] | None) -> None:
+    resamples = Resamples.drawn(8, strata, 50, np.random.default_rng(1))
+    rng = np.random.default_rng(2)
+    table = rng.normal(size=(8, 5)) * 10.0 ** rng.integers(-9, 9, (8, 5))
+    table[:, 3] = rng.integers(0, 1000, 8)
+    table[:, 4] = 0.0
+    found = resamples.sums(table)
+    assert (np.abs(found - resamples.weights @ table) <= 1e-14 * np.abs(table).sum(axis=0)).all()
+    for order in (np.arange(8)[::-1], rng.permutation(8)):
+        shuffled = Resamples(resamples.times[:, order], resamples.share[order])
+        assert (shuffled.sums(table[order]) == found).all()
+
+
 def test_strata_of_one_are_pooled() -> None:
-    weights = resample_weights(5, list("abcde"), 300, np.random.default_rng(0))
+    weights = Resamples.drawn(5, list("abcde"), 300, np.random.default_rng(0)).weights
     assert (weights.sum(axis=1) == 4).all()
     assert (weights.std(axis=0) > 0).all()
     # One alone joins the largest stratum.
-    assert (resample_weights(4, list("abbb"), 300, np.random.default_rng(0)).std(axis=0) > 0).all()
+    assert (Resamples.drawn(4, list("abbb"), 300, np.random.default_rng(0)).weights.std(axis=0) > 0).all()
 
 
 def test_strata_narrow_the_interval_if_they_explain_the_differences() -> None:

@@ -53,10 +53,13 @@ def test_intervals_of_many_units_are_those_of_resampling_every_value(
 def test_weights_of_one_give_the_statistics_of_the_values() -> None:
     """Within a block too: if nothing is resampled, no value is moved."""
     from assay.stats.many_units import replicates_of_many
+    from assay.stats.resamples import Resamples
 
     values = np.random.default_rng(5).exponential(size=900)
     indexed = IndexedValues.of(values, np.ones(900, np.int64), np.repeat(np.arange(300, dtype=np.int32), 3))
-    found = replicates_of_many(indexed, indexed.whole, ["p10", "median", "p99"], np.ones((2, 300)))
+    found = replicates_of_many(
+        indexed, indexed.whole, ["p10", "median", "p99"], Resamples(np.ones((2, 300)), np.ones(300))
+    )
     for name, q in (("p10", 10), ("median", 50), ("p99", 99)):
         assert found[name] == pytest.approx(np.percentile(values, q), rel=1e-12)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli._output import announce_run, byte_progress, check_outputs, note, write_file, write_json
-from assay.cli._process import seldom_collected
+from assay.cli._process import load_numpy_with_one_thread, seldom_collected
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
 from assay.shown import shown_console
@@ -128,6 +128,7 @@ def evaluate(
     """Score PRED against TRUTH: timing, movement, keys and buttons, with intervals."""
     if engine != "local":
         raise UsageError(f"there is no engine '{engine}'", hint="Use local")
+    load_numpy_with_one_thread()
     from assay.events.evaluation import evaluate as run
     from assay.events.protocols import every_protocol
 

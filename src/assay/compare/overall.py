@@ -22,9 +22,9 @@ from assay.compare.operations import operations
 from assay.compare.standing import TIE, CriterionMeans, Standing, WeightRange, group_ranges, ranges, standing
 from assay.compare.weights import DEFAULT_WEIGHTS, LOAD, OPERATIONS, OPERATIONS_GROUP, TRIALS_PASSED, Criterion, Weights
 from assay.stats import SHARE, Changes, Difference, difference
-from assay.stats.by_episode import resample_weights
 from assay.stats.jackknife import Strata, ends, share_contributions, unit_contributions
 from assay.stats.paired import cases_needed
+from assay.stats.resamples import Resamples
 from assay.types import Estimate, Floats
 
 # At most this many weights are in memory at a time (32 MB).
@@ -344,7 +344,7 @@ class ScenarioTable:
             n, table = len(self.sums), self._table
             rng, step = np.random.default_rng(seed), max(1, _WEIGHTS_AT_ONCE // n)
             sizes = [min(step, reps - start) for start in range(0, reps, step)]
-            parts = [resample_weights(n, None, size, rng) @ table for size in sizes]
+            parts = [Resamples.drawn(n, None, size, rng).sums(table) for size in sizes]
             self._resamples[reps, seed] = np.concatenate(parts)
         return self._resamples[reps, seed]
 

@@ -1,14 +1,14 @@
 """Resampling whole groups of values: episodes, scenarios.
 
-Values of one group are not independent, so whole groups are drawn. A resample is a weight for each group; its counts
-are a matrix product of weights and counts.
+Values of one group are not independent, so whole groups are drawn. The counts of a resample are the sum of those of its
+groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,15 @@ from numpy.typing import NDArray
 
 from assay.stats.by_event import CELLS_AT_ONCE, equal_mass_edges
 from assay.stats.indexed_values import IndexedValues
-from assay.stats.jackknife import Strata
 from assay.stats.many_units import MANY, replicates_of_many
 from assay.stats.quantiles import interpolate, percent_of, statistic_of_rows
+from assay.stats.resamples import Resamples
 from assay.types import Distribution, Floats, Ints
 
 # Blocks of neighbouring values that an episode's counts are first summed in: at most this many, and at most this many
 # for all episodes together (16 MB).
 _BLOCKS = 2048
 _BLOCK_CELLS = 2_000_000
-# Weights that are kept for the next figure: at most this many (64 MB).
-_KEPT_WEIGHTS = 8_000_000
-# Resamples of up to this many units are counted all at once.
-_COUNTED_TOGETHER = 2000
 # Resamples whose cells of one block are laid out at once, and values that are looked up at once.
 _ROWS_AT_ONCE = 256
 VALUES_AT_ONCE = 30_000
@@ -68,47 +64,6 @@ class UnitValues:
         return cls(values, counts, np.array([len(part) for part in parts], np.int64))
 
 
-def resample_weights(
-    n_units: int, strata: Sequence[str] | None, reps: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """How much each unit counts in each resample, shape (reps, n_units): units are drawn within their stratum.
-
-    Of n units in a stratum n − 1 are drawn, because n draws would vary by √((n − 1) / n) too little (Rao and Wu 1988).
-    Strata of unequal size are weighted so that each keeps its share. Strata of one unit are pooled.
-    """
-    weights = np.ones((reps, n_units), np.float64)
-    within = Strata.of(strata, n_units)
-    for label, n in enumerate(within.size.tolist()):
-        if n < 2:
-            continue
-        drawn = _drawn(reps, n, rng)
-        weights[:, within.label == label] = drawn if within.size.min() == within.size.max() else drawn * (n / (n - 1))
-    return weights
-
-
-def _drawn(reps: int, n: int, rng: np.random.Generator) -> Ints:
-    """How often each of n units occurs in n − 1 draws, shape (reps, n)."""
-    if n > _COUNTED_TOGETHER:  # row by row, the counts stay in the processor's cache
-        return np.stack([np.bincount(rng.integers(0, n, n - 1), minlength=n) for _ in range(reps)])
-    members = rng.integers(0, n, (reps, n - 1)) + np.arange(reps)[:, None] * n
-    return np.bincount(members.ravel(), minlength=reps * n).reshape(reps, n)
-
-
-def seeded_weights(n_units: int, strata: Sequence[str] | None, reps: int, seed: int) -> NDArray[np.float64]:
-    """`resample_weights` of a generator that starts from `seed`, read-only: all figures of a report share them."""
-    labels = None if strata is None else tuple(strata)
-    if n_units * reps > _KEPT_WEIGHTS:
-        return resample_weights(n_units, labels, reps, np.random.default_rng(seed))
-    return _kept_weights(n_units, labels, reps, seed)
-
-
-@lru_cache(maxsize=2)
-def _kept_weights(n_units: int, strata: tuple[str, ...] | None, reps: int, seed: int) -> NDArray[np.float64]:
-    weights = resample_weights(n_units, strata, reps, np.random.default_rng(seed))
-    weights.setflags(write=False)
-    return weights
-
-
 def replicates(
     parts: Iterable[Distribution | UnitValues] | IndexedValues,
     total: Distribution,
@@ -121,17 +76,17 @@ def replicates(
     """Each statistic of `reps` resamples of the parts, one per episode, within strata, shape (reps,) each; and how many
     values each episode has, shape (episodes,).
     """
-    weights = seeded_weights(len(strata), strata, reps, seed)
+    resamples = Resamples.seeded(len(strata), strata, reps, seed)
     indexed = parts if isinstance(parts, IndexedValues) else _indexed(together(parts), len(strata))
     if len(strata) >= MANY and len(total) > MANY:
-        found = replicates_of_many(indexed, total, statistics, weights)
+        found = replicates_of_many(indexed, total, statistics, resamples)
         return found, _weighted(indexed.units, indexed.counts, len(strata))
     cells = _Cells.of(indexed, len(strata), total)
     out: dict[str, list[Floats]] = {name: [] for name in statistics}
     step = max(1, min(reps, CELLS_AT_ONCE // cells.blocks))
     for start in range(0, reps, step):
-        chunk = weights[start : start + step]
-        for name, values in cells.reduce(chunk, statistics).items():
+        some = resamples.part(slice(start, start + step))
+        for name, values in cells.reduce(some, statistics).items():
             out[name].append(values)
     return {name: np.concatenate(chunks) for name, chunks in out.items()}, cells.block_counts.sum(axis=1)
 
@@ -140,7 +95,7 @@ def replicates(
 class _Cells:
     """Counts by episode and value, summed in blocks of neighbouring values.
 
-    Resampling episodes weights the counts of each, which is a matrix product over the blocks. Only the blocks that
+    Resampling sums the counts of the drawn episodes, which is a matrix product over the blocks. Only the blocks that
     contain a quartile are then opened, so the cost does not grow with the number of distinct values.
     """
 
@@ -191,27 +146,27 @@ class _Cells:
             cell_edges=cell_edges,
         )
 
-    def reduce(self, weights: Floats, statistics: Sequence[str]) -> Mapping[str, Floats]:
-        """Each statistic of each resample; `weights` has shape (resamples, episodes)."""
-        counts = weights @ self.block_counts
+    def reduce(self, resamples: Resamples, statistics: Sequence[str]) -> Mapping[str, Floats]:
+        """Each statistic of each resample of the episodes."""
+        counts = resamples.sums(self.block_counts)
         if self.blocks == len(self.values):
             return {name: statistic_of_rows(self.values, counts, name) for name in statistics}
-        rows = _WeightedRows(self, weights, counts)
+        rows = _WeightedRows(self, resamples, counts)
         return {name: rows.statistic(name) for name in statistics}
 
 
 class _WeightedRows:
     """Resamples of episodes: the totals of blocks, and ways to look into single ones."""
 
-    def __init__(self, cells: _Cells, weights: Floats, counts: Floats) -> None:
-        self.cells, self.weights, self.counts = cells, weights, counts
+    def __init__(self, cells: _Cells, resamples: Resamples, counts: Floats) -> None:
+        self.cells, self.resamples, self.counts = cells, resamples, counts
         self.cumulative = np.cumsum(counts, axis=1)
         self.n = self.cumulative[:, -1]
 
     @cached_property
     def sums(self) -> Floats:
         """Sums of the values in each block, shape (resamples, blocks)."""
-        return np.asarray(self.weights @ self.cells.block_sums)
+        return self.resamples.sums(self.cells.block_sums)
 
     def statistic(self, name: str) -> Floats:
         """Of each resample, shape (resamples,); NaN for an empty one."""
@@ -276,7 +231,7 @@ class _WeightedRows:
     def weighted(self, block: int, rows: Ints) -> Floats:
         """How often each cell of a block occurs in some resamples, shape (rows, cells of the block)."""
         cells = self.cells.of_block(block)
-        return np.asarray(self.weights[rows[:, None], self.cells.unit[cells]] * self.cells.count[cells])
+        return self.resamples.of_units(rows, self.cells.unit[cells]) * self.cells.count[cells]
 
 
 def _rows_by_block(blocks: Sequence[Ints]) -> Iterator[tuple[int, Ints]]:

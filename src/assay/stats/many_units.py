@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from assay.stats.indexed_values import IndexedValues
 from assay.stats.quantiles import interpolate, percent_of
+from assay.stats.resamples import Resamples
 from assay.types import Distribution, Floats, Ints
 
 MANY = 200
@@ -29,14 +30,13 @@ _OF_ITS_OWN = 0.05
 
 
 def replicates_of_many(
-    values: IndexedValues, total: Distribution, statistics: Sequence[str], weights: Floats
+    values: IndexedValues, total: Distribution, statistics: Sequence[str], resamples: Resamples
 ) -> dict[str, Floats]:
     """Each statistic of each resample, shape (resamples,), NaN for an empty one.
 
-    `weights` says how much each unit counts in each resample, shape (resamples, units); `total` is the distribution of
-    all values together.
+    `total` is the distribution of all values together.
     """
-    resampled = _Resampled.of(values, total, statistics, weights)
+    resampled = _Resampled.of(values, total, statistics, resamples)
     return {name: resampled.statistic(name) for name in statistics}
 
 
@@ -58,11 +58,13 @@ class _Resampled:
     """Cumulative sums, of the same shape; empty if no statistic needs them."""
 
     @classmethod
-    def of(cls, values: IndexedValues, total: Distribution, statistics: Sequence[str], weights: Floats) -> _Resampled:
+    def of(
+        cls, values: IndexedValues, total: Distribution, statistics: Sequence[str], resamples: Resamples
+    ) -> _Resampled:
         below, sum_below = (
             np.concatenate([[0.0], np.cumsum(column)]) for column in (total.counts, total.values * total.counts)
         )
-        n_units = weights.shape[1]
+        n_units = len(resamples.share)
         edges = _edges(values, below, _levels(statistics), n_units)
         blocks = len(edges) - 1
         block = np.repeat(np.arange(blocks), np.diff(edges))[values.index]
@@ -70,8 +72,8 @@ class _Resampled:
 
         def resampled(each: NDArray[Any]) -> Floats:
             by_unit = np.bincount(block, each, n_units * blocks).reshape(n_units, blocks)
-            out = np.zeros((len(weights), blocks + 1))
-            np.cumsum(weights @ by_unit, axis=1, out=out[:, 1:])
+            out = np.zeros((len(resamples.times), blocks + 1))
+            np.cumsum(resamples.sums(by_unit), axis=1, out=out[:, 1:])
             return out
 
         sums = resampled(values.distinct[values.index] * values.counts) if "iqm" in statistics else np.empty((0, 0))

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.stats import by_episode
 from assay.stats.jackknife import PLAIN, SHARE, Scale, Strata, ends, share_contributions, unit_contributions
 from assay.stats.plan import Resampling
 from assay.stats.resampled import resampled_ends, resampled_words
+from assay.stats.resamples import Resamples
 from assay.types import Estimate, Floats, Ratio
 
 ONE_EPISODE = "none: one episode only"
@@ -171,8 +171,8 @@ def resampled_sum_interval(
     if blank.unit == "none" or blank.value is None or int(table.any(axis=1).sum()) < 2:
         return blank
     within = Strata.of(strata, len(table))
-    weights = by_episode.seeded_weights(len(table), None if strata is None else strata, plan.reps, plan.seed)
-    found = interval_of_replicates(blank, function(weights @ table), within.freedom(), plan)
+    resamples = Resamples.seeded(len(table), strata, plan.reps, plan.seed)
+    found = interval_of_replicates(blank, function(resamples.sums(table)), within.freedom(), plan)
     if found.low is None or found.high is None:
         return found
     return replace(found, low=found.low - step / 2, high=found.high + step / 2)
@@ -191,8 +191,8 @@ def choice_shares(
         [0.0, 1.0]
 
     """
-    weights = by_episode.seeded_weights(len(parts), strata, plan.reps, plan.seed)
-    values = function(weights @ parts)
+    resamples = Resamples.seeded(len(parts), strata, plan.reps, plan.seed)
+    values = function(resamples.sums(parts))
     chosen = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=-1)
     return np.bincount(chosen, minlength=values.shape[-1]) / len(chosen)
 
