@@ -16,6 +16,7 @@ SOURCE = Path(assay.__file__).parent
 CONTRACTS = {
     "chat/agents/*/assistant.py": None,  # one idiomatic program for each framework, all with the same four tools
     "chat/agents/*/consent.py": None,  # each framework's own way to ask before a tool runs
+    "chat/agents/*/shop.py": ("open_assistant",),  # the assistant of the shop, opened like the other
     "chat/agents/*/own.py": None,  # how each framework's own agent objects are run
     "chat/domains/*/__init__.py": ("read_truth",),  # the one function of a domain
     "cli/*.py": None,  # commands and options, named as on the command line; nothing imports them

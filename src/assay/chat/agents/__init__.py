@@ -98,6 +98,8 @@ class Setup:
     """A folder for conversations that outlive the process, in the framework's own format; empty to use memory."""
     has_deletion: bool = False
     """Whether the assistant has a tool that deletes what is known about the user, after their approval."""
+    has_shop: bool = False
+    """Whether it is the assistant of the embedded shop, with the shop's tools in place of those for the weather."""
 
     @cached_property
     def weather(self) -> WeatherClient:

@@ -75,7 +75,7 @@ class AssistantSource:
 
 # Spans that assay needs and the framework does not record, and a tool for scenarios about consent only: a user's own
 # program would not have these files.
-_NOT_COUNTED = ("_spans.py", "consent.py")
+_NOT_COUNTED = ("_spans.py", "consent.py", "shop.py")
 
 
 def read_source(where: Path, *, tools: Sequence[str] = ASSISTANT_TOOLS) -> AssistantSource:

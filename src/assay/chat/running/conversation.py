@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from assay.chat.agents import Agent
 from assay.chat.agents._shared import interruption
 from assay.chat.load.meters import resident_bytes
-from assay.chat.running.persona import PersonaUser
 from assay.chat.running.reception import LONGEST_REASON, Reception, describe_error
+from assay.chat.running.simulated_user import simulated_user
 from assay.chat.scoring.answers import LONG_CONVERSATION, Record, SpanLine
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.transcript import ToolCall
+from assay.chat.world.shop import ORDERS, SHOP, shopping_as
 from assay.chat.world.situation import Situation
 from assay.errors import AssayError
 from assay.json_safe import json_safe, whole_text
@@ -77,6 +78,8 @@ class Job:
     """What is known about the user before the conversation."""
     persona: Mapping[str, Any] | None = None
     """Goal, city, seed and key of a simulated user, who decides what is said in place of the messages."""
+    has_shop: bool = False
+    """Whether what is on order in the embedded shop is reported after each turn."""
     live: bool = False
     """Whether someone is watching: text is passed on as it comes, and spans are kept."""
     restarts: tuple[str | None, ...] = ()
@@ -120,6 +123,7 @@ class Job:
             "timeout": self.timeout,
             "preferences": None if self.preferences is None else dict(self.preferences),
             "persona": None if self.persona is None else dict(self.persona),
+            "has_shop": self.has_shop,
             "live": self.live,
             "restarts": list(self.restarts),
             "first": self.first,
@@ -192,7 +196,7 @@ async def play(
     has_quirks = any(situation.quirk is not None for situation in job.situations)
     if job.preferences is not None and preferences is not None:
         preferences.write(job.user, dict(job.preferences))
-    user = None if job.persona is None else PersonaUser(**job.persona)
+    user = None if job.persona is None else simulated_user(job.persona)
     answer: str | None = None
     for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True), start=job.first):
         if job.restarts:
@@ -203,7 +207,8 @@ async def play(
         error: BaseException | None = None
         breakdown: Breakdown | None = None
         attached = situation.attached() if tracing.is_active else nullcontext()
-        with attached, tracing.turn(job.agent, job.session) as watched:
+        shopping = shopping_as(job.user) if job.has_shop else nullcontext()
+        with attached, shopping, tracing.turn(job.agent, job.session) as watched:
             started = received.started = time.perf_counter()
             try:
                 async with asyncio.timeout(job.timeout):
@@ -241,6 +246,8 @@ async def play(
         if error is not None and names_place and (place := _place_in_own_code(error)):
             record = record.model_copy(update={"reason": f"{record.reason} ({place})"})
         known = {} if preferences is None else _flags_of(preferences, job.user)
+        if job.has_shop and (preferences is not None or SHOP.knows(job.user)):
+            known = {**known, ORDERS: SHOP.bought(job.user)}
         infrastructure = error is not None and not has_quirks and is_infrastructure_failure(error, situation)
         answer = received.text
         yield PlayedTurn(

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from assay.chat.agents import Limits, Setup
 from assay.chat.suites import Scenario
 from assay.chat.world.scripted import Skill
+from assay.chat.world.shop import ORDERS
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ class Environment:
             return "whether model and tools stop is seen by the scripted model and the embedded weather service only"
         if scenario.has_consent and not agent.uses_setup:
             return "an agent of your own has no tool that deletes what is known about the user"
-        if any(turn.state for turn in scenario.turns) and not agent.uses_setup:
+        # What is on order is seen of any agent that uses the tools of the shop.
+        if any((turn.state or {}).keys() - {ORDERS} for turn in scenario.turns) and not agent.uses_setup:
             return "what an agent with its own memory has stored at the end is unknown"
         quirks = [quirk for at in range(len(scenario.turns)) if (quirk := scenario.quirk_of(at)) is not None]
         for quirk in quirks:

@@ -31,6 +31,7 @@ from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, Proces
 from assay.chat.scoring.answers import Answer, AnswerKey, ordered_answers
 from assay.chat.scoring.metric import METRICS, Metric
 from assay.chat.suites import Suite, load_suite
+from assay.chat.world.shop import SHOP_DOMAIN
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -327,7 +328,7 @@ class Experiment:
 
     def _setup_of(self, agent: AgentSpec, services: Services, stack: AsyncExitStack) -> Callable[[bool], Setup]:
         """What an agent is built with: its model, its own folder if its process is to be killed, and a tool that
-        deletes something if its user is to be asked.
+        deletes something if its user is to be asked, or the shop's tools.
         """
         own: dict[str, Any] = {}
         if agent.model is not None and agent.http is None:
@@ -336,6 +337,8 @@ class Experiment:
             own["storage"] = stack.enter_context(TemporaryDirectory(prefix="assay-restart-"))
         if self.suite.has_consent:
             own["has_deletion"] = True
+        if self.suite.domain == SHOP_DOMAIN:
+            own["has_shop"] = True
         return lambda is_used: replace(services.setup(is_used), **own) if own else services.setup(is_used)
 
     async def _play_baselines(self, services: Services, scorer: Scorer, sink: Sink, done: Container[AnswerKey]) -> None:

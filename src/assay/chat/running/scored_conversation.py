@@ -19,6 +19,7 @@ from assay.chat.scoring.quirk_turns import broken_turn, with_reactions
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.suites import ScenarioTurn
 from assay.chat.transcript import Transcript, Turn
+from assay.chat.world.shop import ORDERS, SHOP_DOMAIN
 from assay.chat.world.situation import Situation
 from assay.errors import AssayError
 from assay.redaction import redacted
@@ -83,6 +84,7 @@ class ScoredConversation:
             timeout=self._runner.pace.turn_timeout,
             preferences=trial.scenario.preferences,
             persona=self._persona(),
+            has_shop=self._runner.suite.domain == SHOP_DOMAIN,
             restarts=tuple(turn.restart for turn in trial.scenario.turns) if trial.scenario.has_restarts else (),
             is_disturbed=trial.scenario.has_hang_ups or trial.scenario.has_consent,
         )
@@ -93,7 +95,7 @@ class ScoredConversation:
         if scenario.persona is None:
             return None
         key = f"{scenario.id} {self._trial.repetition}"
-        return {"goal": scenario.persona.goal, "city": scenario.persona.city, "seed": self._runner.seed, "key": key}
+        return {**scenario.persona.model_dump(exclude={"patience"}), "seed": self._runner.seed, "key": key}
 
     def add(self, played: PlayedTurn) -> None:
         """Score a turn and keep it, while the agent continues."""
@@ -256,6 +258,10 @@ class ScoredConversation:
             known |= table or {}
         return known
 
+    def _knows_stored(self, played: PlayedTurn) -> bool:
+        """Whether what the agent has stored is seen: by its setup, or because it used the tools of the shop."""
+        return self._runner.hosts[self._trial.agent].uses_setup or ORDERS in played.preferences
+
     async def _turn(self, asked: ScenarioTurn, played: PlayedTurn) -> Turn:
         record = played.record
         return Turn(
@@ -272,7 +278,7 @@ class ScoredConversation:
             state=asked.state,
             lost_messages=None if record.user_messages is None else played.turn + 1 - record.user_messages,
             history_flaws=record.history_flaws or [],
-            stored=dict(played.preferences) if self._runner.hosts[self._trial.agent].uses_setup else None,
+            stored=dict(played.preferences) if self._knows_stored(played) else None,
         )
 
 

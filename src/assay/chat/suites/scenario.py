@@ -31,6 +31,7 @@ from assay.chat.suites.known import unknown_names
 from assay.chat.world.faults import Fault
 from assay.chat.world.openweather import MAX_FORECAST_DAYS
 from assay.chat.world.quirks import Quirk
+from assay.chat.world.shop import CATALOGUE, ORDERS
 from assay.chat.world.situation import HangUpMoment, UserDecision
 from assay.chat.yamlfile import refusal, refused
 from assay.errors import UsageError, unknown_name
@@ -123,14 +124,22 @@ class Persona(_Model):
     """A simulated user with a goal: what they say depends on the answers they get, and is drawn by seed."""
 
     goal: dict[str, Any] = Field(min_length=1)
-    """What the assistant should have stored about the user at the end: `dislikes_cold: true`."""
+    """What the assistant should have stored about the user at the end: `dislikes_cold: true`, or, in the shop, what is
+    on order: `orders: {Wool Hat: 2}`."""
     city: Text = "Oslo"
     """Where they want advice for."""
+    changes_mind: list[Text] = Field(default_factory=list)
+    """Products of the shop that they order and then cancel."""
     patience: int = Field(default=6, ge=2, le=50)
     """How many turns they take."""
 
     @model_validator(mode="after")
     def _tellable(self) -> Persona:
+        if ORDERS in self.goal:
+            self._check_orders()
+            return self
+        if self.changes_mind:
+            raise refusal("a persona cancels only orders of the shop", hint="Add orders to its goal")
         for name, value in self.goal.items():
             if not can_be_told(name, value):
                 raise refusal(
@@ -139,6 +148,17 @@ class Persona(_Model):
                     at=("goal", name),
                 )
         return self
+
+    def _check_orders(self) -> None:
+        """Orders are of products that the shop has, and a persona that orders has no other goal."""
+        orders = self.goal[ORDERS]
+        if len(self.goal) > 1 or not isinstance(orders, dict) or not (orders or self.changes_mind):
+            raise refusal("is not a goal of orders alone", hint="Write {orders: {Wool Hat: 2}}", at=("goal", ORDERS))
+        for name in (*orders, *self.changes_mind):
+            if name not in CATALOGUE:
+                raise refused(unknown_name("product", str(name), CATALOGUE), at=("goal", ORDERS))
+        if any(type(pieces) is not int or pieces < 1 for pieces in orders.values()):
+            raise refusal("orders are numbers of pieces, 1 or more", hint="Write {Wool Hat: 2}", at=("goal", ORDERS))
 
 
 def _turns_of_persona(value: Any) -> Any:

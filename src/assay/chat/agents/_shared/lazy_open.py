@@ -17,7 +17,7 @@ def open_bundled_assistant(
     The extra that installs the framework has the name of the agent.
     """
     try:
-        assistant = importlib.import_module(f"{folder}.assistant")
+        assistant = importlib.import_module(f"{folder}.{'shop' if setup.has_shop else 'assistant'}")
     except ModuleNotFoundError as error:
         extra = folder.rpartition(".")[2].replace("_", "-")
         raise missing_extra(package, extra, f"run the assistant in {framework}") from error

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.chat.world.cities import find_city
 from assay.chat.world.climate import climate_of
-from assay.chat.world.scripted import planning, talk
+from assay.chat.world.scripted import planning, shopping, talk
 from assay.chat.world.scripted.cities import city_key
 from assay.chat.world.scripted.context import Intent, cities_mentioned, understand
 from assay.chat.world.scripted.conversation import UserTurn, read_conversation
@@ -97,6 +97,11 @@ class _Turn:
         )
         self.error = model.skill.draw_error(model.seed, self.key, self.applicable())
 
+    @property
+    def sells(self) -> bool:
+        """Whether it is the assistant of the shop, by its tools."""
+        return self.toolbox.has(shopping.ORDER)
+
     def draw(self, purpose: str) -> random.Random:
         return chance(self.model.seed, *self.key, purpose)
 
@@ -106,6 +111,8 @@ class _Turn:
         Results of tools in the turn must not matter, because every call of the model has to draw the same error.
         """
         intent = self.intent
+        if self.sells:
+            return {"forgotten_tool"} if shopping.is_action(self.turns[-1].said) else set()
         if intent.is_about_weather:
             kinds = {"wrong_figure", "forgotten_tool"}
             if intent.cities:
@@ -133,6 +140,9 @@ class _Turn:
     def output(self) -> ModelOutput:
         intent = self.intent
         draw = self.draw("wording")
+        if self.sells:
+            does = shopping.respond(self.turns, only_claims=self.error == "forgotten_tool")
+            return ModelOutput(does) if isinstance(does, str) else ModelOutput(calls=(ToolUse(*does),))
         if intent.message.deletes and self.toolbox.has(planning.DELETE):
             return self.about_deleting()
         if intent.is_about_weather:

@@ -1,0 +1,112 @@
+"""The embedded shop: what is on order at the end decides, and not what an agent says."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from assay.chat import run
+from assay.chat.agents import AGENTS
+from assay.chat.running.shopper import ShopperUser
+from assay.chat.suites import load_suite, read_suite
+from assay.chat.world.scripted import ScriptedModel, Skill
+from assay.chat.world.shop import SHOP, cancel_order, list_orders, place_order, search_products, shopping_as
+from assay.chat.world.situation import Situation
+from assay.chat.yamlfile import parse_yaml
+from assay.errors import AssayError, SourceError
+
+
+def test_what_is_ordered_and_not_cancelled_is_on_order() -> None:
+    async def buy() -> None:
+        await place_order("wool hat", 2)
+        jacket = await place_order("Rain Jacket")
+        await place_order("Wool Hat")
+        await cancel_order(jacket["order"])
+        assert [row["order"] for row in (await list_orders())["orders"]] == ["A101", "A103"]
+
+    with shopping_as("ada"):
+        asyncio.run(buy())
+    assert SHOP.bought("ada") == {"Wool Hat": 3}
+    assert SHOP.bought("bob") == {}
+
+
+@pytest.mark.parametrize(
+    ("product", "quantity", "words"),
+    [("Camp Stove", 1, "out of stock"), ("Day Pack", 4, "only 3 are left"), ("Wool Hut", 1, "mean 'Wool Hat'")],
+)
+def test_what_cannot_be_delivered_is_refused(product: str, quantity: int, words: str) -> None:
+    with shopping_as("eve"), pytest.raises(AssayError, match=words):
+        asyncio.run(place_order(product, quantity))
+    assert SHOP.bought("eve") == {}
+
+
+def test_a_search_finds_whole_words_and_a_named_product_alone() -> None:
+    def found(query: str) -> list[str]:
+        with shopping_as("ada"):
+            return [one["product"] for one in asyncio.run(search_products(query))["products"]]
+
+    assert found("shoes") == ["Trail Runner", "City Sneaker"]
+    assert found("the Day Pack") == ["Day Pack"]  # and not the sneaker "for every day"
+    assert len(found("")) == 6
+
+
+def test_a_customer_repeats_what_is_not_confirmed_and_cancels_what_was_ordered() -> None:
+    user = ShopperUser({}, ["Wool Hat"], seed=1, key="a test")
+    answers = (None, "It costs €24.90.", "Pardon?", "I have ordered the Wool Hat.", "The Wool Hat is cancelled.")
+    said = [user.next(answer) for answer in answers]
+    assert "Wool Hat" in said[0]
+    assert len({said[1], said[2]}) == 2  # the order, in other words
+    assert "cancel" in said[3]
+    assert said[4] == "What have I ordered?"
+
+
+def test_a_model_that_forgets_its_tool_claims_an_order() -> None:
+    tools = [{"type": "function", "function": {"name": "place_order", "parameters": {}}}]
+    asked = [{"role": "user", "content": "I'd like to order 2 Wool Hat."}]
+    forgets = ScriptedModel(skill=Skill(forgotten_tool=1.0)).respond(asked, tools, Situation())
+    assert forgets.text == "Done: I have ordered 2 × Wool Hat for you."
+    (call,) = ScriptedModel().respond(asked, tools, Situation()).calls
+    assert (call.name, dict(call.arguments)) == ("place_order", {"product": "Wool Hat", "quantity": 2})
+
+
+SUITE = "name: x\nversion: 1\ndomain: shop\nscenarios:\n- {id: a, kind: b, persona: {goal: {orders: {Wool Hat: 1}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("Wool Hat", "Wool Hut", "Wool Hat"),
+        ("Wool Hat: 1", "Wool Hat: 0", "1 or more"),
+        ("{Wool Hat: 1}", "{}", "not a goal of orders"),
+        ("orders: {Wool Hat: 1}", "dislikes_cold: true}, changes_mind: [Wool Hat", "cancels only orders"),
+    ],
+)
+def test_a_wrong_order_is_refused(old: str, new: str, words: str) -> None:
+    with pytest.raises(SourceError, match=words):
+        read_suite(parse_yaml(SUITE.replace(old, new).replace("Wool Hat}}}", "Wool Hat]}}"), "x.yaml"))
+
+
+def test_a_function_is_checked_by_what_it_ordered_and_not_by_what_it_says() -> None:
+    async def does(message: str) -> str:
+        if "order" in message or "take" in message:
+            made = await place_order("Trail Runner")
+            return f"I have ordered the {made['product']}."
+        return "Gladly."
+
+    suite = load_suite("shop").select(ids=["shop-one"])
+    agents = {"does": does, "claims": lambda message: "I have ordered the Trail Runner."}
+    answers = [one for one in run(suite, agents, baselines=False).answers if one.turn == 4]
+    assert {one.agent: one.passed for one in answers} == {"does": False, "claims": False}
+    # It orders again when it is asked what was ordered; of the other, nothing is known.
+    assert [one.failures[0].says for one in answers] == ["it is {'Trail Runner': 2}", "what is stored is unknown"]
+
+
+@pytest.mark.frameworks
+@pytest.mark.slow(seconds=5)
+@pytest.mark.skipif("pydantic-ai" not in AGENTS.names(), reason="needs Pydantic AI")
+def test_a_customer_of_a_framework_has_on_order_what_they_wanted() -> None:
+    suite = load_suite("shop").select(ids=["shop-one-of-two"])
+    result = run(suite, ["pydantic-ai"], baselines=False)
+    assert all(answer.passed for answer in result.answers), [answer.failures for answer in result.answers]
+    assert any("cancelled" in answer.response for answer in result.answers)
