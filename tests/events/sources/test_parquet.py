@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from assay.errors import ColumnError, SourceError
 from assay.events.codecs import codec
 from assay.events.sources import ReadOptions, _tables, read
 from assay.events.sources._rows import EPISODE_ROWS, FIELDS, NO_VALUE, TOO_LONG
+from assay.events.sources.parquet import _open
 from assay.events.stream import Episode, EventStream, Problem, concatenate
 
 Row = dict[str, Any]
@@ -282,6 +284,26 @@ def test_an_arrow_stream_cut_between_batches_is_noted(whole: ReadWhole, tmp_path
     stream = whole(path)
     assert len(stream) == 3
     assert stream.notes == {_tables.NO_END: 1}
+
+
+WRITTEN: dict[str, dict[str, Any]] = {
+    "dictionary": {},
+    "prefixes": {"use_dictionary": False, "column_encoding": {"text": "DELTA_BYTE_ARRAY"}},
+    "plain": {"use_dictionary": False, "write_batch_size": 4, "data_page_size": 1 << 14},
+}
+
+
+# 300 rows of 27 KB after 1,100 short ones, 8 MB in all, in files of a few kilobytes.
+@pytest.mark.parametrize("how", WRITTEN)
+def test_rows_that_are_far_longer_than_the_first_ones_are_decoded_a_few_at_a_time(tmp_path: Path, how: str) -> None:
+    texts = [KEY] * 1100 + [KEY * 500] * 300
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"text": texts}), path, compression="zstd", **WRITTEN[how])
+    reading = ReadOptions(codec("hierarchical"), max_memory=1 << 20, rows="event")
+    with ExitStack() as stack:
+        batches = [batch.nbytes for batch in _open(str(path), stack, reading).batches(["text"], 1 << 16)]
+    assert max(batches) < 1 << 20
+    assert sum(len(stream) for stream in read(str(path), reading)) == 1400
 
 
 @pytest.mark.slow

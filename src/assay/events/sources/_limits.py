@@ -17,6 +17,8 @@ MAX_MEMORY_VARIABLE = "ASSAY_MAX_MEMORY_MB"
 _USUAL = 512 << 20
 # A parsed JSON value takes up to this many bytes: an empty object in a list.
 _BYTES_A_VALUE = 128
+BYTES_A_NAME = 64
+"""What a short name takes as a string of Python."""
 
 
 def default_max_memory() -> int:

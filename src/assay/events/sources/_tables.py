@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.errors import AssayError, ColumnError, SourceError
 from assay.events.sources import ReadOptions
-from assay.events.sources._limits import too_large
+from assay.events.sources._limits import BYTES_A_NAME, too_large
 from assay.events.sources._logprobs import with_episode_logprobs, with_logprobs, with_numbers
 from assay.events.sources._memory import text_of_ids
 from assay.events.sources._rows import (
@@ -242,8 +242,12 @@ class _Plan:
         column = batch.column(self.columns[self.form])
         if self.form == "text":
             return column
-        texts = [None if ids is None else text_of_ids(ids, self.reading) for ids in column.to_pylist()]
-        return pa.array(texts, pa.large_string())
+        return pa.array([self._text_of(ids) for ids in column], pa.large_string())
+
+    def _text_of(self, ids: pa.Scalar) -> str | None:
+        if ids.values is not None and len(ids.values) * BYTES_A_NAME > self.reading.max_memory:
+            raise too_large("a row of token ids", self.reading.max_memory, None)
+        return None if ids.values is None else text_of_ids(ids.as_py(), self.reading)
 
     def stream(self, batch: pa.RecordBatch, row: int) -> EventStream:
         """The events of a batch of which the first is the file's row number `row`."""
@@ -349,6 +353,10 @@ class _Plan:
         try:
             encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
             names = encoded.dictionary
+            if len(names) * BYTES_A_NAME > self.reading.max_memory:
+                raise too_large(
+                    f"the dictionary of the column '{self.columns[ours]:.80}'", self.reading.max_memory, None
+                )
             listed = (names if pa.types.is_string(names.type) else names.cast(pa.large_string())).to_pylist()
         except pa.ArrowException as error:
             raise self._wrong_type(ours, column.type, "names") from error

@@ -6,6 +6,9 @@ whatever its name.
 
 from __future__ import annotations
 
+import functools
+import itertools
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import SourceError, missing_extra
 from assay.events.sources import ReadOptions
+from assay.events.sources._bodies import check_bodies
 from assay.events.sources._files import local_path, open_binary, size
+from assay.events.sources._pages import Limits, Page, row_groups, rows_that_fit
 from assay.events.sources._rows import BATCH_BYTES, PREFIX_ROWS
 from assay.events.sources._tables import Table, arrow_errors, checked, read_table
 from assay.events.stream import EventStream
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
 _END_MARK = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 # Bytes read ahead of each column; without it, a whole column chunk is loaded at once.
 _BUFFER = 1 << 20
+# Texts of a dictionary this short fit in any batch, however often each is named.
+_MOST_ROWS = 1 << 16
 # Lengths that the footer may claim.
 _THRIFT = {"thrift_string_size_limit": 64 << 20, "thrift_container_size_limit": 1 << 20}
 
@@ -44,7 +51,7 @@ class ArrowTables:
         with ExitStack() as stack:
             stack.callback(pa.default_memory_pool().release_unused)
             with arrow_errors(address):
-                table = _open(address, stack)
+                table = _open(address, stack, reading)
                 present = table.schema.names
             yield from read_table(table, present, address, size(address), reading)
 
@@ -52,16 +59,18 @@ class ArrowTables:
 SOURCE = ArrowTables()
 
 
-def _open(address: str, stack: ExitStack) -> Table:
+def _open(address: str, stack: ExitStack, reading: ReadOptions) -> Table:
     with open_binary(address) as file:
         head = file.read(8)
     if not head:
         raise SourceError("the file is empty", where=address, hint="Even a table without rows has a schema")
     if head.startswith(b"PAR1"):
-        return _Parquet(address, stack)
+        return _Parquet(address, stack, reading)
     if head.startswith(b"FEA1"):
         raise SourceError("this is Feather version 1", where=address, hint="Write it again with pyarrow.feather")
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        with open_binary(address) as file:
+            check_bodies(file, file.seek(0, os.SEEK_END), reading.max_memory)
         return _Ipc(address, stack, is_stream=not head.startswith(b"ARROW1"))
     raise SourceError(
         "this is neither a Parquet nor an Arrow file", where=address, hint="Check the file and its suffix"
@@ -71,8 +80,17 @@ def _open(address: str, stack: ExitStack) -> Table:
 class _Parquet:
     unfinished = False
 
-    def __init__(self, address: str, stack: ExitStack) -> None:
+    def __init__(self, address: str, stack: ExitStack, reading: ReadOptions) -> None:
         import pyarrow.parquet as pq
+
+        self._limits = Limits(
+            min(BATCH_BYTES, reading.max_memory // 4), reading.max_memory, expansion=reading.max_expansion
+        )
+        self._rows_of: dict[tuple[int, str, bool], int | None] = {}
+        self._raw = stack.enter_context(open_binary(address))
+        # The pages of a remote file would be downloaded twice, so only its footer is checked.
+        self._is_local = local_path(address) is not None
+        self._groups = row_groups(self._read_at, self._raw.seek(0, os.SEEK_END), reading.max_memory)
 
         def opened(labels: list[str]) -> Any:
             path = local_path(address)
@@ -81,14 +99,50 @@ class _Parquet:
             file = pq.ParquetFile(source, **options, **_THRIFT)
             return stack.enter_context(file)
 
-        self._opened = opened
-        self._file = opened([])
+        self._opened = functools.cache(opened)
+        self._file = self._opened(())
         self.schema = self._file.schema_arrow
 
+    def _read_at(self, at: int, length: int) -> bytes:
+        self._raw.seek(at)
+        return self._raw.read(length)
+
     def batches(self, names: list[str], rows: int, labels: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        texts = [name for name in labels if _is_text(self.schema.field(name).type)]
-        file = self._opened(texts) if texts else self._file
-        return map(checked, file.iter_batches(batch_size=rows, columns=names, use_threads=False))
+        texts = tuple(name for name in labels if _is_text(self.schema.field(name).type))
+        file = self._opened(texts)
+        numbers = range(len(self._groups) if self._is_local else 0)
+        for fitting, group in itertools.groupby(numbers, lambda at: min(rows, self._fitting(at, names, texts))):
+            yield from map(
+                checked, file.iter_batches(fitting, row_groups=list(group), columns=names, use_threads=False)
+            )
+        if not self._is_local:
+            yield from map(checked, file.iter_batches(batch_size=rows, columns=names, use_threads=False))
+
+    def _fitting(self, group: int, names: list[str], labels: Sequence[str]) -> int:
+        """How many rows of a row group can be decoded at a time: a power of 4, so that most groups have the same."""
+        found = [self._fitting_column(group, name, name in labels) for name in names]
+        least = min([one for one in found if one is not None], default=1 << 40)
+        return int(4 ** (least.bit_length() // 2)) if least < 1 << 40 else least
+
+    def _fitting_column(self, group: int, name: str, is_label: bool) -> int | None:
+        key = group, name, is_label
+        if key not in self._rows_of:
+            chunks = [one for one in self._groups[group].chunks if one.column == name]
+            longest = None if is_label else lambda page: self._longest(group, name, page)
+            found = [rows_that_fit(self._read_at, one, self._limits, longest) for one in chunks]
+            self._rows_of[key] = min([one for one in found if one is not None], default=None)
+        return self._rows_of[key]
+
+    def _longest(self, group: int, name: str, page: Page) -> int:
+        """The length of the longest text of a dictionary; that of the whole dictionary if it is short or nested."""
+        import pyarrow.compute as pc
+
+        if page.size * _MOST_ROWS <= self._limits.batch or not _is_text(self.schema.field(name).type):
+            return page.size
+        first = next(self._opened((name,)).iter_batches(1, row_groups=[group], columns=[name], use_threads=False), None)
+        texts = checked(first).column(0).dictionary if first is not None else []
+        whole = len(texts) and len(texts) >= page.values
+        return int(pc.max(pc.binary_length(texts)).as_py() or 1) if whole else page.size
 
     def bytes_a_row(self, names: list[str]) -> int | None:
         # The metadata of single columns are not used: pyarrow crashes the process if they are damaged.
