@@ -209,7 +209,13 @@ class Evidence(dict[str, Any]):
 
     @classmethod
     def make(cls, rule: Rule, finding: Finding, response: str) -> Evidence:
-        start, end = (finding.spans[0].start, finding.spans[0].end) if finding.spans else (0, 0)
+        spans = finding.spans
+        start, end = (spans[0].start, spans[0].end) if spans else (0, 0)
+        also = (
+            [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
+            if len(spans) > 1
+            else []
+        )
         return cls(
             id=rule.id,
             points=rule.points if finding.points is None else finding.points,
@@ -217,7 +223,7 @@ class Evidence(dict[str, Any]):
             words=response[start:end],
             start=start,
             end=end,
-            also=[{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in finding.spans[1:]],
+            also=also,
         )
 
 
