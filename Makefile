@@ -14,16 +14,19 @@ COMPILE := $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
 
-.PHONY: demo test test-train check dist-check dist-test bench attack docs pictures tutorials clean
+.PHONY: demo test test-train test-cluster check dist-check dist-test bench attack docs pictures tutorials clean
 
 demo: $(VENV)/.user           ## everything embedded: synthetic recordings, three models, tables and a report
 	$(BIN)/assay demo
 
 test: $(VENV)/.dev            ## the whole test suite
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest --ignore=tests/cluster $(PYTEST)
 
 test-train: $(VENV)/.train    ## the tests of training loops, with PyTorch (the CPU build, if pip is shown one)
 	ASSAY_REQUIRE_TRAIN=1 $(BIN)/python -m pytest $(TRAIN_TESTS)
+
+test-cluster: $(VENV)/.ray    ## the tests on Ray clusters
+	ASSAY_REQUIRE_RAY=1 $(BIN)/python -m pytest -n 0 tests/cluster
 
 check: $(VENV)/.dev           ## style and types
 	$(BIN)/ruff check .
@@ -79,5 +82,10 @@ $(VENV)/.train: $(INPUTS) | $(VENV)/.dev
 
 $(VENV)/.docs: $(INPUTS) | $(VENV)/.dev
 	$(PIP) --editable '.[dev,docs]'
+	@$(COMPILE)
+	@touch $@ $(VENV)/.dev $(VENV)/.user
+
+$(VENV)/.ray: $(INPUTS) | $(VENV)/.dev
+	$(PIP) --editable '.[dev,ray]'
 	@$(COMPILE)
 	@touch $@ $(VENV)/.dev $(VENV)/.user

@@ -29,6 +29,7 @@ HEIGHTS = {
     "result": 1,
     "types": 1,
     "stats": 2,
+    "engines": 2,
     "events": 3,
     "chat": 3,
     "logs": 4,

@@ -13,6 +13,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "agents": ("httpx", "openai", "opentelemetry", "packaging", "yaml", "starlette", "tzdata", "uvicorn"),
     "events": ("numba", "pyarrow", "fsspec", "mcap", "zstandard"),
     "postgres": ("psycopg",),
+    "ray": ("ray",),
     "web": ("python_multipart",),
     "mcp": ("mcp",),
     "google-adk": ("google.adk",),

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from assay import events
 from assay.errors import SourceError, UsageError
-from assay.events import Episode, EventStream, synthetic
+from assay.events import Episode, EventStream, scoring, synthetic
 from assay.events.align import EpisodeCollector, Pair, by_position
-from assay.events.engines import local
 from assay.events.protocols import PROTOCOLS, EventProtocol
 from assay.events.stream import CATEGORIES, Problem, concatenate
 from assay.events.tally import Tally
@@ -234,24 +233,24 @@ def estimates_of(predicted: object, truth: object, protocol: EventProtocol, **re
 def test_batch_sizes_do_not_matter(protocol: EventProtocol, size: int) -> None:
     truth, predicted = TRUTH[:600], PREDICTED[:600]
     cuts = range(0, 600, size)
-    one = local.score_streams([predicted], [truth], [protocol], threads=1)[protocol.name]
-    found = local.score_streams(batches(predicted, cuts), batches(truth, range(0, 600, 50)), [protocol], threads=2)
+    one = scoring.score_streams([predicted], [truth], [protocol], threads=1)[protocol.name]
+    found = scoring.score_streams(batches(predicted, cuts), batches(truth, range(0, 600, 50)), [protocol], threads=2)
     assert found[protocol.name] == one
 
 
 def test_slices_of_a_long_episode_can_be_added(protocol: EventProtocol, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name]
-    monkeypatch.setattr(local, "_SLICE", 37)
-    assert local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name] == whole
+    whole = scoring.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name]
+    monkeypatch.setattr(scoring, "_SLICE", 37)
+    assert scoring.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name] == whole
 
 
 def test_scoring_episodes_as_soon_as_they_are_complete_changes_nothing(
     protocol: EventProtocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cuts = range(0, len(TRUTH), 150)
-    whole = local.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name]
-    monkeypatch.setattr(local, "_KEPT", 200)
-    early = local.score_streams(batches(PREDICTED, cuts), batches(TRUTH, cuts), [protocol])
+    whole = scoring.score_streams([PREDICTED], [TRUTH], [protocol])[protocol.name]
+    monkeypatch.setattr(scoring, "_KEPT", 200)
+    early = scoring.score_streams(batches(PREDICTED, cuts), batches(TRUTH, cuts), [protocol])
     assert early[protocol.name] == whole
 
 
@@ -340,7 +339,7 @@ def test_an_error_while_reading_a_side_is_raised() -> None:
         raise SourceError("the disk is gone")
 
     with pytest.raises(SourceError, match="the disk is gone"):
-        local.score_streams(broken(), [TRUTH], [PROTOCOLS.get("owa")])
+        scoring.score_streams(broken(), [TRUTH], [PROTOCOLS.get("owa")])
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------

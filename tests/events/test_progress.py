@@ -11,8 +11,7 @@ import pytest
 from rich.console import Console
 
 from assay.cli import _output
-from assay.events import EventStream, evaluate, synthetic
-from assay.events.engines import local
+from assay.events import EventStream, evaluate, scoring, synthetic
 from assay.events.protocols import PROTOCOLS
 
 PHASES = ["reading predictions", "reading truths", "scoring", "resampling"]
@@ -108,5 +107,5 @@ def test_an_episode_that_ended_before_it_was_closed_is_one_episode(
     write_shards(tmp_path / "truth", TRUTH, 5)
     sides = str(tmp_path / "predicted"), str(tmp_path / "truth")
     usual = evaluate(*sides, protocols=("d2e",), reps=20)
-    monkeypatch.setattr(local, "_KEPT", 100)
+    monkeypatch.setattr(scoring, "_KEPT", 100)
     assert evaluate(*sides, protocols=("d2e",), reps=20).flat("d2e") == usual.flat("d2e")

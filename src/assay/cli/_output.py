@@ -160,14 +160,39 @@ def phase_bars(console: Console | None = None) -> Iterator[tuple[Bar, Callable[[
 
 def amount_done(phase: str, done: int, total: int | None, speed: float | None) -> str:
     """How much of a phase is done, how much there is, and the rate: '3.1 MB of 9.6 MB, 2.0 MB/s'."""
-    unit = {"scoring": "pairs", "resampling": "figures"}.get(phase)
+    unit = {"scoring": "pairs", "resampling": "figures", "shards": "shards"}.get(phase)
     numbers = [f"{value:,.0f}" if unit else _megabytes(value) for value in (done, total, speed) if value is not None]
+    if unit == "shards" and speed is not None:
+        numbers[-1] = f"{speed:,.3g}"  # a shard may take minutes
     words = numbers[0] + ("" if total is None else f" of {numbers[1]}") + (f" {unit}" if unit else "")
     return words if speed is None else f"{words}, {numbers[-1]}/s"
 
 
 def _megabytes(n: float) -> str:
     return f"{n / 1e6:,.1f} MB"
+
+
+class ShardLines:
+    """Progress by shard as lines for logs: one every few seconds, with the rate and the time left."""
+
+    def __init__(self) -> None:
+        self._start: tuple[float, int] | None = None
+        self._next_line_at = 0.0
+
+    def __call__(self, phase: str, done: int, total: int | None) -> None:
+        if phase != "shards" or total is None:
+            return
+        now = time.monotonic()
+        if self._start is None:
+            self._start = (now, done)
+            self._next_line_at = now + _SECONDS_BETWEEN_LINES
+            return
+        if now < self._next_line_at:
+            return
+        self._next_line_at = now + _SECONDS_BETWEEN_LINES
+        rate = (done - self._start[1]) / (now - self._start[0])
+        left = f", about {(total - done) / rate:,.0f} s left" if rate else ""
+        announce(f"{done:,} of {total:,} shards, {rate:,.3g}/s{left}")
 
 
 @contextmanager

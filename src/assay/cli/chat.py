@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli import chat_load, chat_run
+from assay.cli._engines import AllowMissing, ClusterAddress, EngineName, check_engine
 from assay.cli._output import announce_run, check_outputs, note, write_file, write_json
 from assay.cli.chat_stream import NO_ANSWERS_HINT, StreamedFile, is_streamed, keeping
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
@@ -72,6 +73,9 @@ def score(
         int | None,
         typer.Option(min=1, help="Processes that score a large file; by default as many as there are cores."),
     ] = None,
+    engine: EngineName = "local",
+    address: ClusterAddress = None,
+    allow_missing: AllowMissing = False,
     seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 42,
     name: RunName = "",
     tag: Tags = None,
@@ -89,14 +93,34 @@ def score(
     from assay.chat.scoring.metric import METRICS, Metric
     from assay.chat.scoring.scores import score as score_transcripts
 
+    check_engine(engine, address)
     check_outputs(json_out, html_out, junit, markdown, inputs=[file, judge_cache])
     names = [name.strip() for name in metrics.split(",")] if metrics else None
     known_domain = None if domain is None else domain_name(domain)
     judge = _judge(judge_url, judge_model, samples=judge_samples, cache=judge_cache)
-    if judge is None and is_streamed(file, form=form, workers=workers):
-        stream = StreamedFile(file, form=form, agent=agent, domain=domain, metrics=names, seed=seed, workers=workers)
+    in_shards = engine != "local" or allow_missing
+    is_stream = is_streamed(file, form=form, asked=workers is not None or in_shards)
+    if in_shards and (judge is not None or not is_stream):
+        raise UsageError(
+            "--engine ray and --allow-missing are for files with a transcript on each line, without a judge",
+            where=str(file),
+            hint="Leave them out, or write assay's JSONL",
+        )
+    if judge is None and is_stream:
+        stream = StreamedFile(
+            file,
+            form=form,
+            agent=agent,
+            domain=domain,
+            metrics=names,
+            seed=seed,
+            workers=workers,
+            engine=engine,
+            address=address,
+            allow_missing=allow_missing,
+        )
         with nullcontext() if no_store else keeping(stream, store, name=name, tags=tag or []) as recorder:
-            scores = stream.score(recorder, json_out=json_out)
+            scores = stream.score(recorder, json_out=json_out, store=store)
         run_id = None if recorder is None else recorder.id
     else:
         chosen: list[str | Metric] | None = None if names is None else [*names]

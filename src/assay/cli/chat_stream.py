@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli._engines import opened_engine
 from assay.cli._output import announce, note
 from assay.errors import AssayError, SourceError, UsageError
 from assay.outputs import replacing
@@ -25,15 +26,15 @@ _LARGE = 8_000_000
 _SECONDS_BETWEEN_NOTES = 5.0
 
 
-def is_streamed(path: Path, *, form: str, workers: int | None) -> bool:
-    """Whether a file is scored a part at a time: it is large or `workers` are given, and each line is a transcript."""
+def is_streamed(path: Path, *, form: str, asked: bool) -> bool:
+    """Whether a file is scored a part at a time: it is large or that was asked for, and each line is a transcript."""
     from assay.chat.formats import can_stream
 
     try:
         large = path.is_file() and path.stat().st_size >= _LARGE
     except OSError:
         return False
-    return (large or (workers is not None and path.is_file())) and can_stream(path, format=form)
+    return (large or (asked and path.is_file())) and can_stream(path, format=form)
 
 
 class StreamedFile:
@@ -49,6 +50,9 @@ class StreamedFile:
         metrics: Sequence[str] | None,
         seed: int,
         workers: int | None,
+        engine: str = "local",
+        address: str | None = None,
+        allow_missing: bool = False,
     ) -> None:
         self.path = path
         self.metrics = metrics
@@ -57,13 +61,24 @@ class StreamedFile:
         self._agent = agent
         self._domain = domain
         self._workers = workers
-        self._noted = time.monotonic()
+        self._engine = engine
+        self._address = address
+        self._allow_missing = allow_missing
+        self._noted = self._started = time.monotonic()
 
-    def score(self, recorder: StreamRecorder | None, *, json_out: str | None) -> Scores:
+    def score(self, recorder: StreamRecorder | None, *, json_out: str | None, store: str | None) -> Scores:
         """Score the file; each answer goes to the store and to the JSON as soon as it is scored."""
         from assay.chat.scoring.streaming import score_stream
 
         with ExitStack() as stack:
+            engine = keeper = None
+            if self._engine != "local":
+                if recorder is not None:
+                    from assay.runs.finished_shards import ChunksInStore
+                    from assay.store import open_store
+
+                    keeper = ChunksInStore(stack.enter_context(open_store(store)))
+                engine = stack.enter_context(opened_engine(self._engine, self._address, self._workers))
             writer = None if json_out is None else stack.enter_context(_json_answers(json_out))
 
             def each(chunk: ScoredChunk) -> None:
@@ -84,19 +99,31 @@ class StreamedFile:
                 answers=recorder is not None,
                 texts=writer is not None,
                 progress=self._progress,
+                engine=engine,
+                keeper=keeper,
+                allow_missing=self._allow_missing,
             )
             if not scores.answer_count:
                 raise SourceError("has no answers to score", where=str(self.path), hint=NO_ANSWERS_HINT)
             if recorder is not None and scores.table is not None:
-                recorder.finish(scores.table)
+                recorder.finish(scores.table, missing=scores.inputs["transcripts"].get("missing_transcripts"))
             if writer is not None:
                 writer.close(scores)
+            if keeper is not None:
+                keeper.forget()
+                if keeper.reused:
+                    note(f"{keeper.reused:,} shards were finished by an earlier command and not scored again")
+            if missing := scores.inputs.get("transcripts", {}).get("missing"):
+                named = scores.inputs["transcripts"]["missing_transcripts"]
+                first = "; ".join(list(named.values())[:3])
+                note(f"{missing:,} transcripts could not be read and count nowhere: {escaped(first)}")
         return scores
 
     def _progress(self, transcripts: int) -> None:
         if time.monotonic() - self._noted >= _SECONDS_BETWEEN_NOTES:
             self._noted = time.monotonic()
-            note(f"{transcripts:,} transcripts are scored")
+            rate = transcripts / (self._noted - self._started)
+            note(f"{transcripts:,} transcripts are scored, {rate:,.0f}/s")
 
 
 class _JsonAnswers:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli._output import announce_run, byte_progress, check_outputs, note, write_file, write_json
+from assay.cli._engines import AllowMissing, ClusterAddress, EngineName, check_engine, opened_sharding
+from assay.cli._output import ShardLines, announce_run, byte_progress, check_outputs, note, write_file, write_json
 from assay.cli._process import load_numpy_with_one_thread, seldom_collected
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
@@ -106,7 +107,9 @@ def evaluate(
     clock: Annotated[
         str, typer.Option(help="Common clock (assay, d2e): auto, frames, shared or start.", rich_help_panel=_SCORING)
     ] = "auto",
-    engine: Annotated[str, typer.Option(help="Where scoring runs: local.", rich_help_panel=_SCORING)] = "local",
+    engine: EngineName = "local",
+    address: ClusterAddress = None,
+    allow_missing: AllowMissing = False,
     threads: Annotated[int | None, typer.Option(help="By default one for each core.", rich_help_panel=_SCORING)] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Show every figure in the table.", rich_help_panel=_OUTPUT)
@@ -126,8 +129,7 @@ def evaluate(
     no_store: NoStore = False,
 ) -> None:
     """Score PRED against TRUTH: timing, movement, keys and buttons, with intervals."""
-    if engine != "local":
-        raise UsageError(f"there is no engine '{engine}'", hint="Use local")
+    check_engine(engine, address)
     load_numpy_with_one_thread()
     from assay.events.evaluation import evaluate as run
     from assay.events.protocols import every_protocol
@@ -135,7 +137,10 @@ def evaluate(
     check_outputs(html, json, inputs=[predicted, truth, tokenizer])
     both = _mapping(column)
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
-    with byte_progress() as progress, seldom_collected():
+    sharded = opened_sharding(
+        engine, address, threads=threads, allow_missing=allow_missing, store=store, no_store=no_store
+    )
+    with sharded as sharding, byte_progress() as progress, seldom_collected():
         report = run(
             predicted,
             truth,
@@ -158,7 +163,8 @@ def evaluate(
             tokenizer=tokenizer,
             allow_duplicates=allow_duplicates,
             threads=threads,
-            progress=progress,
+            sharding=sharding,
+            progress=progress or (None if sharding is None else ShardLines()),
         )
     for warning in report.warnings:
         note(warning)

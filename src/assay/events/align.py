@@ -13,6 +13,45 @@ from typing import Any, Literal
 from assay.errors import SourceError, UsageError
 from assay.events.stream import Episode, EventStream, Problem, concatenate
 
+_QUANTISED = "events as recorded, converted to the encoding of the other side so that both are comparable"
+
+
+def alike(
+    predicted: Iterator[EventStream], truth: Iterator[EventStream]
+) -> tuple[Iterator[EventStream], Iterator[EventStream]]:
+    """Both sides in one encoding: if only one side consists of tokens, the other is converted to its encoding."""
+    firsts = [next(side, None) for side in (predicted, truth)]
+    shared = shared_encoding(*firsts)
+
+    def side(first: EventStream | None, rest: Iterator[EventStream]) -> Iterator[EventStream]:
+        for batch in () if first is None else (first,):
+            yield quantised_alike(batch, shared)
+        for batch in rest:
+            yield quantised_alike(batch, shared)
+
+    return side(firsts[0], predicted), side(firsts[1], truth)
+
+
+def quantised_alike(batch: EventStream, shared: Any) -> EventStream:
+    """The batch in the encoding `shared`, if there is one."""
+    if shared is None or batch.quantised == shared:
+        return batch
+    if batch.quantised is not None:
+        raise SourceError("parts of one source are in different encodings", hint="Evaluate them one at a time")
+    whole: EventStream = shared.quantise(batch)
+    whole.notes[_QUANTISED] += len(batch)
+    return whole
+
+
+def shared_encoding(predicted: EventStream | None, truth: EventStream | None) -> Any:
+    """The encoding of both sides, judged by the first batch of each; None if neither consists of tokens."""
+    codecs = [None if first is None else first.quantised for first in (predicted, truth)]
+    if None not in codecs and codecs[0] != codecs[1]:
+        raise UsageError(
+            "predictions and truths are in different encodings", hint="Decode each side with its own encoding first"
+        )
+    return codecs[0] or codecs[1]
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -91,12 +130,13 @@ class _Side:
 
 
 def by_position(
-    predicted: Iterable[EventStream], truth: Iterable[EventStream], *, keep: int | None = None
+    predicted: Iterable[EventStream], truth: Iterable[EventStream], *, keep: int | None = None, whole: bool = True
 ) -> Iterator[Pair]:
     """Prediction i paired with truth i of the same episode, in slices as they arrive.
 
     Episodes are matched by name, in any order; if each side has a single episode, they are matched whatever their
-    names. Memory is bounded if both sides have the same order.
+    names, unless these are not the `whole` sides but a shard of them. Memory is bounded if both sides have the same
+    order.
 
     `keep` is for callers who collect whole episodes: if more than `keep` events belong to episodes that may continue,
     episodes that are followed by others on both sides are assumed to be complete. If one continues after all, that is
@@ -120,25 +160,31 @@ def by_position(
                     side.closed.add(name)
                     side.waiting.pop(name, None)
                 yield replace(pair, last=True)
-    yield from _leftovers(ours, theirs)
+    yield from _leftovers(ours, theirs, whole)
 
 
-def _leftovers(ours: _Side, theirs: _Side) -> Iterator[Pair]:
+def _leftovers(ours: _Side, theirs: _Side, whole: bool) -> Iterator[Pair]:
     """Events that the other side lacks, paired with missing events."""
     names, others = list(ours.episodes), list(theirs.episodes)
-    if len(names) == len(others) == 1 and names != others:
+    if whole and len(names) == len(others) == 1 and names != others:
         pairs = [(names[0], others[0])]
     else:
-        if names and others and not set(names) & set(others):
-            raise SourceError(
-                f"predictions and truths share no episode: {_some(names)} against {_some(others)}",
-                hint="Use the same episode names on both sides, or leave out the episode column on both",
-            )
+        if whole:
+            check_shared(names, others)
         pairs = [(name, name) for name in dict.fromkeys([*others, *names])]
     for name, other in pairs:
         n, m = ours.available(name), theirs.available(other)
         if n or m:
             yield _pair(ours, theirs, name, other, n, m)
+
+
+def check_shared(names: list[str], others: list[str]) -> None:
+    """Raise SourceError if both sides have episodes and share none."""
+    if names and others and not set(names) & set(others):
+        raise SourceError(
+            f"predictions and truths share no episode: {_some(names)} against {_some(others)}",
+            hint="Use the same episode names on both sides, or leave out the episode column on both",
+        )
 
 
 def _pair(ours: _Side, theirs: _Side, name: str, other: str, n: int, m: int) -> Pair:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from assay.errors import SourceError, TruthError
 from assay.events.input import Input
@@ -13,6 +13,8 @@ from assay.plural import counted
 _A_WHOLE_KIND = 5
 _NAMED = 10
 """Episodes that a sentence names."""
+_REASONS = 3
+"""Missing shards that a sentence gives the reason of."""
 # If one truth in this many does not decode while every prediction does, it is not a single mistake.
 _SUSPICIOUS = 100
 
@@ -52,7 +54,7 @@ def _hopeless(truth: Input) -> str | None:
 
 def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> list[str]:
     """Warnings about the two sides that change how to read the numbers."""
-    found = suspected_swap(predicted, truth)
+    found = _missing_shards(truth.missing) + suspected_swap(predicted, truth)
     if truth.invalid:
         reasons = "; ".join(f"{n:,} {reason}" for reason, n in truth.problems.most_common())
         found.append(f"{truth.invalid:,} of {truth.events:,} true events do not decode and were not scored: {reasons}.")
@@ -85,6 +87,15 @@ def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> 
     if episodes == 1 and unit != "episode":
         found.append("There is one episode: intervals vary its events and say nothing about other episodes.")
     return found
+
+
+def _missing_shards(missing: Mapping[str, str]) -> list[str]:
+    """Shards that could not be read, by name, the first few with the reason."""
+    if not missing:
+        return []
+    reasons = "; ".join(f"{name}: {missing[name]}" for name in sorted(missing)[:_REASONS])
+    more = f"; and {len(missing) - _REASONS:,} more" if len(missing) > _REASONS else ""
+    return [f"{counted(len(missing), 'shard')} could not be read and counted nowhere ({reasons}{more})."]
 
 
 def suspected_swap(predicted: Input, truth: Input) -> list[str]:

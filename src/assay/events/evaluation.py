@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from assay import __version__
-from assay.errors import SourceError, UsageError
+from assay.errors import UsageError
+from assay.events.align import alike
 from assay.events.checks import check, warnings_about
 from assay.events.codecs import Codec, codec
 from assay.events.digest import StreamDigest
-from assay.events.engines import local
 from assay.events.input import Input
 from assay.events.progress import ProgressCallback, figure_counter, follow
 from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric, cautions, check_tallies
+from assay.events.scoring import score_streams
+from assay.events.sharded import Sharding, named_files, score_in_shards
 from assay.events.sources import AnySource, Decision, ReadOptions, read
 from assay.events.stored import encoding_of, settings_of
 from assay.events.stream import Episode, EventStream
@@ -27,8 +29,6 @@ from assay.events.tally import Tally
 from assay.result import Result
 from assay.stats import Resampling
 from assay.types import Estimate, Run
-
-_QUANTISED = "events as recorded, converted to the encoding of the other side so that both are comparable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +250,7 @@ def evaluate(
     tokenizer: Any = None,
     allow_duplicates: bool = False,
     threads: int | None = None,
+    sharding: Sharding | None = None,
     progress: ProgressCallback | None = None,
 ) -> EventReport:
     """Score `predicted` against `truth`: paths, addresses, token text, lists of it, or EventStreams.
@@ -257,7 +258,8 @@ def evaluate(
     `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes if at least two are
     named, otherwise events. `settings` are passed to the protocols that have them: `tolerance_ms` and `teacher_forced`
     of assay, `bin_ms` of d2e, `clock` of both. `tokenizer`, an object or the path of its file, is used to read columns
-    of token ids. Two rows for one episode are an error unless `allow_duplicates` is set.
+    of token ids. Two rows for one episode are an error unless `allow_duplicates` is set. With `sharding`, files and
+    folders are scored in shards by an engine, such as a Ray cluster; the numbers are the same.
 
     Example:
         >>> truth = ["<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>"]
@@ -292,10 +294,33 @@ def evaluate(
         )
         for name, columns in (("reading predictions", predicted_columns), ("reading truths", truth_columns))
     ]
+    if sharding is None:
+        tallies = _score_whole(predicted, truth, scoring, readings, inputs, threads=threads, progress=progress)
+    else:
+        sources = tuple(named_files([predicted, truth]))
+        tallies, found = score_in_shards(
+            (sources[0], sources[1]), scoring, readings, sharding, threads=threads, progress=progress
+        )
+        inputs = replace(found[0], source=inputs[0].source), replace(found[1], source=inputs[1].source)
+    check_tallies(scoring.protocols, tallies)
+    return scoring.report(tallies, *inputs, progress=follow(progress, "resampling"))
+
+
+def _score_whole(
+    predicted: AnySource,
+    truth: AnySource,
+    scoring: Scoring,
+    readings: Sequence[ReadOptions],
+    inputs: tuple[Input, Input],
+    *,
+    threads: int | None,
+    progress: ProgressCallback | None,
+) -> dict[str, Tally]:
+    """The tallies of two sources that are read from beginning to end; `inputs` notes what was read."""
     digests = StreamDigest(), StreamDigest()
     sides = alike(digests[0].watch(read(predicted, readings[0])), digests[1].watch(read(truth, readings[1])))
     watched = [_watched(batches, seen) for batches, seen in zip(sides, inputs, strict=True)]
-    tallies = local.score_streams(
+    tallies = score_streams(
         watched[0],
         watched[1],
         scoring.protocols,
@@ -303,13 +328,11 @@ def evaluate(
         threads=threads,
         progress=follow(progress, "scoring"),
     )
-    check_tallies(scoring.protocols, tallies)
-    for side, digest in zip(inputs, digests, strict=True):
-        side.sha256 = digest.hexdigest()
-    for seen, reading in zip(inputs, readings, strict=True):
+    for seen, reading, digest in zip(inputs, readings, digests, strict=True):
+        seen.sha256 = digest.hexdigest()
         if reading.decision is not None:
             seen.rows, seen.doubled = reading.decision.shape or "", set(reading.decision.doubled)
-    return scoring.report(tallies, *inputs, progress=follow(progress, "resampling"))
+    return tallies
 
 
 def rebuilt_report(run: Run) -> EventReport:
@@ -395,37 +418,6 @@ def _watched(batches: Iterable[EventStream], side: Input) -> Iterator[EventStrea
     for batch in batches:
         side.see(batch)
         yield batch
-
-
-def alike(
-    predicted: Iterator[EventStream], truth: Iterator[EventStream]
-) -> tuple[Iterator[EventStream], Iterator[EventStream]]:
-    """Both sides in one encoding: if only one side consists of tokens, the other is converted to its encoding."""
-    firsts = [next(side, None) for side in (predicted, truth)]
-    codecs = [None if first is None else first.quantised for first in firsts]
-    if None not in firsts and None not in codecs and codecs[0] != codecs[1]:
-        raise UsageError(
-            "predictions and truths are in different encodings", hint="Decode each side with its own encoding first"
-        )
-    shared = codecs[0] or codecs[1]
-
-    def side(first: EventStream | None, rest: Iterator[EventStream]) -> Iterator[EventStream]:
-        for batch in () if first is None else (first,):
-            yield _quantised(batch, shared)
-        for batch in rest:
-            yield _quantised(batch, shared)
-
-    return side(firsts[0], predicted), side(firsts[1], truth)
-
-
-def _quantised(batch: EventStream, shared: Any) -> EventStream:
-    if shared is None or batch.quantised == shared:
-        return batch
-    if batch.quantised is not None:
-        raise SourceError("parts of one source are in different encodings", hint="Evaluate them one at a time")
-    whole: EventStream = shared.quantise(batch)
-    whole.notes[_QUANTISED] += len(batch)
-    return whole
 
 
 def _findings(details: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -34,6 +34,9 @@ class Input:
     doubled: set[str] = field(default_factory=set)
     """Episodes that more than one row stands for."""
 
+    missing: dict[str, str] = field(default_factory=dict)
+    """Shards of the evaluation that could not be read and count nowhere, by name, and why."""
+
     def see(self, batch: EventStream) -> None:
         self.events += len(batch)
         self.notes.update(batch.notes)
@@ -61,7 +64,18 @@ class Input:
             self.notes + other.notes,
             rows=self.rows if self.rows == other.rows else "",
             doubled=self.doubled | other.doubled,
+            missing=self.missing | other.missing,
         )
+
+    def extend(self, other: Input) -> None:
+        """Add what was read of another part of the same side."""
+        self.events += other.events
+        for mine, theirs in ((self.kinds, other.kinds), (self.spoiled_kinds, other.spoiled_kinds)):
+            mine.update(theirs)
+        self.problems.update(other.problems)
+        self.notes.update(other.notes)
+        self.episodes |= other.episodes
+        self.rows, self.doubled = self.rows or other.rows, self.doubled | other.doubled
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -74,6 +88,7 @@ class Input:
             "sha256": self.sha256,
             "rows": self.rows or None,
             "doubled": sorted(self.doubled),
+            "missing": dict(self.missing),
         }
 
     @classmethod
@@ -90,4 +105,5 @@ class Input:
             sha256=kept.get("sha256"),
             rows=str(kept.get("rows") or ""),
             doubled=set(kept.get("doubled", ())),
+            missing=dict(kept.get("missing", {})),
         )

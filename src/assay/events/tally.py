@@ -44,6 +44,11 @@ class Tally:
                 piles[name], loose = [_merged(pile)], 0
             self._loose[episode, name] = loose
 
+    def extend(self, other: Tally) -> None:
+        """Add all states of another tally, in the order of their arrival there."""
+        for episode, piles in other._piles.items():
+            self.add(episode, {name: _merged(pile) for name, pile in piles.items()})
+
     def __add__(self, other: Tally) -> Tally:
         """Both tallies together."""
         whole = Tally()

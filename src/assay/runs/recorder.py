@@ -11,10 +11,12 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.scoring.table import ScoreTable
 from assay.chat.scoring.tallies import tallies_of
+from assay.redaction import redacted_value
 from assay.runs.loading import load_answers
 from assay.store.contents import EncodedAnswer, StoredTallies
 from assay.store.store import Store
@@ -30,14 +32,17 @@ class StreamRecorder:
 
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
+        self._settings = run.settings
         self.id = store.begin(run)
 
     def keep(self, answers: Iterable[Answer]) -> None:
         with _uninterrupted():
             self._store.add_cases(self.id, {}, answers=[answer.to_row() for answer in answers])
 
-    def finish(self, table: ScoreTable) -> None:
-        """Store the tallies of all answers, and complete the run."""
+    def finish(self, table: ScoreTable, *, missing: Mapping[str, Any] | None = None) -> None:
+        """Store the tallies of all answers, and complete the run; `missing` are transcripts that are not part of it."""
+        if missing:
+            self._store.change_settings(self.id, {**self._settings, "missing": redacted_value(missing)})
         for tallies in table.tallies():
             with _uninterrupted():
                 self._store.add_cases(self.id, tallies)

@@ -3,7 +3,8 @@
 Tallies are stored, and estimates are recomputed from them. The parts: `schema` defines the tables, `migrations` creates
 and changes them, `encoding` writes a tally as bytes, `database` opens connections and explains their errors, `store` is
 the store itself, `references` finds the run that a user names, `searching` lists runs, `contents` reads and writes what
-a run contains, `reviews` what people say about answers, and `checking` verifies digests.
+a run contains, `reviews` what people say about answers, `shards` keeps those of unfinished evaluations, and `checking`
+verifies digests.
 """
 
 from __future__ import annotations

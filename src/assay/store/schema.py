@@ -194,3 +194,10 @@ reviews = Table(
     Column("comment", AnyText),
     Column("created", Text),
 )
+shards = Table(
+    "shards",
+    _metadata,
+    Column("key", Text, primary_key=True),
+    Column("created", Text),
+    Column("content", LargeBinary),
+)

@@ -1,31 +1,29 @@
-"""Scores a file of transcripts line by line, on several cores if it is large, in memory that hardly grows with it.
+"""Scores a file of transcripts line by line, by any engine, in memory that hardly grows with the file.
 
 Workers get lines and give scores; the parent adds them up in the order of the file, so that the result does not depend
-on the number of workers. Of the answers themselves only the first are kept; whoever wants all takes them as they come.
+on the number of workers, nor on the engine. Of the answers themselves only the first are kept; whoever wants all takes
+them as they come.
 """
 
 from __future__ import annotations
 
 import functools
-import gc
 import hashlib
 import json
-import os
-import signal
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from dataclasses import dataclass, field
-from multiprocessing import get_context
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Protocol
 
+from assay import __version__
 from assay.chat.domains._own import domain_name
 from assay.chat.formats import numbered_lines, parse_line
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Evaluators, Scores, score_transcript
 from assay.chat.scoring.table import ScoreTable, encode_scores
+from assay.engines import Engine, FailedItem
+from assay.engines.local import LocalEngine, cores
 from assay.errors import AssayError, SourceError
 
 KEPT = 1000
@@ -34,8 +32,10 @@ _FAILED_KEPT = 200
 # A worker scores this many bytes or lines at a time: long enough to outweigh sending them, short enough to stop soon.
 _CHUNK_BYTES = 256_000
 _CHUNK_LINES = 200
-# Chunks that wait for each worker.
-_AHEAD = 3
+# A task of a cluster takes a millisecond or more to be sent.
+_CHUNK_OF_CLUSTER = 8
+# Unreadable transcripts that are named, of those that are counted.
+_NAMED = 100
 # Starting a worker takes about as long as scoring this many bytes.
 _WORTH_WORKERS = 4_000_000
 
@@ -54,6 +54,8 @@ class _Settings:
     """Whether all answers are wanted, not only the first."""
     texts: bool
     """Whether the JSON of all answers is wanted."""
+    allow_missing: bool = False
+    """Whether a transcript that cannot be read is left out and counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,18 @@ class ScoredChunk:
     texts: list[str] = field(default_factory=list)
     """The JSON of each answer, if it is wanted."""
     transcripts: int = 0
+    missing: dict[str, str] = field(default_factory=dict)
+    """Transcripts that could not be read, by file and line, and why."""
+
+
+class ChunkKeeper(Protocol):
+    """Keeps scored chunks, so that scoring that was stopped does not repeat them."""
+
+    def has(self, key: str) -> bool: ...
+
+    def load(self, key: str) -> ScoredChunk: ...
+
+    def keep(self, key: str, found: ScoredChunk) -> None: ...
 
 
 def score_stream(
@@ -90,35 +104,51 @@ def score_stream(
     answers: bool = False,
     texts: bool = False,
     progress: Callable[[int], None] | None = None,
+    engine: Engine | None = None,
+    keeper: ChunkKeeper | None = None,
+    allow_missing: bool = False,
 ) -> Scores:
     """Score the transcripts of a JSONL file; `each` is called with the scores of each part of it, in order.
 
     With `answers` and `texts`, each part has all its answers and their JSON. By default the cores decide the number of
-    workers if the file is large, and a small one is scored in this process.
+    workers if the file is large, and a small one is scored in this process. With `allow_missing`, transcripts that
+    cannot be read are left out, and `Scores.inputs` says how many and which.
     """
-    settings = _Settings(str(path), form, agent, domain, None if metrics is None else tuple(metrics), answers, texts)
+    chosen = None if metrics is None else tuple(metrics)
+    settings = _Settings(str(path), form, agent, domain, chosen, answers, texts, allow_missing)
     used = Evaluators(settings.metrics).metrics
     table = ScoreTable([metric.name for metric in used])
     kept: list[Answer] = []
-    failed_after = done = 0
-    with closing(_scored_chunks(settings, _workers(workers, path))) as chunks:  # stops the workers on any error
-        for chunk in chunks:
-            for who, scenario, repetition, passed, codes in chunk.cells:
-                table.add(who, scenario, repetition, passed=passed, codes=codes)
-            for answer in chunk.answers:
-                if len(kept) < KEPT:
-                    kept.append(answer)
-                elif not answer.passed and failed_after < _FAILED_KEPT:
-                    kept.append(answer)
-                    failed_after += 1
-            if each is not None:
-                each(chunk)
-            done += chunk.transcripts
-            if progress is not None:
-                progress(done)
+    failed_after = done = missing = 0
+    named: dict[str, str] = {}
+    used_engine = engine or LocalEngine(_workers(workers, path))
+    try:
+        with closing(_scored_chunks(settings, used_engine, keeper, len(used))) as chunks:  # stops work on any error
+            for chunk in chunks:
+                for who, scenario, repetition, passed, codes in chunk.cells:
+                    table.add(who, scenario, repetition, passed=passed, codes=codes)
+                for answer in chunk.answers:
+                    if len(kept) < KEPT:
+                        kept.append(answer)
+                    elif not answer.passed and failed_after < _FAILED_KEPT:
+                        kept.append(answer)
+                        failed_after += 1
+                if each is not None:
+                    each(chunk)
+                done += chunk.transcripts
+                if progress is not None:
+                    progress(done)
+                missing += len(chunk.missing)
+                named |= dict(list(chunk.missing.items())[: _NAMED - len(named)])
+    finally:
+        if engine is None:
+            used_engine.close()
     if not done:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
-    return Scores(tuple(kept), used, seed, _inputs(path), table=table)
+    inputs: dict[str, dict[str, Any]] = {**_inputs(path)}
+    if missing:
+        inputs["transcripts"] |= {"missing": missing, "missing_transcripts": named}
+    return Scores(tuple(kept), used, seed, inputs, table=table)
 
 
 def unscored(path: Path, metrics: Sequence[str] | None, seed: int) -> Scores:
@@ -132,7 +162,7 @@ def _digest(path: Path, size: int, changed: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _inputs(path: Path) -> dict[str, dict[str, str]]:
+def _inputs(path: Path) -> dict[str, dict[str, Any]]:
     """The file, with its digest, as `Scores.inputs` has it."""
     status = path.stat()
     return {"transcripts": {"source": str(path), "sha256": _digest(path, status.st_size, status.st_mtime_ns)}}
@@ -141,17 +171,16 @@ def _inputs(path: Path) -> dict[str, dict[str, str]]:
 def _workers(wanted: int | None, path: Path) -> int:
     if wanted is not None:
         return wanted
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores if path.stat().st_size >= _WORTH_WORKERS else 1
+    return cores() if path.stat().st_size >= _WORTH_WORKERS else 1
 
 
-def _chunks(path: Path) -> Iterator[_Chunk]:
+def _chunks(path: Path, times: int = 1) -> Iterator[_Chunk]:
     lines: list[tuple[int, bytes]] = []
     size = first = 0
     for number, line in numbered_lines(path):
         lines.append((number, line))
         size += len(line)
-        if size >= _CHUNK_BYTES or len(lines) >= _CHUNK_LINES:
+        if size >= times * _CHUNK_BYTES or len(lines) >= times * _CHUNK_LINES:
             yield _Chunk(first, lines)
             first += len(lines)
             lines, size = [], 0
@@ -159,36 +188,69 @@ def _chunks(path: Path) -> Iterator[_Chunk]:
         yield _Chunk(first, lines)
 
 
-def _scored_chunks(settings: _Settings, workers: int) -> Generator[ScoredChunk, None, None]:
+def _scored_chunks(
+    settings: _Settings, engine: Engine, keeper: ChunkKeeper | None, metrics: int
+) -> Generator[ScoredChunk, None, None]:
     """The chunks of a file, scored, in the order of the file; only a few are in memory at a time."""
-    chunks = _chunks(Path(settings.path))
-    if workers <= 1:
-        yield from (_scored(settings, chunk) for chunk in chunks)
-        return
-    waiting: deque[Future[ScoredChunk]] = deque()
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_start_worker)
-    try:
-        for chunk in chunks:
-            waiting.append(pool.submit(_scored, settings, chunk))
-            if len(waiting) > _AHEAD * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise AssayError(
-            "a worker process ended while it scored transcripts",
-            where=settings.path,
-            hint="It may have run out of memory; try --workers 1",
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    kept: dict[int, str] = {}
+    """Chunks that were scored before: their numbers and keys."""
+    sent: list[tuple[int, _Chunk, str]] = []
+    """The chunks that the engine was given, with their numbers and keys."""
+
+    def unscored_chunks() -> Iterator[_Chunk]:
+        times = 1 if engine.name == "local" else _CHUNK_OF_CLUSTER
+        for number, chunk in enumerate(_chunks(Path(settings.path), times)):
+            key = "" if keeper is None else _key(settings, chunk)
+            if keeper is not None and keeper.has(key):
+                kept[number] = key
+                continue
+            sent.append((number, replace(chunk, lines=[]), key))
+            yield chunk
+
+    waiting: dict[int, ScoredChunk] = {}
+    expected = 0
+    with closing(engine.results(functools.partial(_scored, settings), unscored_chunks())) as results:
+        for at, found in results:
+            number, chunk, key = sent[at]
+            if isinstance(found, FailedItem):
+                if isinstance(found.error, AssayError):
+                    found.error.where = found.error.where or settings.path
+                raise found.error
+            waiting[number] = _checked(found, settings.path, chunk.first, metrics)
+            if keeper is not None:
+                keeper.keep(key, waiting[number])
+            while expected in waiting or expected in kept:
+                yield waiting.pop(expected) if expected in waiting else _reloaded(keeper, kept.pop(expected))
+                expected += 1
+    while expected in kept:
+        yield _reloaded(keeper, kept.pop(expected))
+        expected += 1
 
 
-def _start_worker() -> None:
-    # Ctrl-C reaches every process of a terminal; the parent stops the workers, and says so once.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Scoring makes many objects and hardly any cycles: searching for them only takes time.
-    gc.set_threshold(100_000, 20, 20)
+def _reloaded(keeper: ChunkKeeper | None, key: str) -> ScoredChunk:
+    assert keeper is not None
+    return keeper.load(key)
+
+
+def _key(settings: _Settings, chunk: _Chunk) -> str:
+    """Equal for equal transcripts at the same place of a file, scored in the same way."""
+    digest = hashlib.sha256(repr((__version__, settings, chunk.first)).encode("utf-8", "backslashreplace"))
+    for number, line in chunk.lines:
+        digest.update(b"%d %d " % (number, len(line)) + line)
+    return digest.hexdigest()
+
+
+def _checked(found: object, path: str, first: int, metrics: int) -> ScoredChunk:
+    """What a worker returned, if it is a scored chunk; raises AssayError otherwise."""
+    if type(found) is ScoredChunk:
+        rows = [len(cell) == 5 and type(cell[3]) is bool and len(cell[4]) == metrics for cell in found.cells]
+        if all(rows) and all(type(answer) is Answer for answer in found.answers):
+            return found
+    raise AssayError(
+        f"a worker returned something that is not a list of scores, for the transcripts from number {first + 1} on",
+        where=path,
+        hint="Its machine may be faulty, or have another version of a package; nothing of it was counted",
+    )
 
 
 @functools.lru_cache(maxsize=4)
@@ -205,7 +267,13 @@ def _scored(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
     failed = 0
     for at, (number, line) in enumerate(chunk.lines, chunk.first):
         where = f"{settings.path}:{number}"
-        transcript = parse_line(line, where, form=settings.form, agent=settings.agent, number=at + 1, domain=domain)
+        try:
+            transcript = parse_line(line, where, form=settings.form, agent=settings.agent, number=at + 1, domain=domain)
+        except SourceError as error:
+            if not settings.allow_missing:
+                raise
+            found.missing[where] = str(error)
+            continue
         for answer in score_transcript(transcript, evaluators):
             found.cells.append(
                 (answer.agent, answer.scenario, answer.repetition, answer.passed, encode_scores(answer, names))

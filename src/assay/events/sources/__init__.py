@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
-from assay.events.sources._files import File, find_files, open_binary, path_part, quoted, size
+from assay.events.sources._files import find_files, open_binary, path_part, quoted, size
 from assay.events.sources._limits import default_max_memory
 from assay.events.sources._memory import arrow_table, read_array, read_arrow, read_list
 from assay.events.sources._rows import EVENT_START, check_mapping, is_header
@@ -63,6 +63,8 @@ class ReadOptions:
     """What 'auto' decided, so that all files of a source are read the same way; `read` sets it."""
     name: str = ""
     """Name of the file within the folder being read, without its suffix; `read` sets it."""
+    part: tuple[int, int] | None = None
+    """Of a Parquet file, the rows to read: from the first number, counted from 0, up to the second."""
 
     def __post_init__(self) -> None:
         if self.max_memory < 1 << 16:
@@ -137,33 +139,65 @@ def _token_bytes(raw: bytes, reading: ReadOptions) -> Iterator[EventStream]:
     return iter([reading.codec.decode(raw)])
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A file of a source, or some rows of it."""
+
+    address: str
+    name: str = ""
+    """Its path within the folder or glob, without the suffix; empty if the file was given directly."""
+    part: tuple[int, int] | None = None
+    """As in `ReadOptions`."""
+
+
 def read_files(address: str, reading: ReadOptions) -> Iterator[EventStream]:
     """The events of the file, or of all readable files of the folder or glob, at a path or address."""
+    pieces, left_out = pieces_of(address)
+    batches = read_pieces(pieces, reading)
+    return _with_note(batches, left_out) if left_out else batches
+
+
+def pieces_of(address: str) -> tuple[list[Piece], int]:
+    """The readable files of a file, folder or glob, in order, and how many others a folder has."""
     found = find_files(address)
     suffixes = _by_suffix()
     if len(found) == 1 and not found[0].name:
-        return source_of(found[0].address).batches(found[0].address, reading)
-    readable = [(file, suffix) for file in found if (suffix := _suffix(file.address, suffixes))]
+        return [Piece(found[0].address)], 0
+    known = [(file, _suffix(file.address, suffixes)) for file in found]
+    readable = [Piece(file.address, file.name[: -len(suffix)]) for file, suffix in known if suffix]
     if not readable:
         raise SourceError(
             f"none of its {len(found)} files can be read", where=quoted(address), hint=f"Readable: {_listing(suffixes)}"
         )
-    return _read_each(readable, suffixes, reading, left_out=len(found) - len(readable))
+    return readable, len(found) - len(readable)
 
 
-def _read_each(
-    files: list[tuple[File, str]], suffixes: Mapping[str, Source], reading: ReadOptions, left_out: int
-) -> Iterator[EventStream]:
-    shards = None if reading.progress is None else _Shards.of([file.address for file, _ in files], reading.progress)
-    for file, suffix in files:
-        within = replace(reading, name=file.name[: -len(suffix)], progress=None if shards is None else shards.within)
-        for batch in suffixes[suffix].batches(file.address, within):
-            if left_out:
-                batch.notes[LEFT_OUT] += left_out
-                left_out = 0
-            yield batch
+def read_pieces(pieces: Sequence[Piece], reading: ReadOptions) -> Iterator[EventStream]:
+    """The events of several files as those of one source."""
+    if len(pieces) == 1 and not pieces[0].name:
+        return source_of(pieces[0].address).batches(pieces[0].address, replace(reading, part=pieces[0].part))
+    return _read_each(pieces, reading)
+
+
+def _read_each(pieces: Sequence[Piece], reading: ReadOptions) -> Iterator[EventStream]:
+    shards = None if reading.progress is None else _Shards.of([piece.address for piece in pieces], reading.progress)
+    suffixes = _by_suffix()
+    for piece in pieces:
+        progress = None if shards is None else shards.within
+        within = replace(reading, name=piece.name, part=piece.part, progress=progress)
+        suffix = _suffix(piece.address, suffixes)
+        source = source_of(piece.address) if suffix is None else suffixes[suffix]
+        yield from source.batches(piece.address, within)
         if shards is not None:
             shards.next_file()
+
+
+def _with_note(batches: Iterator[EventStream], left_out: int) -> Iterator[EventStream]:
+    """The same batches; the first says how many files were left out."""
+    for number, batch in enumerate(batches):
+        if number == 0:
+            batch.notes[LEFT_OUT] += left_out
+        yield batch
 
 
 @dataclass

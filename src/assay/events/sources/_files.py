@@ -165,6 +165,19 @@ def size(address: str) -> int | None:
     return int(found) if found is not None else None
 
 
+def stamp(address: str) -> str | None:
+    """What changes if the file does: its size and time of change, or what its file system has instead."""
+    path = local_path(address)
+    try:
+        if path is not None:
+            status = os.stat(path)
+            return f"{os.path.abspath(path)} {status.st_size} {status.st_mtime_ns}"
+        system, inside = _system(address)
+        return f"{address} {system.ukey(inside)}"
+    except Exception:  # reading the file will report the error
+        return None
+
+
 def path_part(address: str) -> str:
     """The address without the query of a web address, so that its suffix can be read."""
     return re.split(r"[?#]", address, maxsplit=1)[0] if address.startswith(("http://", "https://")) else address

@@ -77,7 +77,7 @@ def read_table(
 ) -> Iterator[EventStream]:
     """The events of a table with these columns, in order. `total` is its size in bytes, if known."""
     plan = _plan(table, present, address, reading)
-    row = 1
+    row = first = 1 if reading.part is None else 1 + reading.part[0]
     with arrow_errors(address):
         rows = min(reading.batch_rows, _rows_that_fit(table, plan.names))
     batches = table.batches(plan.names, rows, plan.labels)
@@ -95,7 +95,7 @@ def read_table(
             row += piece.num_rows
         if reading.progress:
             reading.progress(table.position(row - 1, total), total)
-    if table.unfinished or row == 1:
+    if table.unfinished or row == first:
         last = plan.nothing()
         if table.unfinished:
             last.notes[NO_END] += 1
@@ -180,7 +180,7 @@ def _starts(texts: pa.Array, max_memory: int) -> list[int]:
     """The number of <EVENT_START>s in each text that is not empty."""
     flat = _flat(texts, max_memory)
     raw, offsets = _buffers(flat)
-    filled = np.flatnonzero((np.diff(offsets) > 0) & ~_nulls(flat)).tolist()
+    filled = np.flatnonzero((np.diff(offsets) > 0) & ~nulls_of(flat)).tolist()
     return [_slice(raw, offsets, at).count(EVENT_START.encode()) for at in filled]
 
 
@@ -286,7 +286,7 @@ class _Plan:
         """One event per text; a null is a row without text."""
         flat = _flat(column, self.reading.max_memory)
         raw, offsets = _buffers(flat)
-        absent = _nulls(flat)
+        absent = nulls_of(flat)
         long = ~absent & (np.diff(offsets) > limit_of("event", self.reading))
         if isinstance(self.reading.codec, _DecodesSlices):
             stream = self.reading.codec.decode_slices(raw, offsets)
@@ -306,7 +306,7 @@ class _Plan:
         index, episodes = self._labels(batch)
         parts: list[EventStream] = []
         logprobs = batch.column(self.columns["logprob"]).to_pylist() if "logprob" in self.columns else None
-        for at, absent in enumerate(_nulls(flat).tolist()):
+        for at, absent in enumerate(nulls_of(flat).tolist()):
             long = offsets[at + 1] - offsets[at] > limit_of("episode", self.reading)
             if absent or long:
                 part = self.reading.codec.decode_each([""])
@@ -365,7 +365,7 @@ class _Plan:
         numbers = np.array([known.setdefault(name or "", len(known)) for name in [*listed, None]], np.int64)
         index = integers_of(encoded.indices)
         if encoded.indices.null_count:
-            index = np.where(_nulls(encoded.indices), len(listed), index)
+            index = np.where(nulls_of(encoded.indices), len(listed), index)
         return list(known), numbers, index
 
 
@@ -373,7 +373,7 @@ class _Plan:
 # that compute, such as `is_null` and `cast`, import `pyarrow.compute`: a tenth of a second.
 
 
-def _nulls(array: pa.Array) -> NDArray[np.bool_]:
+def nulls_of(array: pa.Array) -> NDArray[np.bool_]:
     """Where an array has no value, shape (n,)."""
     return booleans_of(array.is_null()) if array.null_count else np.zeros(len(array), np.bool_)
 

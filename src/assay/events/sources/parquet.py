@@ -14,13 +14,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from assay.errors import SourceError, missing_extra
 from assay.events.sources import ReadOptions
 from assay.events.sources._bodies import check_bodies
 from assay.events.sources._files import local_path, open_binary, size
 from assay.events.sources._pages import Limits, Page, row_groups, rows_that_fit
-from assay.events.sources._rows import BATCH_BYTES, PREFIX_ROWS
-from assay.events.sources._tables import Table, arrow_errors, checked, read_table
+from assay.events.sources._rows import BATCH_BYTES, PREFIX_ROWS, column_of
+from assay.events.sources._tables import Table, arrow_errors, checked, integers_of, nulls_of, read_table
 from assay.events.stream import EventStream
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _END_MARK = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _BUFFER = 1 << 20
 # Texts of a dictionary this short fit in any batch, however often each is named.
 _MOST_ROWS = 1 << 16
+# Rows whose episodes are looked at together.
+_INDEXED_ROWS = 1 << 20
 # Lengths that the footer may claim.
 _THRIFT = {"thrift_string_size_limit": 64 << 20, "thrift_container_size_limit": 1 << 20}
 
@@ -68,6 +72,8 @@ def _open(address: str, stack: ExitStack, reading: ReadOptions) -> Table:
         return _Parquet(address, stack, reading)
     if head.startswith(b"FEA1"):
         raise SourceError("this is Feather version 1", where=address, hint="Write it again with pyarrow.feather")
+    if reading.part is not None:
+        raise SourceError("only a Parquet file can be read in part", where=address, hint="Give the whole file")
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         with open_binary(address) as file:
             check_bodies(file, file.seek(0, os.SEEK_END), reading.max_memory)
@@ -101,6 +107,7 @@ class _Parquet:
 
         self._opened = functools.cache(opened)
         self._file = self._opened(())
+        self._part = reading.part
         self.schema = self._file.schema_arrow
 
     def _read_at(self, at: int, length: int) -> bytes:
@@ -110,13 +117,18 @@ class _Parquet:
     def batches(self, names: list[str], rows: int, labels: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         texts = tuple(name for name in labels if _is_text(self.schema.field(name).type))
         file = self._opened(texts)
-        numbers = range(len(self._groups) if self._is_local else 0)
-        for fitting, group in itertools.groupby(numbers, lambda at: min(rows, self._fitting(at, names, texts))):
-            yield from map(
-                checked, file.iter_batches(fitting, row_groups=list(group), columns=names, use_threads=False)
-            )
-        if not self._is_local:
-            yield from map(checked, file.iter_batches(batch_size=rows, columns=names, use_threads=False))
+        first, last = self._part or (0, 1 << 62)
+        ends = list(itertools.accumulate(group.rows for group in self._groups))
+        numbers = [at for at, end in enumerate(ends) if end - self._groups[at].rows < last and end > first]
+        row = ends[numbers[0]] - self._groups[numbers[0]].rows if numbers else 0
+        for fitting, group in itertools.groupby(
+            numbers, lambda at: min(rows, self._fitting(at, names, texts)) if self._is_local else rows
+        ):
+            for batch in file.iter_batches(fitting, row_groups=list(group), columns=names, use_threads=False):
+                begin, end = max(first - row, 0), min(last - row, batch.num_rows)
+                row += batch.num_rows
+                if begin < end or self._part is None:
+                    yield checked(batch.slice(begin, end - begin) if end - begin < batch.num_rows else batch)
 
     def _fitting(self, group: int, names: list[str], labels: Sequence[str]) -> int:
         """How many rows of a row group can be decoded at a time: a power of 4, so that most groups have the same."""
@@ -161,6 +173,37 @@ class _Parquet:
 
     def position(self, rows: int, total: int | None) -> int:
         return rows * (total or 0) // max(int(self._file.metadata.num_rows), 1)
+
+
+def episode_runs(address: str, reading: ReadOptions) -> list[tuple[str, int]] | None:
+    """Episodes by name with their number of rows, in the order of the file; None if it does not name them.
+
+    Only the column of episodes is read. A name may come again after others.
+    """
+    import pyarrow as pa
+
+    with ExitStack() as stack, arrow_errors(address):
+        with open_binary(address) as file:
+            if not file.read(4).startswith(b"PAR1"):
+                return None
+        table = _Parquet(address, stack, reading)
+        name = column_of("episode", table.schema.names, reading)
+        if name is None:
+            return None
+        runs: list[tuple[str, int]] = []
+        for batch in table.batches([name], _INDEXED_ROWS, [name]):
+            column = batch.column(0)
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            names = [known or "" for known in encoded.dictionary.cast(pa.large_string()).to_pylist()]
+            index = np.where(nulls_of(encoded.indices), len(names), integers_of(encoded.indices))
+            starts = np.flatnonzero(np.diff(index, prepend=-1))
+            for at, rows in zip(index[starts].tolist(), np.diff(starts, append=len(index)).tolist(), strict=True):
+                found = names[at] if at < len(names) else ""
+                if runs and runs[-1][0] == found:
+                    runs[-1] = (found, runs[-1][1] + rows)
+                else:
+                    runs.append((found, rows))
+        return runs
 
 
 def _is_text(kind: pa.DataType) -> bool:

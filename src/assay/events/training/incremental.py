@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from assay.errors import UsageError
-from assay.events.align import EpisodeCollector, Pair, by_position
+from assay.events.align import EpisodeCollector, Pair, alike, by_position
 from assay.events.codecs import Codec
-from assay.events.evaluation import EventReport, Scoring, alike
+from assay.events.evaluation import EventReport, Scoring
 from assay.events.input import Input
 from assay.events.protocols import EventProtocol
 from assay.events.sources import AnySource, ReadOptions, read

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import NotFoundError, UsageError
-from assay.events.align import CLOCKS, EpisodeCollector, Pair, by_position, fell_back, fell_back_sentence
+from assay.events.align import CLOCKS, EpisodeCollector, Pair, alike, by_position, fell_back, fell_back_sentence
 from assay.events.codecs import NAMES, Codec, codec
 from assay.events.digest import StreamDigest
-from assay.events.evaluation import alike
 from assay.events.protocols.assay import PROTOCOL, Assay
 from assay.events.sources import AnySource, Decision, ReadOptions, files_of, read
 from assay.events.stored import encoding_of, protocol_of, settings_of

@@ -38,16 +38,17 @@ def score_streams(
     *,
     in_order: bool = False,
     threads: int | None = None,
+    whole: bool = True,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> dict[str, Tally]:
-    """A tally for each protocol, by its name.
+    """A tally for each protocol, by its name. The streams are the `whole` sides, or a shard of them.
 
     `progress` is called with the pairs scored so far and, once everything has been read, with how many there are.
     """
     tallies = {protocol.name: Tally() for protocol in protocols}
     by_slice = [protocol for protocol in protocols if protocol.pairing == "position"]
     by_episode = [protocol for protocol in protocols if protocol.pairing == "episode"]
-    whole = EpisodeCollector() if by_episode else None
+    episodes = EpisodeCollector() if by_episode else None
 
     def states(pair: Pair, chosen: Sequence[EventProtocol]) -> tuple[Pair, list[Mapping[str, State]]]:
         return pair, [protocol.score(pair, in_order=in_order) for protocol in chosen]
@@ -80,15 +81,17 @@ def score_streams(
             count(done, chosen)
             counter.finished(len(done[0].truth))
 
-        for pair in by_position(_ahead(predicted), _ahead(truth), keep=None if whole is None else _KEPT):
+        for pair in by_position(
+            _ahead(predicted), _ahead(truth), keep=None if episodes is None else _KEPT, whole=whole
+        ):
             for part in _slices(pair):
                 submit(part, by_slice)
-            if whole is not None:
-                whole.add(pair)
+            if episodes is not None:
+                episodes.add(pair)
                 if pair.last:
-                    submit(whole.take(pair.episode), by_episode)
-        if whole is not None:
-            for pair in whole.pairs():
+                    submit(episodes.take(pair.episode), by_episode)
+        if episodes is not None:
+            for pair in episodes.pairs():
                 submit(pair, by_episode)
         counter.complete = True
         while running:
