@@ -81,9 +81,8 @@ $(VENV)/.train: $(INPUTS) | $(VENV)/.dev
 	@touch $@ $(VENV)/.dev $(VENV)/.user
 
 $(VENV)/.docs: $(INPUTS) | $(VENV)/.dev
-	$(PIP) --editable '.[dev,docs]'
-	@$(COMPILE)
-	@touch $@ $(VENV)/.dev $(VENV)/.user
+	$(PIP) --editable '.[docs]'
+	@touch $@
 
 $(VENV)/.ray: $(INPUTS) | $(VENV)/.dev
 	$(PIP) --editable '.[dev,ray]'
