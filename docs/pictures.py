@@ -56,7 +56,7 @@ def take(folder: Path, browser: Browser) -> None:
     for page, name, heading in (
         ("report.html", "events-report", ""),
         ("report.html", "events-charts", "F1 against the tolerance"),
-        ("agents.html", "agents-report", "Overall"),
+        ("agents.html", "agents-report", "Weights"),
         ("robustness.html", "robustness-report", "Robustness"),
         ("models.html", "comparison-report", ""),
     ):
