@@ -94,6 +94,18 @@ def run(
             rich_help_panel=_WHERE,
         ),
     ] = 0.0,
+    user_model: Annotated[
+        str | None,
+        typer.Option(
+            help="A model that plays the simulated users of personas, at OPENAI_BASE_URL with ASSAY_USER_KEY or "
+            "OPENAI_API_KEY. By default they follow rules.",
+            rich_help_panel=_WHERE,
+        ),
+    ] = None,
+    user_model_url: Annotated[
+        str | None,
+        typer.Option(help="Address of the users' model; overrides OPENAI_BASE_URL.", rich_help_panel=_WHERE),
+    ] = None,
     weather: Annotated[
         str, typer.Option(help="embedded, or openweather with OPENWEATHER_API_KEY.", rich_help_panel=_WHERE)
     ] = "embedded",
@@ -216,6 +228,8 @@ def run(
             pace=PaceOptions(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
             baselines=baselines,
             budget=budget,
+            user_model=user_model,
+            user_model_url=user_model_url,
         )
         experience = experiment.suite.is_about_quality if experience is None else experience
         kept = None if no_store else store or True

@@ -35,6 +35,10 @@ class AgentCosts:
     seconds: float | None
     """Wall time of all turns."""
     seconds_to_pass: Estimate
+    user_tokens: int = 0
+    """Tokens of a model that played the users, in and out."""
+    user_cost: float | None = None
+    """US dollars for them; None if no model played the users, or if it is not known. Not part of `cost`."""
 
     @property
     def cost_of_turn(self) -> float | None:
@@ -54,6 +58,8 @@ class AgentCosts:
             "cost_to_pass_usd": _ends(self.cost_to_pass),
             "seconds": self.seconds,
             "seconds_to_pass": _ends(self.seconds_to_pass),
+            "user_tokens": self.user_tokens,
+            "user_cost_usd": self.user_cost,
         }
 
 
@@ -82,6 +88,10 @@ def _costs(scores: Scores, agent: str) -> AgentCosts:
         _for_each_passed(priced, passed),
         _total(timed),
         _for_each_passed(timed, passed),
+        sum((one.record.user_input_tokens or 0) + (one.record.user_output_tokens or 0) for one in played if one.record),
+        _total(
+            [(one.scenario, one.record.user_cost) for one in played if one.record and one.record.user_cost is not None]
+        ),
     )
 
 

@@ -43,12 +43,18 @@ def _rows(costs: Sequence[AgentCosts]) -> list[list[str]]:
 
 
 def cost_note(costs: Sequence[AgentCosts]) -> str:
-    """Why costs are missing or too low; empty if neither."""
+    """Why costs are missing or too low, and what simulated users took; empty if there is nothing to say."""
+    notes = []
     if not known_costs(costs):
-        return "No price is known of the model, so money is not shown."
-    if any(one.cost is not None and one.unpriced for one in costs):
-        return "≥: the tokens of some turns are not known, so it is a lower bound."
-    return ""
+        notes.append("No price is known of the model, so money is not shown.")
+    elif any(one.cost is not None and one.unpriced for one in costs):
+        notes.append("≥: the tokens of some turns are not known, so it is a lower bound.")
+    of_users = sum(one.user_tokens for one in costs)
+    if of_users:
+        priced = [one.user_cost for one in costs if one.user_cost is not None]
+        spent = f", {money(sum(priced))}" if priced else ", whose price is not known"
+        notes.append(f"The model that plays the users took {of_users:,} tokens{spent}; they are no part of the above.")
+    return " ".join(notes)
 
 
 def money(dollars: float | None) -> str:

@@ -43,6 +43,8 @@ def plan_experiment(
     baselines: bool = True,
     prices: PriceChoice | None = None,
     budget: float | None = None,
+    user_model: str | None = None,
+    user_model_url: str | None = None,
 ) -> Experiment:
     """The experiment that `run` would play; the arguments are the same.
 
@@ -69,7 +71,14 @@ def plan_experiment(
         model=models[0] if models else None,
         model_url=model_url,
         weather=weather,
+        user_model=user_model,
+        user_model_url=user_model_url,
     )
+    if user_model is not None and all(scenario.persona is None for scenario in chosen.scenarios):
+        raise UsageError(
+            "--user-model plays simulated users, and no chosen scenario has one",
+            hint="Use a suite with personas, such as personas or shop, or leave it out",
+        )
     _check_models(specs, environment)
     if chosen.turn_timeout is not None:
         # A call that never ends must be timed out within the turn, and so must its retry.
@@ -85,7 +94,8 @@ def plan_experiment(
         suite=chosen,
         agents=specs,
         environment=environment,
-        prices=prices_of(called, stated, url=environment.model_url if environment.model else ""),
+        prices=prices_of(called, stated, url=environment.model_url if environment.model else "")
+        | prices_of([user_model] if user_model else [], stated, url=environment.user_model_url),
         budget=budget,
         repeat=repeat,
         seed=seed,

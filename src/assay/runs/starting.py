@@ -61,6 +61,8 @@ def run(
     baselines: bool = True,
     prices: PriceChoice | None = None,
     budget: float | None = None,
+    user_model: str | None = None,
+    user_model_url: str | None = None,
     store: StoreChoice = None,
     name: str = "",
     tags: Iterable[str] = (),
@@ -100,6 +102,9 @@ def run(
             `"cached"` for tokens read from a cache. They override the price list of `genai-prices`.
         budget: US dollars that the run may spend. It stops before it would spend more, is then incomplete, and can be
             resumed with a larger budget. What was not played counts nowhere.
+        user_model: The name of a model that plays the simulated users of personas, at `user_model_url` (by default
+            OPENAI_BASE_URL) with the key in ASSAY_USER_KEY or OPENAI_API_KEY; None for users by rules, which need none.
+        user_model_url: Address of an OpenAI-compatible endpoint for `user_model`.
         store: Where to store the run: an address, an open `Store`, True for the default store, or None for nowhere.
             Every finished turn is stored within half a second.
         name: Name of the stored run.
@@ -145,6 +150,8 @@ def run(
         baselines=baselines,
         prices=prices,
         budget=budget,
+        user_model=user_model,
+        user_model_url=user_model_url,
     )
     return _now_or_awaited(
         start_run(experiment, store=store, name=name, tags=tags, measure_experience=experience, progress=progress)

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from assay.chat.running.conversation import Job, PlayedTurn
-from assay.chat.running.simulated_user import simulated_user
+from assay.chat.running.simulated_user import scripted_user
 from assay.chat.scoring.answers import Record
 from assay.chat.world.shop import ORDERS
 from assay.json_safe import json_safe, whole_text
@@ -33,7 +33,7 @@ class BaselineHost:
         """Nothing to build."""
 
     async def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
-        user = None if job.persona is None else simulated_user(job.persona)
+        user = None if job.persona is None else scripted_user(job.persona)
         known = {} if job.preferences is None else json_safe(dict(job.preferences))
         if job.has_shop:
             known[ORDERS] = {}

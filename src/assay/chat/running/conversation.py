@@ -20,7 +20,7 @@ from assay.chat.agents import Agent
 from assay.chat.agents._shared import interruption
 from assay.chat.load.meters import resident_bytes
 from assay.chat.running.reception import LONGEST_REASON, Reception, describe_error
-from assay.chat.running.simulated_user import simulated_user
+from assay.chat.running.simulated_user import SimulatedUser
 from assay.chat.scoring.answers import LONG_CONVERSATION, Record, SpanLine
 from assay.chat.scoring.robustness import Breakdown
 from assay.chat.transcript import ToolCall
@@ -32,6 +32,7 @@ from assay.redaction import redacted, redacted_value
 
 if TYPE_CHECKING:
     from assay.chat.formats.otel import TurnTrace
+    from assay.chat.running.model_user import UserTokens
     from assay.chat.running.tracing import TurnSpans, TurnTracing
     from assay.chat.world.preferences import Preferences
 
@@ -196,13 +197,19 @@ async def play(
     has_quirks = any(situation.quirk is not None for situation in job.situations)
     if job.preferences is not None and preferences is not None:
         preferences.write(job.user, dict(job.preferences))
-    user = None if job.persona is None else simulated_user(job.persona)
+    user = None if job.persona is None else SimulatedUser(job.persona)
     answer: str | None = None
     for at, (message, situation) in enumerate(zip(job.messages, job.situations, strict=True), start=job.first):
         if job.restarts:
             interruption.begin_turn(dies=job.dies)
+        tokens: UserTokens | None = None
         if user is not None:
-            message = user.next(answer)
+            try:
+                message, tokens = await user.next(answer)
+            except AssayError as failure:  # no fault of the agent, and a retry may help
+                record = Record(status="failed", reason=str(failure), fault=_text(situation.fault))
+                yield PlayedTurn(at, "", record, {}, infrastructure_failure=True)
+                return
         received = Reception(hear if job.live else None)
         error: BaseException | None = None
         breakdown: Breakdown | None = None
@@ -233,6 +240,9 @@ async def play(
                 record = record.model_copy(update={"memory": resident_bytes()})
             if job.restarts:
                 record = record.model_copy(update={"user_messages": interruption.user_messages()})
+            if tokens is not None:
+                took = {"user_input_tokens": tokens.input, "user_output_tokens": tokens.output}
+                record = record.model_copy(update=took)
         except Exception as failure:  # a report of the turn that is not usable, such as text for a number of tokens
             error = error or failure
             record = Record(
@@ -255,7 +265,7 @@ async def play(
             redacted(whole_text(answer)),
             record,
             known,
-            message if user is not None else "",
+            redacted(whole_text(message)) if user is not None else "",
             infrastructure,
             endpoint_failure=error is not None and _is_endpoint_failure(error),
         )

@@ -68,6 +68,9 @@ class Environment:
     """'embedded' or 'openweather'."""
     weather_url: str = OPENWEATHER_URL
     limits: Limits = field(default_factory=Limits)
+    user_model: str | None = None
+    """The name of a model that plays simulated users; None for users by rules."""
+    user_model_url: str = OPENAI_URL
 
     @classmethod
     def chosen(
@@ -79,6 +82,8 @@ class Environment:
         model: str | None = None,
         model_url: str | None = None,
         weather: str = "embedded",
+        user_model: str | None = None,
+        user_model_url: str | None = None,
     ) -> Environment:
         """The environment that options and environment variables ask for."""
         if weather not in ("embedded", "openweather"):
@@ -98,7 +103,11 @@ class Environment:
             )
         if model is None and model_url is not None:
             raise UsageError("--model-url needs the name of a model", hint="Give --model too")
+        if user_model is None and user_model_url is not None:
+            raise UsageError("--user-model-url needs the name of a model", hint="Give --user-model too")
         chosen = cls(
+            user_model=user_model,
+            user_model_url=_address(user_model_url or os.environ.get(MODEL_URL) or OPENAI_URL),
             seed=seed,
             skill=Skill.parse(skill),
             model_speed=model_speed,
@@ -119,6 +128,11 @@ class Environment:
         )
 
     @property
+    def model_of_user(self) -> dict[str, str] | None:
+        """Name and address of the model that plays simulated users; None for users by rules."""
+        return None if self.user_model is None else {"name": self.user_model, "url": self.user_model_url}
+
+    @property
     def notes(self) -> list[str]:
         """What readers need to know before the numbers."""
         notes = []
@@ -129,6 +143,11 @@ class Environment:
             )
         else:
             notes.append(f"The model is {self.model}, at {self.model_url}.")
+        if self.user_model is not None:
+            notes.append(
+                f"Simulated users are played by {self.user_model}, at {self.user_model_url}: what they say differs "
+                "between agents, and costs tokens that are counted apart."
+            )
         if self.is_made_up:
             notes.append(f"The weather is made up, by seed {self.seed}, and so are its faults.")
         return notes

@@ -111,6 +111,12 @@ class Experiment:
     def _check_budget(self, budget: float) -> None:
         if not 0 < budget < float("inf"):
             raise UsageError(f"a budget must be above 0, got {budget:g}", hint="Give US dollars, such as 2.50")
+        user = self.environment.user_model
+        if user is not None and user not in self.prices:
+            raise UsageError(
+                f"no price is known for the model '{user}' that plays the users",
+                hint="State it in a file of agents, under prices, or leave --budget out",
+            )
         for agent in self.agent_names:
             if agent not in self.agent_prices:
                 model = self.models.get(agent)
@@ -296,6 +302,8 @@ class Experiment:
                 prices=prices,
                 budget=budget,
                 calls=services.calls,
+                user_model=self.environment.model_of_user,
+                user_price=self.prices.get(self.environment.user_model or ""),
             )
             ended = await runner.run(sink, done=done, progress=progress)
             ended.spent = None if budget is None else budget.spent

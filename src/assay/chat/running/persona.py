@@ -38,6 +38,11 @@ def can_be_told(name: str, value: Any) -> bool:
     return (name, value) in _WORDINGS
 
 
+def wordings_of(name: str, value: Any) -> tuple[str, ...]:
+    """How people say a part of a goal."""
+    return _WORDINGS[name, value][1]
+
+
 @dataclass(slots=True)
 class _Fact:
     word: str

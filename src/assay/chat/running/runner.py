@@ -128,13 +128,16 @@ class Runner:
         prices: Mapping[str, ModelPrice] | None = None,
         budget: Budget | None = None,
         calls: Callable[[], CallLog | None] = lambda: None,
+        user_model: Mapping[str, str] | None = None,
+        user_price: ModelPrice | None = None,
     ) -> None:
         """`scorer` scores the turns; by default in this process, with every metric. `characteristics` are the measured
         ones of developer experience, by agent. `skip` is called with whether the agent uses our setup and with a
         scenario, and gives the reason why it cannot be played, or None. `is_made_up` says that the weather is: agents
         with their own tools cannot know it, so it is not used as their truth. `model_call_limit` is the most model
         calls that a turn may have. `prices` are those of the agents' models, by agent. `budget` ends the run before
-        more is spent. `calls` gives what the embedded servers were asked, once they run.
+        more is spent. `calls` gives what the embedded servers were asked, once they run. `user_model` is the `name` and
+        `url` of a model that plays simulated users, and `user_price` what its tokens cost; None for users by rules.
         """
         self.suite = suite
         self.hosts = hosts
@@ -154,6 +157,8 @@ class Runner:
         self._reserved_blocks: set[tuple[str, int]] = set()
         self._shortfall: Shortfall | None = None
         self._calls = calls
+        self.user_model = user_model
+        self._user_price = user_price
         self._refused: dict[str, RefusedError] = {}
         self._crashes: dict[str, set[int]] = {}
         """Processes of an agent that crashed, without a finished conversation between them."""
@@ -290,11 +295,25 @@ class Runner:
             tokens = (record.wire_tokens - record.wire_output_tokens, record.wire_output_tokens)
         return price.cost(*tokens, record.cached_tokens)
 
+    def user_cost_of(self, record: Record) -> float | None:
+        """What a model that plays the user cost in a turn; None if none does, or if price or tokens are unknown."""
+        if self._user_price is None:
+            return None
+        return self._user_price.cost(record.user_input_tokens, record.user_output_tokens)
+
+    def _cost_of_both(self, agent: str, record: Record) -> float | None:
+        """What a turn cost with its user; None if a part of it is not known."""
+        cost = self.cost_of(agent, record)
+        if self.user_model is None or cost is None:
+            return cost
+        of_user = self.user_cost_of(record)
+        return None if of_user is None else cost + of_user
+
     def _charge(self, trial: Trial, played: PlayedTurn, *, is_last: bool) -> None:
         """Count what a turn cost; raises _OutOfBudgetError if the conversation must not go on."""
         if self._budget is None:
             return
-        self._budget.charge(trial.key, played.turn, self.cost_of(trial.agent, played.record))
+        self._budget.charge(trial.key, played.turn, self._cost_of_both(trial.agent, played.record))
         shortfall = None if is_last else self._budget.ends(trial.key, played.turn, len(trial.scenario.turns))
         if shortfall is not None:
             # The agent is in its next turn already, which is paid for and lost.

@@ -95,7 +95,8 @@ class ScoredConversation:
         if scenario.persona is None:
             return None
         key = f"{scenario.id} {self._trial.repetition}"
-        return {**scenario.persona.model_dump(exclude={"patience"}), "seed": self._runner.seed, "key": key}
+        told = scenario.persona.model_dump(exclude={"patience"})
+        return {**told, "seed": self._runner.seed, "key": key, "model": self._runner.user_model}
 
     def add(self, played: PlayedTurn) -> None:
         """Score a turn and keep it, while the agent continues."""
@@ -119,6 +120,7 @@ class ScoredConversation:
                 "kind": self._trial.scenario.kind,
                 "attempts": self._attempt,
                 "cost": self._runner.cost_of(self.agent, played.record),
+                "user_cost": self._runner.user_cost_of(played.record),
             }
         )
         outcome: Answer | Exception | None = None

@@ -61,6 +61,12 @@ class Record(BaseModel):
     """Input tokens that the model's provider read from its cache; None if that was not reported."""
     cost: float | None = None
     """US dollars for its tokens, by the prices of the run; None if price or tokens are unknown."""
+    user_input_tokens: int | None = None
+    """Tokens in that a model took to play the user; None if no model did, or if its endpoint did not report them."""
+    user_output_tokens: int | None = None
+    """The same, tokens out."""
+    user_cost: float | None = None
+    """US dollars for these, by the prices of the run; not part of `cost`, which is the agent's."""
     wall: float | None = None
     """From the message to the end of the answer."""
     first_text: float | None = None

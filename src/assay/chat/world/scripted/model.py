@@ -14,6 +14,7 @@ from typing import Any
 from assay.chat.world.cities import find_city
 from assay.chat.world.climate import climate_of
 from assay.chat.world.scripted import planning, shopping, talk
+from assay.chat.world.scripted.as_user import user_message
 from assay.chat.world.scripted.cities import city_key
 from assay.chat.world.scripted.context import Intent, cities_mentioned, understand
 from assay.chat.world.scripted.conversation import UserTurn, read_conversation
@@ -62,6 +63,9 @@ class ScriptedModel:
         parallel: bool = True,
     ) -> ModelOutput:
         """The next output. `tool_choice` is 'none', 'auto', 'required' or the name of the tool that must be called."""
+        played = user_message(messages)
+        if played is not None:
+            return ModelOutput(played)
         toolbox = Toolbox([] if tool_choice == "none" else tools)
         turn = _Turn(self, read_conversation(messages), toolbox, situation)
         output = turn.output()
