@@ -9,6 +9,7 @@ from tests.report.agent_scores import METRIC, answer, scored
 
 from assay.chat.load.results import AgentLoad, LoadStep
 from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.interruptions import ConsentRecord, HangUpRecord
 from assay.chat.scoring.metric import Entry, Metric
 from assay.chat.scoring.scores import Scores
 from assay.compare.decision import Decision, PriorityAnswer, decide
@@ -68,9 +69,10 @@ def test_agents_that_are_alike_tie_and_the_other_tests_are_named() -> None:
         assert (one.sureness, one.leaders, one.lead, one.first_in) == ("tie", ("a", "b", "c"), None, None)
     assert leader_words(users(found)) == "a, b and c tie"
     assert needed_words(users(found)) == "More scenarios of this kind would not decide."
-    assert found.untested == ("robustness", "load", "restart", "cost")
+    assert found.untested == ("robustness", "restart", "cancellation", "consent", "load", "cost")
     words = untested_words(found)
-    for command in ("assay chat run --suite robustness", "assay chat load", "assay chat run --suite restart"):
+    suites = "assay chat run --suite robustness` and the same with restart, cancellation and consent"
+    for command in (suites, "assay chat load"):
         assert command in words
 
 
@@ -121,7 +123,7 @@ def test_runs_of_the_same_agents_are_decided_on_together() -> None:
     whole = combined([result_of("ab", "plain"), result_of("abc", "quirky", quirk="garbage", outcome="recovered")])
     assert (whole.agents, whole.suite) == (["a", "b"], "plain, quirky")
     assert whole.notes[-1] == "Not in all of these runs and left out: c."
-    assert decided(whole.scores).untested == ("load", "restart", "cost")
+    assert decided(whole.scores).untested == ("restart", "cancellation", "consent", "load", "cost")
     with pytest.raises(UsageError, match="two of these runs have the scenario 'plain'"):
         combined([result_of("ab", "plain"), result_of("ab", "plain")])
     with pytest.raises(UsageError, match="no agent in common"):
@@ -145,14 +147,19 @@ def test_robustness_restarts_load_and_cost_are_criteria_if_they_were_measured() 
         answer("b", "quirk", False, quirk="garbage", outcome="failed_silently", cost=0.02),
         answer("a", "killed", user_messages=2, cost=0.01),
         answer("b", "killed", False, user_messages=1, cost=0.04),
+        answer("a", "hung up", hang_up=HangUpRecord(moment="text"), cost=0.01),
+        answer("b", "hung up", False, hang_up=HangUpRecord(moment="text"), cost=0.01),
+        answer("a", "asked", False, consent=ConsentRecord(decision="refuse"), cost=0.01),
+        answer("b", "asked", consent=ConsentRecord(decision="refuse"), cost=0.01),
     ]
     loads = [AgentLoad("a", [step(10, 100.0)]), AgentLoad("b", [step(10, 200.0), step(50, 1.0)])]
     found = overall(scored(*answers), loads=loads)
     names = [criterion.name for criterion in found.means.criteria]
     means = {agent: dict(zip(names, values, strict=True)) for agent, values in found.means.values.items()}
-    picked = {agent: [of[name] for name in ("robustness", "restart", "load", "cost")] for agent, of in means.items()}
-    # Load: the faster one's 100 ms over the own, at the most users that both had. Cost: a half and a quarter.
-    assert picked == {"a": [1.0, 1.0, 1.0, 1.0], "b": [0.0, 0.0, 0.5, 0.375]}
+    wanted = ("robustness", "restart", "cancellation", "consent", "load", "cost")
+    picked = {agent: [of[name] for name in wanted] for agent, of in means.items()}
+    # Load: the faster one's 100 ms over the own, at the most users that both had. Cost: a half, a quarter, 1 and 1.
+    assert picked == {"a": [1.0, 1.0, 1.0, 0.0, 1.0, 1.0], "b": [0.0, 0.0, 0.0, 1.0, 0.5, 0.6875]}
     assert decided(scored(*answers), loads=loads).untested == ()
     leaking = [AgentLoad("a", [step(10, 100.0, breaches=1)]), AgentLoad("b", [step(10, 200.0)])]
     found = overall(scored(*answers), loads=leaking)

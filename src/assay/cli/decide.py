@@ -27,7 +27,7 @@ def decide(
 ) -> None:
     """Say which agent leads for users, developers and operations, from several runs taken together.
 
-    Robustness, restarts, load and cost count as criteria of their own if such runs are among them.
+    Robustness, restarts, hanging up, consent, load and cost count as criteria of their own if such runs are among them.
     """
     from assay.cli.chat_run import show_result, write_for_ci
     from assay.runs.combining import combine_runs

@@ -14,7 +14,7 @@ from assay.chat.load.results import AgentLoad
 from assay.chat.scoring.scores import Scores
 from assay.compare.overall import Overall, ScenarioTable, Shortcoming
 from assay.compare.standing import TIE, contributions
-from assay.compare.weights import COST, LOAD, PRESETS, PRIORITIES, RESTART, ROBUSTNESS
+from assay.compare.weights import OPERATIONS, PRESETS, PRIORITIES
 
 Sureness = Literal["sure", "once", "open", "tie"]
 """How sure a lead is: more than the scenarios explain; by what was measured once; not decided; none at all."""
@@ -109,7 +109,7 @@ def decision_of(table: ScenarioTable, *, seed: int, level: float = 0.95, reps: i
         table.agents,
         len(table.sums),
         level,
-        tuple(name for name in (ROBUSTNESS, LOAD, RESTART, COST) if name not in measured),
+        tuple(name for name in OPERATIONS if name not in measured),
     )
 
 

@@ -1,19 +1,19 @@
-"""Criteria of operations: robustness, restarts, load and cost, each from 0 to 1, to be weighed with the others.
+"""Criteria of operations (robustness, restarts, hanging up, consent, load, cost), each from 0 to 1, to be weighed.
 
 A criterion that no agent has is left out: a run without quirks says nothing about robustness.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from assay.chat.load.results import AgentLoad
-from assay.chat.scoring.answers import Answer
+from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.robustness import is_acceptable
 from assay.chat.scoring.scores import Scores
-from assay.compare.weights import COST, LOAD, RESTART, ROBUSTNESS
+from assay.compare.weights import CANCELLATION, CONSENT, COST, LOAD, RESTART, ROBUSTNESS
 from assay.types import Floats
 
 
@@ -27,7 +27,9 @@ def operations(
     """The criteria that were measured, each with a value by scenario and agent, NaN if it has none."""
     found = {
         ROBUSTNESS: _robustness(answers, scenarios, agents),
-        RESTART: _restart(answers, scenarios, agents, scores),
+        RESTART: _passed_where(_is_killed, answers, scenarios, agents, scores),
+        CANCELLATION: _passed_where(_has_hung_up, answers, scenarios, agents, scores),
+        CONSENT: _passed_where(_has_decided, answers, scenarios, agents, scores),
         LOAD: _load(scenarios, agents, loads),
         COST: _cost(answers, scenarios, agents),
     }
@@ -54,15 +56,34 @@ def _robustness(answers: Sequence[Answer], scenarios: Sequence[str], agents: Seq
     return values
 
 
-def _restart(answers: Sequence[Answer], scenarios: Sequence[str], agents: Sequence[str], scores: Scores) -> Floats:
-    """The share of trials that pass, in scenarios in which the agent's process is killed."""
-    killed = {one.scenario for one in answers if one.record is not None and one.record.user_messages is not None}
+def _passed_where(
+    happens: Callable[[Record], bool],
+    answers: Sequence[Answer],
+    scenarios: Sequence[str],
+    agents: Sequence[str],
+    scores: Scores,
+) -> Floats:
+    """The share of trials that pass, in scenarios in which something happens."""
+    disturbed = {one.scenario for one in answers if one.record is not None and happens(one.record)}
     values, rows = _blank(scenarios, agents), _places(scenarios)
-    for column, agent in enumerate(agents if killed else ()):
+    for column, agent in enumerate(agents if disturbed else ()):
         for scenario, passed in scores.trials(agent).items():
-            if scenario in killed:
+            if scenario in disturbed:
                 values[rows[scenario], column] = sum(passed.values()) / len(passed)
     return values
+
+
+def _is_killed(record: Record) -> bool:
+    """Whether the agent's process is killed in the conversation."""
+    return record.user_messages is not None
+
+
+def _has_hung_up(record: Record) -> bool:
+    return record.hang_up is not None
+
+
+def _has_decided(record: Record) -> bool:
+    return record.consent is not None
 
 
 def _load(scenarios: Sequence[str], agents: Sequence[str], loads: Sequence[AgentLoad]) -> Floats:

@@ -15,9 +15,12 @@ TRIALS_PASSED: Final = "trials_passed"
 """A criterion that is not a metric. A failed turn has no scores, so no metric counts it; this criterion does."""
 
 ROBUSTNESS, RESTART, LOAD, COST = "robustness", "restart", "load", "cost"
+CANCELLATION, CONSENT = "cancellation", "consent"
 OPERATIONS: Final = {
     ROBUSTNESS: "In which share of the turns with a quirk did nothing fail silently, hang or crash?",
     RESTART: "Which share of the conversations outlives the end of its process?",
+    CANCELLATION: "Which share of the conversations stops when its user hangs up, and goes on whole?",
+    CONSENT: "Which share of the conversations keeps to what its user approves or refuses, and goes on?",
     LOAD: "How close is its 95th percentile under load to that of the fastest agent? 0 if secrets of users leaked.",
     COST: "How close is what its tokens cost to what those of the cheapest agent cost?",
 }
@@ -83,6 +86,8 @@ PRESETS: Final[Mapping[str, Weights]] = {
             "tool_call_count": 0,
             ROBUSTNESS: 2,
             RESTART: 2,
+            CANCELLATION: 2,
+            CONSENT: 3,
             COST: 0,
         },
         {"developer experience": 0},
@@ -99,6 +104,8 @@ PRESETS: Final[Mapping[str, Weights]] = {
             ROBUSTNESS: 5,
             LOAD: 5,
             RESTART: 4,
+            CANCELLATION: 4,
+            CONSENT: 4,
             COST: 4,
             "response_time": 5,
             "error_recovery": 5,

@@ -9,16 +9,13 @@ from collections.abc import Callable, Sequence
 
 from assay.compare.decision import Decision, PriorityAnswer
 from assay.compare.overall import Shortcoming
-from assay.compare.weights import COST, LOAD, RESTART, ROBUSTNESS
+from assay.compare.weights import COST, LOAD
 from assay.plural import counted
 from assay.report.overall import fixed, signed_fixed
 
 Named = Callable[[str], str]
-_COMMANDS = {
-    ROBUSTNESS: "assay chat run --suite robustness",
-    LOAD: "assay chat load",
-    RESTART: "assay chat run --suite restart",
-}
+# The other criteria have a suite of the same name.
+_WITHOUT_SUITE = (LOAD, COST)
 # A smaller part of a lead rounds to 0.000.
 _LEAST_SHOWN = 0.0005
 
@@ -79,7 +76,10 @@ def untested_words(decision: Decision) -> str:
     """What was not tested and may separate the agents, with how to test it; empty if all was."""
     if not decision.untested:
         return ""
-    commands = [f"`{command}`" for name, command in _COMMANDS.items() if name in decision.untested]
+    suites = [name for name in decision.untested if name not in _WITHOUT_SUITE]
+    each = f" and the same with {_listed(suites[1:])}" if len(suites) > 1 else ""
+    commands = [f"`assay chat run --suite {suites[0]}`{each}"] if suites else []
+    commands += ["`assay chat load`"] if LOAD in decision.untested else []
     runs = f"Run {_listed(commands)}, then `assay decide` with the names of all runs." if commands else ""
     prices = "Cost counts once the price of every model is known." if COST in decision.untested else ""
     names = _listed([_title(name) for name in decision.untested])
