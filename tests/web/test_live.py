@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.report.browser import Browser
+from tests.web.accessibility import violations
 from tests.web.test_browser import opened
 
 from assay.chat import run
@@ -61,6 +62,23 @@ def test_only_known_agents_are_talked_to_and_not_too_many() -> None:
         checked_choice(["c"], ["a"], 5)
     with pytest.raises(UsageError, match="choose 1 to 2 agents, got 0"):
         checked_choice([], ["a"], 2)
+
+
+def test_an_address_is_taken_only_where_nobody_else_can_type_one() -> None:
+    agents = LiveAgents(BOTS, takes_addresses=True)
+    assert agents.add("mine", "http://127.0.0.1:9/v1", "json") == "mine"
+    assert agents.specs()["mine"].form == "json"
+    for name, url, why in (
+        ("mine", "http://127.0.0.1:9/v1", "already"),
+        ("other", "file:///etc/passwd", "http"),
+        ("other", "http://user:hunter2@127.0.0.1/v1", "password"),
+        ("<b>", "http://127.0.0.1:9/v1", "valid agent name"),
+    ):
+        with pytest.raises(UsageError, match=why) as refused:
+            agents.add(name, url, "openai")
+        assert "hunter2" not in str(refused.value)
+    with pytest.raises(UsageError, match="takes no addresses"):
+        LiveAgents(BOTS).add("mine", "http://127.0.0.1:9/v1", "openai")
 
 
 async def collected(said: AsyncIterator[Any]) -> list[Any]:
@@ -136,25 +154,61 @@ def serving(store: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[st
 @pytest.mark.browser
 @pytest.mark.frameworks
 @pytest.mark.slow(seconds=10)
-def test_a_reader_talks_to_two_agents_and_ctrl_c_leaves_nothing_behind(browser: Browser, tmp_path: Path) -> None:
-    store = tmp_path / "runs.db"
-    words = ("--agents", "echo=tests.web.bot:answer", "--suites", str(tmp_path / "suites"))
+def test_a_reader_talks_to_two_frameworks_and_ctrl_c_leaves_nothing_behind(browser: Browser, tmp_path: Path) -> None:
+    store, agents = tmp_path / "runs.db", tmp_path / "agents.yaml"
+    # The scripted model is free; here it is not.
+    named = "agents: [{name: echo, function: 'tests.web.bot:answer'}]"
+    agents.write_text(f"{named}\nprices: {{assay-scripted: {{input: 1000, output: 2000}}}}\n", encoding="utf-8")
+    words = ("--agents", str(agents), "--suites", str(tmp_path / "suites"))
     with serving(store, *words) as (base, process), opened(browser, base) as tab:
-        tab.open("/live?agent=echo&agent=pydantic-ai")
+        tab.open("/live?agent=google-adk&agent=pydantic-ai")
         tab.follow("document.querySelector('.starting button').click()")
-        for turn, (message, fault) in enumerate([("What's the weather in Oslo?", ""), ("And now?", "server_error")], 1):
+        turns = [
+            ("What's the weather in Oslo?", "", ""),
+            ("And <i>now</i>?", "server_error", ""),
+            ("And in Lima?", "", "empty_answer"),
+        ]
+        for turn, (message, fault, quirk) in enumerate(turns, 1):
             tab.value(f"document.querySelector('textarea').value = {json.dumps(message)}")
             tab.value(f"document.querySelector('[name=fault]').value = {json.dumps(fault)}")
+            tab.value(f"document.querySelector('[name=quirk]').value = {json.dumps(quirk)}")
             tab.value("document.querySelector('[data-live=form]').requestSubmit()")
             tab.wait(f"document.documentElement.dataset.turns === '{turn}'")
-        assert tab.value("document.querySelectorAll('.live-turn .agent .said').length") == 4
-        assert "<i>You said</i>" in tab.value("document.querySelector('.said').textContent")
-        assert tab.value("document.querySelectorAll('.said mark').length") > 0
+        assert tab.value("document.querySelectorAll('.live-turn .agent [data-agent] .measures').length") == 6
+        assert tab.value("document.querySelectorAll('.asked')[1].textContent") == "And <i>now</i>?"
+        assert tab.value("document.querySelectorAll('.said mark').length") > 0, "evidence, in the answer's own words"
+        assert tab.value("document.querySelectorAll('.truth .badge').length") == 2, "a fault and a quirk"
+        assert tab.value("/[0-9] cost/.test(document.querySelector('.measures').textContent)")
+        # Each step of the sequence, by keyboard.
+        stepped = "[...document.querySelectorAll('.stepped')].find((one) => one.querySelector('svg'))"
+        tab.value(f"for (let up = {stepped}; up; up = up.parentElement) if (up.matches('details')) up.open = true")
+        for _ in range(2):
+            tab.value(f"{stepped}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowRight', bubbles: true}}))")
+        assert "2 of" in tab.value(f"{stepped}.querySelector('output').textContent")
+        assert tab.value(f"{stepped}.querySelectorAll('.now').length") == 1
+        # An opinion: a thumb, a score, a comment; still there when the page is loaded again.
         tab.value("document.querySelector('.thumb').click()")
+        tab.value("document.querySelector('[data-score=\"4\"]').click()")
+        comment = "document.querySelector('.opinion input')"
+        tab.value(f"{comment}.value = 'clear'; {comment}.dispatchEvent(new Event('change', {{bubbles: true}}))")
         tab.wait("document.querySelector('.opinion').dataset.stored === 'true'")
+        tab.open(tab.value("location.pathname"))
+        assert tab.value("document.querySelector('[data-score=\"4\"]').ariaPressed") == "true"
+        assert tab.value(f"{comment}.value") == "clear"
         assert tab.value("document.documentElement.scrollWidth") == 1280
+        assert violations(tab) == []
+        here = tab.value("location.pathname")
+        tab.value("document.querySelector('form[action$=scenario] input').value = 'Oslo, then Lima'")
+        tab.follow("document.querySelector('form[action$=scenario] button').click()")
+        tab.open(here)
         tab.follow("document.querySelector('form[action$=finish] button').click()")
         assert tab.value("document.querySelectorAll('a.cell').length") == 2
+        # Another agent, by the address that a reader types.
+        tab.open("/live")
+        tab.value("document.querySelector('[name=url]').value = 'http://127.0.0.1:9/v1'")
+        tab.value("document.querySelector('[name=name]').value = 'typed'")
+        tab.follow("document.querySelector('.by-address button').click()")
+        assert tab.value("document.querySelector('.agents [value=typed]').checked")
         assert tab.console == []
         assert {one for one in tab.requests if not one.startswith((base, "data:"))} == set()
         children = _children(process.pid)
@@ -170,7 +224,14 @@ def test_a_reader_talks_to_two_agents_and_ctrl_c_leaves_nothing_behind(browser: 
     with open_store(store) as kept:
         [entry] = kept.list()
         assert (entry.complete, entry.run.tags) == (True, ("live",))
-        assert [review["passed"] for review in kept.reviews(entry.run.id)] == [True]
+        [review] = kept.reviews(entry.run.id)
+        assert (review["passed"], review["score"], review["comment"]) == (True, 4, "clear")
+    again = run(tmp_path / "suites" / "live.yaml", {"mine": lambda message: "It is 21 °C in Oslo."}, baselines=False)
+    assert [(answer.scenario, answer.record.quirk if answer.record else None) for answer in again.answers] == [
+        ("oslo-then-lima", None),
+        ("oslo-then-lima", None),
+        ("oslo-then-lima", "empty_answer"),
+    ]
 
 
 def _children(process: int) -> list[int]:

@@ -6,9 +6,12 @@ The list is part of that package: nothing is fetched. An unknown price is None, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.answers import Record
 
 CURRENCY = "USD"
 _MILLION = 1_000_000
@@ -48,6 +51,16 @@ class ModelPrice(BaseModel):
         cached = 0 if self.cached is None else min(cached_tokens or 0, input_tokens)
         whole = (input_tokens - cached) * self.input + cached * (self.cached or 0.0) + output_tokens * self.output
         return whole / _MILLION
+
+    def cost_of_turn(self, record: Record) -> float | None:
+        """What a recorded turn cost.
+
+        What the endpoint itself counted is what it charges; otherwise what the framework reports has to do.
+        """
+        tokens = (record.input_tokens, record.output_tokens)
+        if record.wire_tokens is not None and record.wire_output_tokens is not None:
+            tokens = (record.wire_tokens - record.wire_output_tokens, record.wire_output_tokens)
+        return self.cost(*tokens, record.cached_tokens)
 
     def words(self) -> str:
         """The price as a reader sees it: 'USD 0.25 in, 2 out and 0.025 cached for a million tokens'."""

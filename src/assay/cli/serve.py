@@ -14,6 +14,7 @@ from assay.extras import check_extras
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
+    from assay.chat.prices import ModelPrice
 
 
 def serve(
@@ -50,7 +51,14 @@ def serve(
             raise UsageError(f"'{named}' is not a folder", hint="Name a folder with recordings")
     with open_store(store) as opened, bound_socket(host, port) as bound:
         access = access_for(host, bound.getsockname()[1], token)
-        site = Site(opened, agents=agent_specs(agents), suites=suites, folders=folder or ())
+        site = Site(
+            opened,
+            agent_specs(agents),
+            agent_prices(agents),
+            takes_addresses=access.is_local,
+            suites=suites,
+            folders=folder or (),
+        )
 
         def started() -> None:
             announce(f"Serving {opened.address} at {url_of(access)} (Ctrl-C ends it)")
@@ -69,3 +77,12 @@ def agent_specs(agents: str | None) -> tuple[AgentSpec, ...]:
     from assay.chat.agents.spec import parse_agents
 
     return tuple(parse_agents(agents))
+
+
+def agent_prices(agents: str | None) -> dict[str, ModelPrice]:
+    """Prices of models that the file of the agents states."""
+    if agents is None:
+        return {}
+    from assay.chat.agents.spec import stated_prices
+
+    return stated_prices(agents)

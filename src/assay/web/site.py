@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from assay.web.recent import Recent
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
+    from assay.chat.prices import ModelPrice
     from assay.compare import Comparison
     from assay.result import Result
     from assay.web.timeline.opening import Timelines
@@ -39,6 +40,11 @@ class Site:
     store: Store
     agents: Sequence[AgentSpec] = ()
     """Agents that were named when the server started, in addition to those that are installed."""
+    prices: Mapping[str, ModelPrice] = field(default_factory=dict)
+    """Prices of models that were stated when the server started."""
+    takes_addresses: bool = False
+    """Whether a user may type the address of an agent. Only if nobody else can reach the server: it would send requests
+    to any address for them."""
     suites: Path = field(default_factory=lambda: Path("assay-suites"))
     """The folder that kept conversations are written to."""
     folders: Sequence[Path] = ()

@@ -232,6 +232,15 @@ def _item(text: str) -> AgentSpec:
         kind_name = "function"
     else:
         kind_name = "agent"
+    return _checked(name, kind_name, what, given)
+
+
+def agent_at(name: str, url: str, *, form: str = "openai") -> AgentSpec:
+    """The agent at an address that a user typed, without keys or headers; raises UsageError if it cannot be one."""
+    return _checked(name.strip(), "http", url.strip(), {"form": form})
+
+
+def _checked(name: str, kind_name: str, what: str, given: Mapping[str, str]) -> AgentSpec:
     try:
         return AgentSpec.model_validate({"name": name, kind_name: what, **given})
     except ValidationError as error:

@@ -283,17 +283,9 @@ class Runner:
         return shortfall is None
 
     def cost_of(self, agent: str, record: Record) -> float | None:
-        """What a turn cost; None if the price of the agent's model or the tokens are not known.
-
-        What the endpoint itself counted is what it charges; otherwise what the framework reports has to do.
-        """
+        """What a turn cost; None if the price of the agent's model or the tokens are not known."""
         price = self._prices.get(agent)
-        if price is None:
-            return None
-        tokens = (record.input_tokens, record.output_tokens)
-        if record.wire_tokens is not None and record.wire_output_tokens is not None:
-            tokens = (record.wire_tokens - record.wire_output_tokens, record.wire_output_tokens)
-        return price.cost(*tokens, record.cached_tokens)
+        return None if price is None else price.cost_of_turn(record)
 
     def user_cost_of(self, record: Record) -> float | None:
         """What a model that plays the user cost in a turn; None if none does, or if price or tokens are unknown."""

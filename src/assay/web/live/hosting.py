@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -12,18 +12,31 @@ from assay.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
+    from assay.chat.prices import ModelPrice
     from assay.chat.running.environment import Environment, Services
     from assay.chat.running.host import ProcessHost
 
 # Ctrl-C ends the server within two seconds; a worker that is stuck ends when it sees that its parent is gone.
 _SECONDS_TO_CLOSE = 0.8
+_MOST_TYPED = 20
 
 
 class LiveAgents:
     """Open agents by name. Everything runs in the server's event loop."""
 
-    def __init__(self, specs: Sequence[AgentSpec], *, seed: int = 42) -> None:
-        self._own = specs
+    def __init__(
+        self,
+        specs: Sequence[AgentSpec],
+        *,
+        prices: Mapping[str, ModelPrice] | None = None,
+        takes_addresses: bool = False,
+        seed: int = 42,
+    ) -> None:
+        self._own = list(specs)
+        self._prices = prices or {}
+        self.takes_addresses = takes_addresses
+        """Whether a user may type the address of an agent."""
+        self._typed = 0
         self._seed = seed
         self._stack: AsyncExitStack | None = None
         self._hosts: dict[str, ProcessHost] = {}
@@ -39,6 +52,36 @@ class LiveAgents:
         from assay.runs.choosing import known_agents
 
         return known_agents(self._own)
+
+    def add(self, name: str, url: str, form: str) -> str:
+        """Add an agent by an address that its user typed; returns its name.
+
+        Neither a key nor a header can be given: a page that named environment variables could send them anywhere.
+        """
+        from assay.chat.agents.spec import agent_at
+
+        if not self.takes_addresses:
+            raise UsageError(
+                "this server takes no addresses of agents, because others can reach it",
+                hint="Name the agent when the server starts: assay serve --agents NAME=http://…/v1",
+            )
+        spec = agent_at(name, url, form=form)
+        if spec.name in self.specs():
+            raise UsageError(f"there is an agent called '{spec.name}' already", hint="Choose another name")
+        if self._typed >= _MOST_TYPED:
+            raise UsageError(f"at most {_MOST_TYPED} addresses can be typed", hint="Start the server with --agents")
+        self._own.append(spec)
+        self._typed += 1
+        return spec.name
+
+    def price(self, name: str) -> ModelPrice | None:
+        """The price of the model that an agent calls; None if it is not known, as that of the scripted model."""
+        from assay.chat.prices import prices_of
+        from assay.chat.running.environment import SCRIPTED
+
+        spec = self.specs().get(name)
+        model = (spec.model if spec is not None else None) or SCRIPTED
+        return prices_of([model], self._prices, url=(spec.http if spec is not None else None) or "").get(model)
 
     @property
     def environment(self) -> Environment:

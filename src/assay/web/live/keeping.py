@@ -56,7 +56,8 @@ def _scores(conversation: LiveConversation) -> Scores:
 def keep_scenario(folder: Path, conversation: LiveConversation, name: str) -> Path:
     """Write the conversation into the suite file of the folder as a scenario. Returns the file's path.
 
-    The time, the city whose weather is true, and the fault of each turn are filled in; checks can be added by hand.
+    The time, the city whose weather is true, and the fault and quirk of each turn are filled in; checks can be added by
+    hand.
     """
     import yaml
 
@@ -83,6 +84,8 @@ def keep_scenario(folder: Path, conversation: LiveConversation, name: str) -> Pa
             stated["weather"] = turn.city
         if turn.fault:
             stated["fault"] = turn.fault
+        if turn.quirk:
+            stated["quirk"] = turn.quirk
         turns.append(stated)
     scenarios.append({"id": unique, "kind": "live", "clock": conversation.started.isoformat(), "turns": turns})
     folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from assay.redaction import redacted
 from assay.report.html.elements import element
 from assay.report.html.page import Content
 from assay.store.reviews import Review
-from assay.web.addresses import run_address
+from assay.web.addresses import address, run_address
 from assay.web.api import json_response
 from assay.web.live.hosting import LiveAgents
 from assay.web.requests import field_of, form_of, query_texts
@@ -26,6 +26,7 @@ from assay.web.site import Site
 
 _LONGEST_COMMENT = 500
 _LONGEST_NAME = 60
+_LONGEST_ADDRESS = 500
 
 
 class Live:
@@ -33,7 +34,7 @@ class Live:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._agents = LiveAgents(site.agents)
+        self._agents = LiveAgents(site.agents, prices=site.prices, takes_addresses=site.takes_addresses)
         self._talk: Any = None
 
     def routes(self) -> list[Route]:
@@ -41,6 +42,7 @@ class Live:
         return [
             Route("/live", self._choose, methods=["GET"]),
             Route("/live", self._start, methods=["POST"]),
+            Route("/live/agents", self._add_agent, methods=["POST"]),
             Route("/live/{id}", self._show, methods=["GET"]),
             Route("/live/{id}/say", self._say, methods=["POST"]),
             Route("/live/{id}/review", self._review, methods=["POST"]),
@@ -75,9 +77,17 @@ class Live:
         def make() -> str:
             from assay.web.pages.live import live_view
 
-            return framed(live_view(self._agents.names(), query_texts(request, "agent")))
+            chosen = query_texts(request, "agent")
+            return framed(live_view(self._agents.names(), chosen, takes_addresses=self._agents.takes_addresses))
 
         return _html(await run_in_threadpool(make))
+
+    async def _add_agent(self, request: Request) -> Response:
+        """Add an agent by its address; the guard has seen that the form was sent from a page of this server."""
+        form = await form_of(request)
+        given = (field_of(form, name, most=_LONGEST_ADDRESS) for name in ("name", "url", "form"))
+        name = await run_in_threadpool(self._agents.add, *given)
+        return RedirectResponse(address("/live", agent=[*form.get("agent", []), name]), 303)
 
     async def _start(self, request: Request) -> Response:
         form = await form_of(request)
@@ -96,7 +106,8 @@ class Live:
             talk = await self._talking()
             conversation = talk.find(request.path_params["id"])
             known = await run_in_threadpool(_known, _text(given, "known"))
-            said = talk.say(conversation, _text(given, "message"), _text(given, "fault"), known)
+            message, fault, quirk = (_text(given, name) for name in ("message", "fault", "quirk"))
+            said = talk.say(conversation, message, fault, known, quirk)
             first = await anext(said)
         except AssayError as error:
             return json_response({"error": str(error)}, 400)
@@ -131,9 +142,11 @@ class Live:
             conversation = (await self._talking()).find(request.path_params["id"])
             if not conversation.run:
                 raise UsageError("there is no answer yet")
-            passed, turn = given.get("passed"), given.get("turn")
-            if not (passed is None or isinstance(passed, bool)) or not isinstance(turn, int):
-                raise UsageError("a review says whether an answer is good, and of which turn")
+            passed, score, turn = given.get("passed"), given.get("score"), given.get("turn")
+            if not (passed is None or isinstance(passed, bool)) or not (score is None or type(score) is int):
+                raise UsageError("a review says whether an answer is good, or how good from 1 to 5")
+            if type(turn) is not int or not 0 <= turn < len(conversation.turns):
+                raise UsageError("there is no such turn")
             review = Review(
                 agent=_text(given, "agent"),
                 scenario=conversation.id,
@@ -141,10 +154,12 @@ class Live:
                 turn=turn,
                 reviewer=_text(given, "reviewer")[:_LONGEST_NAME] or "me",
                 passed=passed,
+                score=score,
                 comment=_text(given, "comment")[:_LONGEST_COMMENT],
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
             )
             await run_in_threadpool(self._site.store.review, conversation.run, review)
+            conversation.turns[turn].opinions[review.agent] = review
         except AssayError as error:
             return json_response({"error": str(error)}, 400)
         return json_response({"stored": True})

@@ -23,9 +23,11 @@ from assay.chat.transcript import Transcript, Turn
 from assay.chat.world.cities import find_city
 from assay.chat.world.faults import Fault
 from assay.chat.world.openweather import MAX_FORECAST_DAYS
+from assay.chat.world.quirks import Quirk
 from assay.chat.world.situation import Situation
 from assay.errors import UsageError
 from assay.redaction import redacted
+from assay.store.reviews import Review
 from assay.web.live.hosting import LiveAgents, checked_choice
 
 MOST_AGENTS = 5
@@ -49,10 +51,15 @@ class LiveTurn:
     fault: str
     city: str
     truth: Any
+    quirk: str = ""
     answers: dict[str, Answer] = field(default_factory=dict)
     """By agent; an agent whose turn was cut off has none."""
     known: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """What each agent remembers of the user after it."""
+    opinions: dict[str, Review] = field(default_factory=dict)
+    """What the reader said about each agent's answer."""
+    costs: dict[str, float] = field(default_factory=dict)
+    """What each answer cost in US dollars, as far as prices are known."""
 
 
 @dataclass
@@ -125,7 +132,12 @@ class LiveTalk:
         return [one for one in self._conversations.values() if one.run]
 
     async def say(
-        self, conversation: LiveConversation, message: str, fault: str = "", known: Mapping[str, Any] | None = None
+        self,
+        conversation: LiveConversation,
+        message: str,
+        fault: str = "",
+        known: Mapping[str, Any] | None = None,
+        quirk: str = "",
     ) -> AsyncGenerator[LiveEvent]:
         """Send a message to every agent and yield their answers as events. Closing the iterator cancels the turn.
 
@@ -137,13 +149,15 @@ class LiveTalk:
             raise UsageError(f"a conversation has at most {MOST_TURNS} turns", hint="Start a new one")
         if fault:
             Fault.parse(fault)
+        if quirk:
+            Quirk.parse(quirk)
         if conversation.lock.locked():
             raise UsageError("the agents are still answering", hint="Wait for them, or start another conversation")
         async with conversation.lock:
             async for place in self._queue():
                 yield "waiting", {"place": place}
             try:
-                async for event in self._turn(conversation, message, fault, known):
+                async for event in self._turn(conversation, LiveTurn(message, fault, "", None, quirk), known):
                     yield event
             finally:
                 self._free.release()
@@ -169,12 +183,11 @@ class LiveTalk:
             self._waiting.remove(me)
 
     async def _turn(
-        self, conversation: LiveConversation, message: str, fault: str, known: Mapping[str, Any] | None
+        self, conversation: LiveConversation, turn: LiveTurn, known: Mapping[str, Any] | None
     ) -> AsyncIterator[LiveEvent]:
         events: asyncio.Queue[LiveEvent | None] = asyncio.Queue()
-        city = city_in(message) or (conversation.turns[-1].city if conversation.turns else "")
+        turn.city = city = city_in(turn.message) or (conversation.turns[-1].city if conversation.turns else "")
         at = len(conversation.turns)
-        turn = LiveTurn(message, fault, city, None)
         conversation.turns.append(turn)
 
         async def ask(agent: str) -> None:
@@ -185,16 +198,20 @@ class LiveTalk:
                 host = await self.agents.host(agent)
                 if turn.truth is None and city:
                     turn.truth = await self.agents.truth(city, MAX_FORECAST_DAYS, conversation.started)
-                job = _job(conversation, agent, at, message, fault, known)
+                job = _job(conversation, agent, at, known)
                 async with aclosing(host.play(job, hear)) as playing:
                     async for played in playing:
                         answer = await asyncio.to_thread(self._scored, conversation, agent, at, played)
                         turn.answers[agent] = answer
                         turn.known[agent] = played.preferences
+                        price = self.agents.price(agent)
+                        cost = None if price is None else price.cost_of_turn(played.record)
+                        if cost is not None:
+                            turn.costs[agent] = cost
                         events.put_nowait(("answer", {"agent": agent}))
             except (RefusedError, CrashedError) as error:
-                record = Record(status="failed", reason=redacted(str(error)), fault=fault or None)
-                turn.answers[agent] = _unscored(conversation, agent, at, message, record)
+                record = Record(status="failed", reason=redacted(str(error)), fault=turn.fault or None)
+                turn.answers[agent] = _unscored(conversation, agent, at, turn.message, record)
                 events.put_nowait(("answer", {"agent": agent}))
 
         async def all_of_them() -> None:
@@ -243,18 +260,23 @@ class LiveTalk:
         )
 
 
-def _job(
-    conversation: LiveConversation, agent: str, at: int, message: str, fault: str, known: Mapping[str, Any] | None
-) -> Job:
+def _job(conversation: LiveConversation, agent: str, at: int, known: Mapping[str, Any] | None) -> Job:
     session = f"{conversation.id}-{agent}"
+    turn = conversation.turns[at]
     situation = Situation(
-        conversation.id, 0, at, Fault.parse(fault) if fault else None, conversation.started, session=session
+        conversation.id,
+        0,
+        at,
+        Fault.parse(turn.fault) if turn.fault else None,
+        conversation.started,
+        session=session,
+        quirk=Quirk.parse(turn.quirk) if turn.quirk else None,
     )
     return Job(
         agent=agent,
         session=session,
         user=session,
-        messages=(message,),
+        messages=(turn.message,),
         situations=(situation,),
         timeout=_TURN_SECONDS,
         preferences=known,

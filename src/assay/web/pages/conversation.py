@@ -51,6 +51,7 @@ def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, r
         place="runs",
         above=above,
         actions=_actions(run.id, scenario, agents),
+        modules=("steps.js",),
     )
 
 

@@ -9,13 +9,16 @@ from typing import Any
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import Entry
 from assay.chat.world.faults import FAULTS
+from assay.chat.world.quirks import QUIRKS
+from assay.report.costs import money
 from assay.report.html.conversation import STYLE, evidence, failed, response, tool_calls
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import Content
+from assay.store.reviews import HIGHEST_SCORE, LOWEST_SCORE, Review
 from assay.web.live.talking import MOST_AGENTS, MOST_MESSAGE, LiveConversation, LiveTurn
 from assay.web.pages.runs import choice
 from assay.web.pages.trace import sequence_diagram, waterfall
-from assay.web.shell import View, form
+from assay.web.shell import View, form, hidden
 
 _NOT_WEATHER = frozenset({"city", "country", "date", "weekday", "time", "units"})
 _EXAMPLES = (
@@ -25,7 +28,7 @@ _EXAMPLES = (
 )
 
 
-def live_view(names: list[str], chosen: list[str]) -> View:
+def live_view(names: list[str], chosen: list[str], *, takes_addresses: bool = False) -> View:
     """The page on which a conversation begins."""
     picked = chosen or names[:2]
     boxes = [
@@ -58,12 +61,48 @@ def live_view(names: list[str], chosen: list[str]) -> View:
         "becomes a run."
     )
     lead = element("p", explained)
-    return View(content=Content(title="Compare live", lead=lead, body=starting), place="live")
+    body = join([starting, _by_address(picked) if takes_addresses else EMPTY])
+    return View(content=Content(title="Compare live", lead=lead, body=body), place="live")
+
+
+def _by_address(picked: list[str]) -> Markup:
+    """A form for an agent that is reached by its address."""
+    forms = [("openai", "OpenAI-compatible"), ("json", "JSON: message, session, user")]
+    fields = [
+        *(hidden("agent", name) for name in picked),
+        element(
+            "label",
+            "Address ",
+            element(
+                "input", name="url", type="url", required=True, maxlength=500, placeholder="http://127.0.0.1:8000/v1"
+            ),
+        ),
+        element(
+            "label", "Name ", element("input", name="name", required=True, maxlength=64, placeholder="mine", size=12)
+        ),
+        element("label", "Speaks ", choice("form", "Form", forms, "openai")),
+        element("button", "Add", type="submit"),
+    ]
+    note = element(
+        "p",
+        "Messages are sent to this address as you type them. One that needs a key is named when the server starts: ",
+        element("code", "assay serve --agents agents.yaml"),
+        ".",
+        class_="muted",
+    )
+    return element(
+        "details",
+        element("summary", "Add an agent by its address"),
+        form("/live/agents", *fields, class_="stack"),
+        note,
+        class_="by-address",
+    )
 
 
 def conversation_page(conversation: LiveConversation) -> View:
     """A conversation in progress."""
     faults = [("", "nothing goes wrong"), *((name, f"{name}: {does}") for name, does in FAULTS.items())]
+    quirks = [("", "behaves"), *((name, f"{name}: {does}") for name, does in QUIRKS.items())]
     area = element(
         "textarea", name="message", rows=2, required=True, maxlength=MOST_MESSAGE, aria_label="Message",
         placeholder="Ask all of them …", data_live="message",
@@ -79,6 +118,7 @@ def conversation_page(conversation: LiveConversation) -> View:
         element(
             "div",
             element("label", "In the next turn ", choice("fault", "Fault", faults, "")),
+            element("label", "the model ", choice("quirk", "Misbehaviour of the model", quirks, "")),
             element("label", "let them know ", known),
             element("span", "", class_="muted", data_live="status", role="status"),
             class_="options",
@@ -107,7 +147,7 @@ def conversation_page(conversation: LiveConversation) -> View:
         place="live",
         actions=_actions(conversation),
         wide=True,
-        modules=("live.js",),
+        modules=("live.js", "steps.js"),
     )
 
 
@@ -134,7 +174,7 @@ def turn_block(conversation: LiveConversation, at: int) -> Markup:
     columns = (
         element(
             "div",
-            element("h4", isolated(agent)),
+            element("h3", isolated(agent)),
             element("div", column(conversation, at, agent), data_agent=agent),
             class_="agent",
         )
@@ -142,7 +182,7 @@ def turn_block(conversation: LiveConversation, at: int) -> Markup:
     )
     return element(
         "section",
-        element("p", turn.message, class_="asked", dir="auto"),
+        element("h2", turn.message, class_="asked", dir="auto"),
         element("div", truth_line(turn), class_="truth"),
         element("div", *columns, class_=f"beside of-{len(conversation.agents)}"),
         class_="live-turn",
@@ -155,6 +195,8 @@ def truth_line(turn: LiveTurn) -> Markup:
     parts = []
     if turn.fault:
         parts.append(element("span", "fault: ", turn.fault, class_="badge warn"))
+    if turn.quirk:
+        parts.append(element("span", "the model misbehaves: ", turn.quirk, class_="badge warn"))
     if turn.city and isinstance(turn.truth, dict):
         now = turn.truth.get("current") or {}
         shown = [f"{key.replace('_', ' ')} {now[key]}" for key in now if key not in _NOT_WEATHER]
@@ -175,13 +217,13 @@ def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
         [
             response(answer),
             failed(answer),
-            _measured(record) if record is not None else EMPTY,
+            _measured(record, turn.costs.get(agent)) if record is not None else EMPTY,
             _bars(answer.entries),
             details("Evidence", evidence(answer.entries), class_="why") if answer.entries else EMPTY,
             tool_calls(record) if record is not None else EMPTY,
             _trace(record),
             _memory(turn.known.get(agent, {})),
-            _opinion(conversation, answer),
+            _opinion(answer, turn.opinions.get(agent)),
             details("Raw JSON", element("pre", element("code", _raw(answer))), class_="why"),
         ]
     )
@@ -195,7 +237,7 @@ def _trace(record: Record | None) -> Markup:
     return EMPTY if record is None else waterfall(record) + sequence_diagram(record)
 
 
-def _measured(record: Record) -> Markup:
+def _measured(record: Record, cost: float | None) -> Markup:
     facts = [
         ("first text", record.first_text),
         ("total", record.wall),
@@ -209,6 +251,8 @@ def _measured(record: Record) -> Markup:
     if record.input_tokens is not None or record.output_tokens is not None:
         tokens = (record.input_tokens or 0) + (record.output_tokens or 0)
         items.append(element("li", element("b", f"{tokens:,}"), " tokens"))
+    if cost is not None:
+        items.append(element("li", element("b", money(cost)), " cost"))
     if record.tool_calls:
         items.append(element("li", element("b", str(len(record.tool_calls))), " tool calls"))
     return element("ul", *items, class_="measures")
@@ -242,14 +286,35 @@ def _memory(known: Mapping[str, Any]) -> Markup:
     return element("p", "remembers ", join(chips, " "), class_="memory")
 
 
-def _opinion(conversation: LiveConversation, answer: Answer) -> Markup:
+def _opinion(answer: Answer, said: Review | None) -> Markup:
     label = f"{answer.agent}, turn {answer.turn + 1}"
-    thumbs = (
-        element(
-            "button", sign, type="button", class_="thumb", data_passed=value,
-            aria_pressed="false", aria_label=f"{words}: {label}",
-        )
-        for sign, value, words in (("✓", "yes", "Good"), ("✗", "no", "Not good"))
-    )  # fmt: skip
-    comment = element("input", placeholder="comment", maxlength=500, aria_label=f"Comment on {label}")
-    return element("div", *thumbs, comment, class_="opinion", data_turn=answer.turn, data_by=answer.agent)
+    passed, score = (None, None) if said is None else (said.passed, said.score)
+
+    def button(sign: str, words: str, kind: str, value: str, pressed: bool) -> Markup:
+        return element(
+            "button", sign, type="button", class_="thumb", aria_pressed="true" if pressed else "false",
+            aria_label=f"{words}: {label}", title=words, **{f"data_{kind}": value},
+        )  # fmt: skip
+
+    thumbs = [
+        button("✓", "Good", "passed", "yes", passed is True),
+        button("✗", "Not good", "passed", "no", passed is False),
+    ]
+    numbers = range(LOWEST_SCORE, HIGHEST_SCORE + 1)
+    points = [button(str(n), f"{n} of {HIGHEST_SCORE}", "score", str(n), score == n) for n in numbers]
+    comment = element(
+        "input",
+        placeholder="comment",
+        maxlength=500,
+        aria_label=f"Comment on {label}",
+        value=said.comment if said else "",
+    )
+    return element(
+        "div",
+        element("span", *thumbs, class_="thumbs", role="group", aria_label=f"Good or not: {label}"),
+        element("span", *points, class_="points", role="group", aria_label=f"Score from 1 to 5: {label}"),
+        comment,
+        class_="opinion",
+        data_turn=answer.turn,
+        data_by=answer.agent,
+    )

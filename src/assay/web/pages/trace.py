@@ -43,7 +43,8 @@ def waterfall(record: Record) -> Markup:
         facts.append(f"{record.model_calls} model calls")
     if record.input_tokens is not None or record.output_tokens is not None:
         facts.append(f"{record.input_tokens or 0:,} tokens in, {record.output_tokens or 0:,} out")
-    return details("Trace: " + ", ".join(facts), element("div", *bars, class_="waterfall"), class_="why")
+    stepped = _stepped(element("div", *bars, class_="waterfall"), len(bars), "Trace")
+    return details("Trace: " + ", ".join(facts), stepped, class_="why")
 
 
 def sequence_diagram(record: Record) -> Markup:
@@ -72,14 +73,27 @@ def sequence_diagram(record: Record) -> Markup:
         left, right = at[source], at[target]
         tip = right - 6 if right > left else right + 6
         arrow = f"{round(right)},{y} {round(tip)},{y - 4} {round(tip)},{y + 4}"
-        parts.append(element("line", x1=round(left), x2=round(right), y1=y, y2=y, class_=f"message to-{target}"))
-        parts.append(element("polygon", points=arrow, class_="tip"))
-        parts.append(element("text", shorten(words, 30), x=round((left + right) / 2), y=y - 4, class_="words"))
+        drawn_step = (
+            element("line", x1=round(left), x2=round(right), y1=y, y2=y, class_=f"message to-{target}"),
+            element("polygon", points=arrow, class_="tip"),
+            element("text", shorten(words, 30), x=round((left + right) / 2), y=y - 4, class_="words"),
+        )
+        parts.append(element("g", *drawn_step, data_step=f"{source} to {target}: {shorten(words, 60)}"))
     said = "; ".join(f"{source} to {target}: {words}" for source, target, words in steps)
     drawn = element(
         "svg", join(parts), viewbox=f"0 0 {_WIDTH} {height}", class_="sequence", role="img", aria_label=shorten(said)
     )
-    return details(f"Sequence: {len(steps)} messages", drawn, class_="why")
+    return details(f"Sequence: {len(steps)} messages", _stepped(drawn, len(steps), "Sequence"), class_="why")
+
+
+def _stepped(content: Markup, steps: int, label: str) -> Markup:
+    """Content whose parts can be gone through one after the other, by buttons or keys; a script does it."""
+    buttons = (
+        element("button", sign, type="button", data_walk=way, aria_label=f"{words} of the {label.lower()}", title=key)
+        for sign, way, words, key in (("‹", "back", "Previous step", "←"), ("›", "on", "Next step", "→"))
+    )
+    bar = element("div", *buttons, element("output", f"{steps} steps", class_="muted"), class_="walk")
+    return element("div", bar, content, class_="stepped", role="group", tabindex=0, aria_label=f"{label}, step by step")
 
 
 def span_kind(span: SpanLine) -> str:
@@ -98,6 +112,7 @@ def _bar(name: str, start: float, seconds: float, wall: float, kind: str) -> Mar
         element("span", shorten(name, 60), title=shorten(name)),
         element("span", bar, class_="lane"),
         element("span", _ms(seconds), class_="num"),
+        data_step=f"{shorten(name, 60)}: {_ms(seconds)}",
     )
 
 

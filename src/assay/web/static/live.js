@@ -31,6 +31,7 @@
     const message = area.value.trim();
     if (!message || send.disabled) return;
     const fault = form.querySelector("[name=fault]");
+    const quirk = form.querySelector("[name=quirk]");
     const known = form.querySelector("[name=known]");
     send.disabled = true;
     status.textContent = "asking …";
@@ -40,10 +41,10 @@
       const response = await fetch(`/live/${id}/say`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ message, fault: fault.value, known: known.value }),
+        body: JSON.stringify({ message, fault: fault.value, quirk: quirk.value, known: known.value }),
       });
       if (!response.ok) throw new Error((await response.json()).error);
-      fault.value = known.value = "";
+      fault.value = quirk.value = known.value = "";
       for await (const [kind, data] of events(response.body)) show(kind, data, places);
       status.textContent = "";
     } catch (error) {
@@ -56,13 +57,13 @@
 
   function prepare(message) {
     const section = make("section", turns, { className: "live-turn", id: `turn-${turns.children.length + 1}` });
-    make("p", section, { className: "asked", textContent: message, dir: "auto" });
+    make("h2", section, { className: "asked", textContent: message, dir: "auto" });
     const truth = make("div", section, { className: "truth" });
     const beside = make("div", section, { className: `beside of-${agents.length}` });
     const places = new Map();
     for (const agent of agents) {
       const column = make("div", beside, { className: "agent" });
-      make("bdi", make("h4", column), { textContent: agent });
+      make("bdi", make("h3", column), { textContent: agent });
       const place = make("div", column);
       place.dataset.agent = agent;
       place.dataset.state = "waiting";
@@ -107,18 +108,20 @@
   function rate(thumb) {
     const opinion = thumb.closest(".opinion");
     const was = thumb.getAttribute("aria-pressed") === "true";
-    for (const one of opinion.querySelectorAll(".thumb")) one.setAttribute("aria-pressed", "false");
+    for (const one of thumb.parentElement.querySelectorAll(".thumb")) one.setAttribute("aria-pressed", "false");
     thumb.setAttribute("aria-pressed", String(!was));
     review(opinion);
   }
 
   async function review(opinion) {
-    const pressed = opinion.querySelector('.thumb[aria-pressed="true"]');
+    const pressed = opinion.querySelector('[data-passed][aria-pressed="true"]');
+    const score = opinion.querySelector('[data-score][aria-pressed="true"]');
     const body = {
       agent: opinion.dataset.by,
       turn: Number(opinion.dataset.turn),
       reviewer,
       passed: pressed ? pressed.dataset.passed === "yes" : null,
+      score: score ? Number(score.dataset.score) : null,
       comment: opinion.querySelector("input").value,
     };
     const response = await fetch(`/live/${id}/review`, {
