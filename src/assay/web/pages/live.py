@@ -85,7 +85,7 @@ def _by_address(picked: list[str]) -> Markup:
     ]
     note = element(
         "p",
-        "Messages are sent to this address as you type them. One that needs a key is named when the server starts: ",
+        "Your messages are sent to this address. An agent that needs a key is named when the server starts: ",
         element("code", "assay serve --agents agents.yaml"),
         ".",
         class_="muted",
@@ -116,13 +116,14 @@ def conversation_page(conversation: LiveConversation) -> View:
         "form",
         element("div", area, element("button", "Send", type="submit", class_="primary"), class_="box"),
         element(
-            "div",
-            element("label", "In the next turn ", choice("fault", "Fault", faults, "")),
-            element("label", "the model ", choice("quirk", "Misbehaviour of the model", quirks, "")),
-            element("label", "let them know ", known),
-            element("span", "", class_="muted", data_live="status", role="status"),
+            "details",
+            element("summary", "In the next turn: ", element("b", "nothing unusual", data_live="unusual")),
+            element("label", "Services: ", choice("fault", "Fault", faults, "")),
+            element("label", "The model: ", choice("quirk", "Misbehaviour of the model", quirks, "")),
+            element("label", "Agents know of the user: ", known),
             class_="options",
         ),
+        element("span", "", class_="muted", data_live="status", role="status"),
         element("div", *examples, class_="examples"),
         data_live="form",
         class_="talk",

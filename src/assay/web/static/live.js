@@ -18,6 +18,14 @@
   for (const example of form.querySelectorAll(".example")) {
     example.addEventListener("click", () => { area.value = example.textContent; area.focus(); });
   }
+  form.addEventListener("change", tell);
+
+  // What will be unusual in the next turn, also while the choices are folded away.
+  function tell() {
+    const chosen = ["fault", "quirk", "known"].map((name) => form.querySelector(`[name=${name}]`).value).filter(Boolean);
+    form.querySelector('[data-live="unusual"]').textContent = chosen.join(", ") || "nothing unusual";
+  }
+
   document.addEventListener("click", (event) => {
     const thumb = event.target.closest?.(".thumb");
     if (thumb) rate(thumb);
@@ -45,6 +53,7 @@
       });
       if (!response.ok) throw new Error((await response.json()).error);
       fault.value = quirk.value = known.value = "";
+      tell();
       for await (const [kind, data] of events(response.body)) show(kind, data, places);
       status.textContent = "";
     } catch (error) {
