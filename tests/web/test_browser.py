@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.report.browser import CHARTS, DARK, LIGHT, Browser, _console
 from tests.web.accessibility import AGAIN, violations
@@ -89,7 +91,7 @@ def opened(browser: Browser, base: str) -> Iterator[Tab]:
         browser.call("Target.disposeBrowserContext", browserContextId=context)
 
 
-def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: dict[str, str]) -> None:
+def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: dict[str, str], tmp_path: Path) -> None:
     with LoopbackServer(make_app(Site(store), Access())) as server, opened(browser, server.url) as tab:
         run = ids["nightly"]
         # The two with most charts are looked at once: what they are made of is on the others too.
@@ -115,6 +117,11 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
                     # At the second look only the colours have changed, and what the width moves.
                     only = AGAIN if scheme == DARK and len(looks) == 2 else ()
                     assert violations(tab, only=only) == [], (path, width, scheme)
+        # What is saved opens from disk, and a drawing is a picture in it.
+        tab.value("document.querySelector('a[data-save]').click()")
+        tab.wait("document.documentElement.dataset.saved")
+        saved = tmp_path / "saved.html"
+        saved.write_bytes(httpx.get(f"{server.url}/history?name=nightly&save=1").content)
         # From the list to a conversation and back to a difference, by clicking.
         tab.open("/runs")
         tab.value(
@@ -138,4 +145,7 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
         assert len([one for one in store.reviews(run) if one["reviewer"] == "keys"]) == 3
         assert tab.value("document.querySelector('#agreement table') !== null")
         assert tab.console == []
-        assert {address for address in tab.requests if not address.startswith((server.url, "data:"))} == set()
+        outside = {address for address in tab.requests if not address.startswith((server.url, "data:", "blob:"))}
+        assert outside == set()
+    dom, said = browser.opened(saved, done=CHARTS)
+    assert ("<svg" in dom, said) == (True, [])

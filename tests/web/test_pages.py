@@ -87,6 +87,30 @@ def test_every_page_is_light_and_has_no_inline_script(client: TestClient, ids: d
         assert "<h1>" in answer.text, path
 
 
+def test_every_view_is_saved_as_one_file(client: TestClient, ids: dict[str, str], store: Store) -> None:
+    run, scenario = ids["nightly"], store.answers(ids["nightly"])[0]["scenario"]
+    for path in (
+        "/runs?q=nightly",
+        f"/runs/{run}",
+        f"/runs/{run}/settings",
+        f"/runs/{run}/conversation?scenario={scenario}&agent=langgraph",
+        f"/difference?run={ids['before']}&run={run}",
+        "/history?name=nightly",
+        f"/review?run={run}",
+        "/timeline?predicted=example&truth=example&from=0&to=2000000",
+        "/metrics",
+    ):
+        here = client.get(path).text
+        [link] = re.findall(r'href="([^"]+)" download data-save', here)
+        saved = client.get(link.replace("&amp;", "&"))
+        assert saved.headers["content-disposition"].startswith('attachment; filename="assay-'), path
+        assert not re.search(r'(?:src|href|action)="/', saved.text), path
+        assert "<form" not in saved.text, path
+        [title] = re.findall("<h1>(.*?)</h1>", here)
+        assert f"<h1>{title}</h1>" in saved.text, path
+    assert "data-save" not in client.get("/runs/new").text
+
+
 def test_a_difference_gives_verdicts_changes_and_a_diff_of_words(client: TestClient, ids: dict[str, str]) -> None:
     page = client.get("/difference", params={"run": [f"{ids['before']}:langgraph", f"{ids['nightly']}:langgraph"]}).text
     assert "inconclusive" in page

@@ -28,6 +28,7 @@ from assay.web.live.hosting import LiveAgents
 from assay.web.live.routes import Live
 from assay.web.pages.runs import Listed, delete_view, runs_view
 from assay.web.requests import field_of, form_of, query_number, query_text, query_texts, search_of
+from assay.web.responses import page_response, saved_response
 from assay.web.safety import Access, Guard
 from assay.web.shell import View, framed, static_file
 from assay.web.site import Site
@@ -203,12 +204,11 @@ def _saved(site: Site, request: Request) -> Response:
     """The report as one file, to be saved: its own scripts run when it is opened from disk, but not here."""
     entry = _complete(site, request)
     page = report.page(site.result(entry.run.id))
-    headers = {"content-disposition": f'attachment; filename="assay-{entry.run.id}.html"'}
-    return Response(page.encode("utf-8", "replace"), media_type="text/html; charset=utf-8", headers=headers)
+    return saved_response(page, f"assay-{entry.run.id}.html")
 
 
 def _page(site: Site, page: _Page) -> Callable[[Request], Any]:
-    return _thread(site, lambda given, request: HTMLResponse(_bytes(framed(page(given, request)))))
+    return _thread(site, lambda given, request: page_response(page(given, request), request))
 
 
 def _data(site: Site, handle: Callable[[Site, Request], Any]) -> Callable[[Request], Any]:

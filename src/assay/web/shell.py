@@ -39,10 +39,12 @@ class View:
     """Whether it uses the whole width of a window."""
     modules: Sequence[str] = field(default=())
     """Its own scripts, from `static` of this package."""
+    is_kept: bool = True
+    """Whether it is worth saving as one file."""
 
 
-def framed(view: View) -> str:
-    """The whole page as text."""
+def framed(view: View, here: str = "") -> str:
+    """The whole page as text; `here` is its address, under which it can be saved."""
     content = view.content
     scripts = [*content.scripts, *(CHART_SCRIPTS if content.charts else ()), *view.modules, "site.js"]
     data: dict[str, Any] = {**content.data, **({"assay-charts": content.charts} if content.charts else {})}
@@ -66,11 +68,23 @@ def framed(view: View) -> str:
         class_="masthead",
     )
     blocks = (element("script", embed_json(value), type="application/json", id=key) for key, value in data.items())
-    main = element("main", masthead, "\n", content.body, class_="page wide-page" if view.wide else "page", id="main")
+    save = _save(here) if here and view.is_kept else EMPTY
+    main = element(
+        "main", masthead, "\n", content.body, save, class_="page wide-page" if view.wide else "page", id="main"
+    )
     loaded = (element("script", src=static_address(name), defer=True) for name in scripts)
     body = join((_navigation(view.place), main, *blocks, *loaded), "\n")
     return str(
         Markup("<!doctype html>\n") + element("html", element("head", head), "\n", element("body", body), lang="en")
+    )
+
+
+def _save(here: str) -> Markup:
+    path, mark, query = here.partition("?")
+    to = f"{path}?{query}&save=1" if mark and query else f"{path}?save=1"
+    link = element("a", "Save as one file", href=to, download=True, data_save=True)
+    return element(
+        "p", link, element("span", ": this page, to be opened from disk or sent", class_="muted"), class_="save"
     )
 
 

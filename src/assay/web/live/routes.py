@@ -21,6 +21,7 @@ from assay.web.addresses import address, run_address
 from assay.web.api import json_response
 from assay.web.live.hosting import LiveAgents
 from assay.web.requests import field_of, form_of, query_texts
+from assay.web.responses import page_response
 from assay.web.shell import View, crumbs, framed
 from assay.web.site import Site
 
@@ -98,7 +99,7 @@ class Live:
         from assay.web.pages.live import conversation_page
 
         conversation = (await self._talking()).find(request.path_params["id"])
-        return _html(framed(conversation_page(conversation)))
+        return page_response(conversation_page(conversation), request)
 
     async def _say(self, request: Request) -> Response:
         try:

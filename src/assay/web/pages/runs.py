@@ -166,7 +166,9 @@ def delete_view(site: Site, ids: Sequence[str]) -> View:
     )
     lead = element("p", "Runs that are deleted cannot be brought back.")
     title = f"Delete {counted(len(entries), 'run')}?"
-    return View(content=Content(title=title, lead=lead, body=body), place="runs", above=crumbs(("Runs", "/runs")))
+    return View(
+        content=Content(title=title, lead=lead, body=body), place="runs", above=crumbs(("Runs", "/runs")), is_kept=False
+    )
 
 
 def _empty(site: Site) -> View:
@@ -186,4 +188,4 @@ def _empty(site: Site) -> View:
     )  # fmt: skip
     lead = element("p", "There are no runs in ", element("code", site.store.address), " yet.")
     body = element("section", element("h2", "What to do next"), demo, element("ul", *cards, class_="next"))
-    return View(content=Content(title="Runs", lead=lead, body=body), place="runs")
+    return View(content=Content(title="Runs", lead=lead, body=body), place="runs", is_kept=False)

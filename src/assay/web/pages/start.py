@@ -60,6 +60,7 @@ def start_view(site: Site, agents: list[str]) -> View:
         content=Content(title="Start a run", lead=lead, body=form("/runs/new", *fields, class_="stack")),
         place="runs",
         above=crumbs(("Runs", "/runs")),
+        is_kept=False,
     )
 
 

@@ -54,7 +54,7 @@ def choose_view(site: Site) -> View:
     words = element("p", "A synthetic recording and a model that is right but 80 ms late: shift it until F1 peaks.")
     body.append(element("div", example, words, class_="demo"))
     lead = element("p", "What happened above what was predicted, key by key: pan, zoom, shift, and measure any window.")
-    return View(content=Content(title="Timeline", lead=lead, body=join(body)), place="timeline")
+    return View(content=Content(title="Timeline", lead=lead, body=join(body)), place="timeline", is_kept=False)
 
 
 def timeline_view(site: Site, chosen: Chosen, episode: str, shift_us: int, window: tuple[int, int] | None) -> View:

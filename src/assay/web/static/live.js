@@ -122,7 +122,16 @@
     review(opinion);
   }
 
-  async function review(opinion) {
+  // One after the other: each replaces the one before.
+  function review(opinion) {
+    const number = opinion.reviews = (opinion.reviews ?? 0) + 1;
+    opinion.dataset.stored = "waiting";
+    opinion.sending = (opinion.sending ?? Promise.resolve()).then(() => storeReview(opinion)).then((stored) => {
+      if (number === opinion.reviews) opinion.dataset.stored = String(stored);
+    });
+  }
+
+  async function storeReview(opinion) {
     const pressed = opinion.querySelector('[data-passed][aria-pressed="true"]');
     const score = opinion.querySelector('[data-score][aria-pressed="true"]');
     const body = {
@@ -136,7 +145,7 @@
     const response = await fetch(`/live/${id}/review`, {
       method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
     });
-    opinion.dataset.stored = String(response.ok);
+    return response.ok;
   }
 
   function make(tag, parent, properties = {}) {

@@ -52,6 +52,31 @@
     });
   }
 
+  // A drawing is saved as a picture: the file has no script that could draw it.
+  for (const link of document.querySelectorAll("a[data-save]")) {
+    link.addEventListener("click", async (event) => {
+      const drawings = [...document.querySelectorAll("canvas[data-timeline]")];
+      if (!drawings.length) return;
+      event.preventDefault();
+      const address = new URL(location);
+      address.searchParams.set("save", "1");
+      const saved = new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html");
+      for (const drawing of drawings) {
+        const place = saved.querySelector(`canvas[data-timeline="${drawing.dataset.timeline}"]`);
+        if (!place) continue;
+        const picture = saved.createElement("img");
+        picture.src = drawing.toDataURL();
+        picture.alt = drawing.getAttribute("aria-label") ?? "";
+        picture.style.width = "100%";
+        place.replaceWith(picture);
+      }
+      const whole = new Blob([`<!doctype html>\n${saved.documentElement.outerHTML}`], { type: "text/html" });
+      const out = Object.assign(document.createElement("a"), { href: URL.createObjectURL(whole), download: "assay-timeline.html" });
+      out.click();
+      document.documentElement.dataset.saved = out.href;
+    });
+  }
+
   async function ask(address) {
     try {
       const response = await fetch(address);
