@@ -22,7 +22,7 @@ HIDDEN = "***"
 
 def redacted(text: str) -> str:
     """A text of any kind (a message, an answer, an address, a log) without its secrets."""
-    return _redacted(text, _LAYERS)
+    return text and _redacted(text, _LAYERS)
 
 
 def redacted_value(value: Any) -> Any:
@@ -394,9 +394,9 @@ _SHORTEST_IN_TEXT = 12  # a server on this machine takes any word for a key, and
 _SHORTEST_OPAQUE = 8  # unless it looks like no word
 
 
-def _known_secrets(shortest: int) -> list[str]:
+def _known_secrets(shortest: int) -> tuple[str, ...]:
     """The values of secret variables of this process, longest first, also as addresses and JSON spell them."""
-    return list(_spellings((*_secrets_of_environment(), *_HIDDEN_VALUES), shortest))
+    return _spellings((*_secrets_of_environment(), *_HIDDEN_VALUES), shortest)
 
 
 _environment_seen: tuple[dict[object, object], tuple[str, ...]] = ({}, ())

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _GATE = "Gate"
 _OUTPUT = "Output"
+_FILES = "Log files"
 
 
 def compare(
@@ -56,6 +57,14 @@ def compare(
     html: Annotated[
         Path | None, typer.Option(help="Write a report that opens offline.", rich_help_panel=_OUTPUT)
     ] = None,
+    lower_is_better: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A score of a log file that is better when lower.", rich_help_panel=_FILES),
+    ] = None,
+    higher_is_better: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="One that is better when higher.", rich_help_panel=_FILES),
+    ] = None,
     store: Annotated[str | None, typer.Option(help="Where runs are kept: a file or a postgresql:// address.")] = None,
 ) -> None:
     """Compare runs with a baseline: what is better, worse, the same, or not decided yet.
@@ -68,7 +77,15 @@ def compare(
     check_outputs(junit, markdown, json, html)
     gates = Gates(_calls(fail_on), [Requirement.parse(text) for text in require or []])
     margins = _margins(margin)
-    comparisons = compare_runs(*references, store=store, margin=margins, seed=seed, full=full)
+    comparisons = compare_runs(
+        *references,
+        store=store,
+        margin=margins,
+        seed=seed,
+        full=full,
+        lower=lower_is_better or (),
+        higher=higher_is_better or (),
+    )
     outcomes = gates.check(comparisons)
     if any(outcome.scenario and outcome.failure for outcome in outcomes):
         from assay.runs.gates import with_answers

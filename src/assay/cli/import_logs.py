@@ -22,8 +22,13 @@ def import_logs(
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
     tag: Annotated[list[str] | None, typer.Option(help="A tag for the run; may be repeated.")] = None,
     agent: Annotated[str, typer.Option(help="What answered, if the log does not say; else the file's name.")] = "",
-    lower: Annotated[
-        list[str] | None, typer.Option(help="A score of which lower values are better; may be repeated.")
+    lower_is_better: Annotated[
+        list[str] | None,
+        typer.Option("--lower-is-better", "--lower", metavar="NAME", help="A score that is better when lower."),
+    ] = None,
+    higher_is_better: Annotated[
+        list[str] | None,
+        typer.Option("--higher-is-better", metavar="NAME", help="One that is better when higher; else by its name."),
     ] = None,
     pass_at: Annotated[
         float | None, typer.Option(help="An answer passes if every score from 0 to 1 is at least this.")
@@ -60,11 +65,15 @@ def import_logs(
         files,
         format=format,
         agent=agent,
-        lower=lower or (),
+        lower=lower_is_better or (),
+        higher=higher_is_better or (),
         pass_at=pass_at,
         options=LogOptions(case=case, repetition=repetition, agent=agent_column, scores=tuple(score or ())),
     )
-    kinds = {metric.name: metric.scale for metric in scores.metrics}
+    kinds = {
+        metric.name: metric.scale + (" (lower is better)" if metric.direction == "lower" else "")
+        for metric in scores.metrics
+    }
     note("Scores were read as: " + ", ".join(f"{metric} {kind}" for metric, kind in kinds.items()) + ".")
     run_id = record(scores, store=store, name=name, tags=tag or (), command=sys.argv)
     if html is not None:

@@ -84,7 +84,7 @@ def compare(
         seed,
         verdict_lines(sample, margins, level),
         [_per_case(entry, sample, level, seed) for entry in sample.measured if _worth_listing(entry, sample)],
-        [*sample.notes, *_unpaired_note(a, b), *_differences_of_input(a, b)],
+        [*sample.notes, *_direction_note(sample), *_unpaired_note(a, b), *_differences_of_input(a, b)],
     )
 
 
@@ -109,6 +109,12 @@ def _cases(side: Side) -> dict[str, None]:
     """The names of a side's cases."""
     tallies = [side.run.tallies[side.agent]] if side.agent else side.run.tallies.values()
     return {case.name: None for by_case in tallies for case in by_case}
+
+
+def _direction_note(sample: Sample) -> list[str]:
+    """A note on the scores of logs of which lower values were taken to be better."""
+    lower = [one.measure.title for one in sample.measured if one.measure.is_logged and one.measure.better == "lower"]
+    return [f"Lower is better for {', '.join(lower)}."] if lower else []
 
 
 def _unpaired_note(a: Side, b: Side) -> list[str]:

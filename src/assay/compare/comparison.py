@@ -34,6 +34,11 @@ class Measure:
     most: float | None = None
     """The largest difference that is possible: 1 for scores from 0 to 1; None if there is no limit."""
 
+    @property
+    def is_logged(self) -> bool:
+        """Whether it is a score of another tool's log: those have no version, and their names tell what is better."""
+        return "@" not in self.part
+
 
 @dataclass(frozen=True, slots=True)
 class Margin:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from assay.chat.scoring.answers import Answer, FailedCheck
 from assay.chat.scoring.metric import LOG_VERSION, Entry, Metric, ScoreScale, band
 from assay.chat.scoring.scores import Scores
 from assay.errors import SourceError, UsageError
 from assay.logs.contents import LogContent
+from assay.logs.directions import lower_is_better
 from assay.logs.logged import LOG_FORMATS, LogFormat, LoggedAnswer, LogOptions
 from assay.redaction import redacted
 
 PASS_AT = 0.5
 """If nothing in a log says what passes: every score from 0 to 1 must be at least this."""
 _MOST_LEVELS = 11
+BetterWhen = Literal["higher", "lower"]
 
 
 def read_logs(
@@ -27,14 +32,16 @@ def read_logs(
     format: str = "auto",
     agent: str = "",
     lower: Iterable[str] = (),
+    higher: Iterable[str] = (),
     pass_at: float | None = None,
     options: LogOptions | None = None,
     seed: int = 42,
 ) -> Scores:
     r"""The scored answers of logs that other tools wrote; several files make one result, with an agent for each model.
 
-    `agent` is the name of what answered if a log does not say it; otherwise the file's name is. `lower` are scores of
-    which lower values are better. An answer passes by the tool's own verdict; if there is none, if all scores of right
+    `agent` is the name of what answered if a log does not say it; otherwise the file's name is. `lower` are scores that
+    are better when lower, `higher` those that are better when higher; of others the name decides: latency and cost are
+    better when lower. An answer passes by the tool's own verdict; if there is none, if all scores of right
     and wrong are right; if there are none of those either, if every score from 0 to 1 is at least 0.5. With `pass_at`
     every score from 0 to 1 must be at least that, whatever the tool says.
 
@@ -48,20 +55,35 @@ def read_logs(
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not files:
         raise UsageError("no log was given", hint="Name at least one file")
-    lower_names = {_identifier(name) for name in lower}
+    stated: dict[str, BetterWhen] = {}
     answers: list[LoggedAnswer] = []
     inputs: list[dict[str, str]] = []
-    for path in map(Path, files):
-        content = LogContent(path)
-        found = _format_of(content, format)
-        lower_names |= {_identifier(name) for name in found.lower_is_better}
-        read = list(found.answers(content, options or LogOptions()))
-        if not read:
-            raise SourceError("has no scored answers", where=str(path), hint="Was the evaluation cancelled?")
-        own = agent or path.name.partition(".")[0]
-        answers += [one if one.agent else replace(one, agent=own) for one in read]
-        inputs.append({"source": str(path), "sha256": content.sha256, "format": found.title})
-    return _scores(answers, lower_names, pass_at, inputs, seed)
+    with no_garbage_collection():
+        for path in map(Path, files):
+            content = LogContent(path)
+            found = _format_of(content, format)
+            stated |= dict.fromkeys(map(_identifier, found.lower_is_better), "lower")
+            read = list(found.answers(content, options or LogOptions()))
+            if not read:
+                raise SourceError("has no scored answers", where=str(path), hint="Was the evaluation cancelled?")
+            own = agent or path.name.partition(".")[0]
+            answers += [one if one.agent else replace(one, agent=own) for one in read]
+            inputs.append({"source": str(path), "sha256": content.sha256, "format": found.title})
+        stated |= dict.fromkeys(map(_identifier, lower), "lower")
+        stated |= dict.fromkeys(map(_identifier, higher), "higher")
+        return _scores(answers, stated, pass_at, inputs, seed)
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """A log becomes millions of objects without cycles; searching them for some takes a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _format_of(content: LogContent, name: str) -> LogFormat:
@@ -80,7 +102,7 @@ def _format_of(content: LogContent, name: str) -> LogFormat:
 
 def _scores(
     answers: Sequence[LoggedAnswer],
-    lower: set[str],
+    stated: Mapping[str, BetterWhen],
     pass_at: float | None,
     inputs: list[dict[str, str]],
     seed: int,
@@ -99,13 +121,15 @@ def _scores(
             0.0,
             (),
             f"What did {given} score?",
-            direction="lower" if name in lower else "higher",
+            direction=stated.get(name, "lower" if lower_is_better(given) else "higher"),
             scale=scale_of(values[name]),
             version=LOG_VERSION + tool,
         )
         for given, name in names.items()
     }
     several_tasks = len({answer.task for answer in answers}) > 1
+    decisive = _decisive(metrics, pass_at)
+    agents = {name: redacted(name) for name in {answer.agent for answer in answers}}
     seen: defaultdict[tuple[str, str], int] = defaultdict(int)
     keys: dict[tuple[str, str, int], None] = {}
     found = []
@@ -119,7 +143,7 @@ def _scores(
                 hint="Give each repetition a number of its own, or read the files one by one",
             )
         keys[answer.agent, case, at] = None
-        found.append(_answer(answer, case, at, names, metrics, pass_at))
+        found.append(_answer(answer, agents[answer.agent], case, at, names, metrics, decisive, pass_at))
     if not found:
         raise SourceError("the logs have no scored answers")
     named = {"log" if len(inputs) == 1 else f"log {at}": one for at, one in enumerate(inputs, 1)}
@@ -139,16 +163,17 @@ def scale_of(values: Sequence[float]) -> ScoreScale:
 
 def _answer(
     answer: LoggedAnswer,
+    agent: str,
     case: str,
     repetition: int,
     names: dict[str, str],
     metrics: dict[str, Metric],
+    decisive: set[str],
     pass_at: float | None,
 ) -> Answer:
     entries = {}
     failed = []
     limit = PASS_AT if pass_at is None else pass_at
-    decisive = _decisive(metrics, pass_at)
     for given, score in answer.scores.items():
         metric = metrics[names[given]]
         reason = redacted(answer.reasons.get(given, "")).strip()
@@ -165,7 +190,7 @@ def _answer(
     elif not failed:
         failed = [FailedCheck("passed", redacted(answer.error) or "the tool says that it failed")]
     return Answer(
-        agent=redacted(answer.agent),
+        agent=agent,
         scenario=redacted(case),
         repetition=repetition,
         turn=0,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from assay.compare import Comparison, ComparisonLine, Measure
+from assay.plural import counted
 from assay.report.numbers import number
 
 
 def headline(comparison: Comparison) -> str:
     """What is compared with what, and the count of calls."""
     calls = comparison.calls
-    counted = ", ".join(f"{calls[call]} {call}" for call in ("better", "worse", "same", "inconclusive") if calls[call])
-    return f"{comparison.candidate.label} against {comparison.baseline.label}: {counted or 'no verdicts'}"
+    found = ", ".join(f"{calls[call]} {call}" for call in ("better", "worse", "same", "inconclusive") if calls[call])
+    return f"{comparison.candidate.label} against {comparison.baseline.label}: {found or 'no verdicts'}"
 
 
 def matching(comparison: Comparison) -> str:
     """How many cases are paired, how many are not, and what the intervals rest on."""
-    case = "scenarios" if comparison.kind == "chat" else "episodes"
+    case = "scenario" if comparison.kind == "chat" else "episode"
     only = [
         f"{n:,} only in the {side}"
         for n, side in ((comparison.n_baseline_only, "baseline"), (comparison.n_candidate_only, "candidate"))
@@ -23,7 +24,7 @@ def matching(comparison: Comparison) -> str:
     ]
     left = f"; not matched: {' and '.join(only)}" if only else ""
     return (
-        f"{comparison.n_common:,} common {case}{left}. {comparison.level:.0%} intervals by "
+        f"{counted(comparison.n_common, f'common {case}')}{left}. {comparison.level:.0%} intervals by "
         f"{comparison.unit}; p after Holm's correction."
     )
 

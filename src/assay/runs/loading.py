@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import AssayError, UsageError
+from assay.errors import AssayError, UsageError, unknown_name
 from assay.runs.results import rebuilt
 from assay.store import open_store
 from assay.store.store import Store
@@ -105,11 +105,14 @@ def compare(
     seed: int = 42,
     full: bool = False,
     files: bool = True,
+    lower: Iterable[str] = (),
+    higher: Iterable[str] = (),
 ) -> list[Comparison]:
     """Compare stored runs with the first one, which is the baseline.
 
     A reference may also be a file: a log that another tool wrote (see `assay.logs`), which is not stored. With
     `files=False`, for references that others send, only a `Path` is a file, and a text is always a run of the store.
+    `lower` and `higher` are scores of logs of which lower or higher values are better; by default their names tell.
     `RUN:AGENT` names one agent of a run. Two runs with several agents are compared agent by agent; a single run with
     several agents is compared within itself, every other agent with the first. If every framework was played with each
     of several models, the comparisons are their main effects and interactions.
@@ -129,10 +132,14 @@ def compare(
         logs = [isinstance(one, Path) or (files and is_log_file(one)) for one in references]
         # Logs of other tools need no store.
         opened = None if all(logs) else opened_store(store, stack)
+        lower, higher = tuple(lower), tuple(higher)
         found = [
-            (log_run(reference), None) if opened is None or is_log else load_side(str(reference), opened)
+            (log_run(reference, lower=lower, higher=higher), None)
+            if opened is None or is_log
+            else load_side(str(reference), opened)
             for reference, is_log in zip(references, logs, strict=True)
         ]
+    _check_directions((*lower, *higher), [run for (run, _), is_log in zip(found, logs, strict=True) if is_log])
     if len(found) == 1 and found[0][1] is None:
         factors = _effects_of(found[0][0], margin=margin, seed=seed)
         if factors:
@@ -148,11 +155,25 @@ def is_log_file(reference: str) -> bool:
         return False
 
 
-def log_run(path: str | Path) -> Run:
+def log_run(path: str | Path, *, lower: Iterable[str] = (), higher: Iterable[str] = ()) -> Run:
     """A log of another tool as a run that no store holds."""
-    from assay.logs import read_logs
+    from assay.logs.reading import no_garbage_collection, read_logs
 
-    return replace(read_logs(path).as_run(), name=Path(path).name)
+    with no_garbage_collection():
+        return replace(read_logs(path, lower=lower, higher=higher).as_run(), name=Path(path).name)
+
+
+def _check_directions(named: Sequence[str], logs: Sequence[Run]) -> None:
+    """Raise UsageError if a score whose direction is stated is in none of the logs."""
+    if named and not logs:
+        raise UsageError(
+            "only scores of log files can be said to be better when lower or higher",
+            hint="Stored runs have their directions: give them to `assay import`",
+        )
+    known = {name for run in logs for name in run.settings["metrics"]}
+    for name in named:
+        if name not in known:
+            raise unknown_name("score", name, known)
 
 
 def _effects_of(run: Run, *, margin: float | Margin, seed: int) -> list[Comparison]:

@@ -25,28 +25,43 @@ def tallies_of(answers: Iterable[Answer]) -> Tallies:
     passed = trials_of(kept)
     kept_by_trial: dict[AnswerKey, list[Answer]] = {}
     for answer in kept:
-        kept_by_trial.setdefault(answer.key, []).append(answer)
+        if answer.record is not None:
+            kept_by_trial.setdefault(answer.key, []).append(answer)
     for answer in kept:
         by_case = found.setdefault(answer.agent, {})
-        of_case = by_case.get(Case(answer.scenario))
+        case = Case(answer.scenario)
+        of_case = by_case.get(case)
         if of_case is None:
             trials = passed.get((answer.agent, answer.scenario), {})
-            of_case = by_case[Case(answer.scenario)] = {"trials_passed": [float(one) for one in trials.values()]}
-        for name, value in _outcomes(answer.record).items():
-            of_case.setdefault(name, []).append(value)
-        for name, value in _after_quirks(answer, kept_by_trial).items():
-            of_case.setdefault(name, []).append(value)
-        for name, value in _after_interruptions(answer, kept_by_trial).items():
-            of_case.setdefault(name, []).append(value)
+            of_case = by_case[case] = {"trials_passed": [float(one) for one in trials.values()]}
+        if answer.record is not None:
+            for name, value in _outcomes(answer.record).items():
+                of_case.setdefault(name, []).append(value)
+            for name, value in _after_quirks(answer, kept_by_trial).items():
+                of_case.setdefault(name, []).append(value)
+            for name, value in _after_interruptions(answer, kept_by_trial).items():
+                of_case.setdefault(name, []).append(value)
         for metric, entry in answer.entries.items():
             values = of_case.setdefault(metric, [])
             if entry["measured"]:
                 values.append(float(entry["score"]))
-        for name, value in _figures(answer.record).items():
-            of_case.setdefault(name, []).append(value)
+        if answer.record is not None:
+            for name, value in _figures(answer.record).items():
+                of_case.setdefault(name, []).append(value)
+    # Of a large log most cases have one answer, and its scores repeat: equal ones share their distribution.
+    single: dict[float, Distribution] = {}
+
+    def distribution_of(values: list[float]) -> Distribution:
+        if len(values) != 1:
+            return Distribution.of(values)
+        known = single.get(values[0])
+        if known is None:
+            known = single[values[0]] = Distribution.of(values)
+        return known
+
     return {
         agent: {
-            case: {name: Distribution.of(values) for name, values in by_name.items()}
+            case: {name: distribution_of(values) for name, values in by_name.items()}
             for case, by_name in by_case.items()
         }
         for agent, by_case in found.items()
@@ -62,10 +77,8 @@ def merged_tallies(table: ScoreTable) -> Tallies:
     return merged
 
 
-def _outcomes(record: Record | None) -> dict[str, float]:
+def _outcomes(record: Record) -> dict[str, float]:
     """Whether a played turn failed or was skipped, 1 or 0, under the names that `compare` knows."""
-    if record is None:
-        return {}
     return {f"turns_{status}": float(record.status == status) for status in ("failed", "skipped")}
 
 
@@ -97,9 +110,9 @@ def _after_interruptions(answer: Answer, by_trial: Mapping[AnswerKey, Sequence[A
     return found
 
 
-def _figures(record: Record | None) -> dict[str, float]:
+def _figures(record: Record) -> dict[str, float]:
     """Times, tokens and cost of a scored turn that nothing disturbed, under the names that `compare` knows."""
-    if record is None or record.status != "scored" or record.quirk is not None or is_disturbed(record):
+    if record.status != "scored" or record.quirk is not None or is_disturbed(record):
         return {}
     seconds = {
         "wall_ms": record.wall,

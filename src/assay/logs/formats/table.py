@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,10 @@ _TASK = ("task", "dataset", "suite")
 _QUERY = ("query", "question", "input", "prompt")
 _RESPONSE = ("response", "answer", "output", "completion", "prediction")
 _PASSED = ("passed", "success", "pass")
-_OTHER = {"seed", "index", "row", "turn", "timestamp", "time", "unnamed: 0", ""}
+_OTHER = {"seed", "index", "row", "turn", "timestamp", "unnamed: 0", ""}
+# As seconds this is three years: a column called "time" with such values has points in time.
+_LONGEST_TIME = 1e8
+_WHOLE = re.compile(r"(-?\d{1,18})(?:\.0+)?", re.ASCII)
 
 
 class ScoreColumns:
@@ -56,6 +60,11 @@ class _Columns:
                 hint="Name it: --case COLUMN",
             )
         self.case = case
+        # pandas writes whole numbers as 1.0 if one is missing; the other log may have 1.
+        given = {_case_text(row.get(case)) for _, row in rows}
+        whole = {text: found[1] for text in given if (found := _WHOLE.fullmatch(text))}
+        is_numbered = len(whole) == len(given) == len(set(whole.values()))
+        self._cases = whole if is_numbered else {}
         self.repetition = self._chosen(options.repetition, _REPETITION)
         self.agent = self._chosen(options.agent, _AGENT)
         self.task, self.query, self.response, self.passed = (
@@ -95,7 +104,7 @@ class _Columns:
         repetition = score_value(row.get(self.repetition)) if self.repetition else None
         passed = score_value(row.get(self.passed)) if self.passed else None
         return LoggedAnswer(
-            case=words(case) if isinstance(case, str) else str(case),
+            case=self._cases.get(text := _case_text(case), text),
             task=self._text(row, self.task),
             agent=self._text(row, self.agent),
             # Repetitions may be counted from 1, or be called otherwise: what matters is which are the same.
@@ -111,11 +120,17 @@ class _Columns:
         return "" if value is None else words(value) if isinstance(value, str | list | dict) else str(value)
 
 
+def _case_text(value: Any) -> str:
+    return words(value) if isinstance(value, str) else str(value)
+
+
 def _is_score(name: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
     """Whether a column has numbers and nothing else but gaps."""
     values = [row.get(name) for _, row in rows]
     known = [value for value in values if value not in (None, "")]
-    return bool(known) and all(score_value(value) is not None or isinstance(value, float) for value in known)
+    if not known or not all(score_value(value) is not None or isinstance(value, float) for value in known):
+        return False
+    return name.lower() != "time" or all((score_value(value) or 0.0) < _LONGEST_TIME for value in known)
 
 
 def _rows(content: LogContent) -> Iterator[tuple[str, Mapping[str, Any]]]:

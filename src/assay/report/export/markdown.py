@@ -47,7 +47,8 @@ def markdown(comparisons: Sequence[Comparison], failures: Sequence[Outcome] = ()
             if verdict.n_needed is not None:
                 call += f" (~{verdict.needed} cases would decide)"
             values = [value_text(line.baseline.value, measure), value_text(line.candidate.value, measure)]
-            cells = [title_with_unit(measure), *values, difference_text(line), p_value(line), call]
+            lower = " (lower is better)" if measure.is_logged and measure.better == "lower" else ""
+            cells = [f"{title_with_unit(measure)}{lower}", *values, difference_text(line), p_value(line), call]
             rows.append(f"| {' | '.join(map(_escaped, cells))} |")
         notes = "".join(f"\n\n> {_escaped(note)}" for note in comparison.notes)
         parts.append(

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.compare import Comparison, ComparisonLine
+from assay.compare import Comparison, ComparisonLine, Measure
 from assay.report.numbers import number
 from assay.report.verdicts import headline, matching, p_value, signed, title_with_unit, value_text
 
@@ -37,9 +37,7 @@ def _alone(comparison: Comparison) -> RenderableType:
     for part, lines in _parts(comparison):
         grid.add_row(Text(part, style="bold"))
         for line in lines:
-            grid.add_row(
-                Text(f"  {title_with_unit(line.measure)}"), _values(line), _difference(line), p_value(line), _call(line)
-            )
+            grid.add_row(_title(line.measure), _values(line), _difference(line), p_value(line), _call(line))
     return Group(Text(headline(comparison), style="bold"), Text(matching(comparison), style="dim"), grid)
 
 
@@ -59,11 +57,15 @@ def _beside(comparisons: Sequence[Comparison]) -> RenderableType:
         lines = [by_key.get(key) for by_key in found]
         one = next(line for line in lines if line is not None)
         cells = [Text("–") if line is None else _short(line) for line in lines]
-        grid.add_row(
-            Text(f"  {title_with_unit(one.measure)}"), Text(value_text(one.baseline.value, one.measure)), *cells
-        )
+        grid.add_row(_title(one.measure), Text(value_text(one.baseline.value, one.measure)), *cells)
     heads = [Text(matching(comparison), style="dim") for comparison in comparisons]
     return Group(Text(f"Against {comparisons[0].baseline.label}", style="bold"), *heads, grid)
+
+
+def _title(measure: Measure) -> Text:
+    """The metric; of a log's score also that lower is better, which nobody knows beforehand."""
+    text = Text(f"  {title_with_unit(measure)}")
+    return text.append("\n  lower is better", style="dim") if measure.is_logged and measure.better == "lower" else text
 
 
 def _short(line: ComparisonLine) -> Text:
