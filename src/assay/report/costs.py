@@ -46,7 +46,7 @@ def cost_note(costs: Sequence[AgentCosts]) -> str:
     """Why costs are missing or too low, and what simulated users took; empty if there is nothing to say."""
     notes = []
     if not known_costs(costs):
-        notes.append("No price is known of the model, so money is not shown.")
+        notes.append("No price is known for the model, so money is not shown.")
     elif any(one.cost is not None and one.unpriced for one in costs):
         notes.append("≥: the tokens of some turns are not known, so it is a lower bound.")
     of_users = sum(one.user_tokens for one in costs)

@@ -191,7 +191,7 @@ class Experiment:
         known = [f"{model} {self.prices[model].words()}" for model in used if model in self.prices]
         if known:
             missing = [model for model in used if model not in self.prices and model != SCRIPTED]
-            without = f" No price is known of {', '.join(missing)}." if missing else ""
+            without = f" No price is known for {', '.join(missing)}." if missing else ""
             notes.append(f"Costs are by tokens: {'; '.join(known)}.{without}")
         return notes
 

@@ -46,7 +46,7 @@ def cost_tables(costs: Sequence[AgentCosts], width: int) -> Iterator[RenderableT
     for row in rows:
         shown.add_row(*(Text(plain(cell.replace(" [", "\n["))) for cell in row))
     note = cost_note(costs)
-    heading = Text("Cost · in all, of 1,000 turns and of a passed trial; seconds of a passed trial", style="bold")
+    heading = Text("Cost · in total, per 1,000 turns and per passed trial; seconds per passed trial", style="bold")
     yield Group(heading, shown, *([Text(note, style="dim")] if note else []))
 
 
