@@ -301,7 +301,7 @@ def _record(
         status="scored" if error is None else "failed",
         reason="" if error is None else describe_error(error),
         fault=_text(situation.fault),
-        tool_calls=[ToolCall.model_validate(redacted_value(_shortened(call.model_dump()))) for call in tool_calls],
+        tool_calls=[_keepable(call) for call in tool_calls],
         model_calls=trace.model_calls,
         input_tokens=tokens[0],
         output_tokens=tokens[1],
@@ -317,6 +317,13 @@ def _record(
         broken_streams=max(trace.broken_streams, int(reply is not None and reply.broke_off)),
         dropped_spans=trace.dropped,
     )
+
+
+def _keepable(call: ToolCall) -> ToolCall:
+    """A call without secrets and very long texts; most have neither and are not checked a second time."""
+    given = call.model_dump()
+    kept = redacted_value(_shortened(given))
+    return call if kept == given else ToolCall.model_validate(kept)
 
 
 def _with_own_errors(calls: Sequence[ToolCall], own: Sequence[ToolCall]) -> list[ToolCall]:

@@ -155,7 +155,10 @@ class Environment:
     @property
     def _pace_words(self) -> str:
         if not self.model_speed:
-            return "It streams at once, so that the time to the first text is hardly less than the whole."
+            return (
+                "It streams at once, so that the time to the first text is hardly less than the whole; "
+                "--model-speed 60 streams as a real one might."
+            )
         return f"It streams {self.model_speed:g} tokens a second, as a real one might."
 
     @property
