@@ -22,6 +22,7 @@ NAMES = (
     "frameworks",
     "runner",
     "load",
+    "cluster",
     "honesty",
     "judge",
 )

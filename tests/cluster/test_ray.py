@@ -57,6 +57,22 @@ def test_ray_and_one_process_agree_to_the_last_bit(engine: RayEngine, folder: Pa
     assert_same(report_on(folder, ".parquet", Sharding(engine, rows=50)), report_on(folder, ".parquet"))
 
 
+def test_transcripts_have_the_same_scores(engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from assay.chat import samples
+    from assay.chat.scoring.streaming import score_stream
+    from assay.chat.transcript import write_jsonl
+
+    file = tmp_path / "said.jsonl"
+    write_jsonl([one.model_copy(update={"repetition": n}) for n in range(8) for one in samples.transcripts()], file)
+    monkeypatch.setattr("assay.chat.scoring.streaming._CHUNK_LINES", 4)  # 32 for a cluster: five shards
+    found: list[Any] = []
+    for given in ({"workers": 1}, {"engine": engine}):
+        texts: list[str] = []
+        scores = score_stream(file, texts=True, each=lambda chunk, texts=texts: texts.extend(chunk.texts), **given)
+        found.append((scores.summary_json(), scores.answers, texts))
+    assert found[0] == found[1]
+
+
 def test_few_tasks_are_in_flight(engine: RayEngine) -> None:
     taken: list[int] = []
 

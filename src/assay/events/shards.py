@@ -110,7 +110,9 @@ def score_shard(task: ShardTask) -> ShardTally:
     for seen, reading in zip(inputs, readings, strict=True):
         decided = reading.decision or Decision()
         seen.rows, seen.doubled = decided.shape or "", set(decided.doubled)
-    return ShardTally(tallies, inputs, (digests[0].blocks, digests[1].blocks))
+    return ShardTally(
+        {name: tally.merged() for name, tally in tallies.items()}, inputs, (digests[0].blocks, digests[1].blocks)
+    )
 
 
 def _shape(reading: ReadOptions) -> Any:

@@ -49,6 +49,12 @@ class Tally:
         for episode, piles in other._piles.items():
             self.add(episode, {name: _merged(pile) for name, pile in piles.items()})
 
+    def merged(self) -> Tally:
+        """The same tally with one state for each name of an episode, as small as it can be."""
+        whole = Tally()
+        whole.extend(self)
+        return whole
+
     def __add__(self, other: Tally) -> Tally:
         """Both tallies together."""
         whole = Tally()
