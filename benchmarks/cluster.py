@@ -14,6 +14,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,7 +72,7 @@ class _Measured(LocalEngine):
 
     def results(self, work, items):  # type: ignore[no-untyped-def]
         for number, item in enumerate(items):
-            seconds, found = _timed(lambda item=item: work(item))
+            seconds, found = _timed(partial(work, item))
             if isinstance(found, ShardTally):
                 self.seconds.append(seconds)
                 self.sizes.append(len(pickle.dumps(found)))

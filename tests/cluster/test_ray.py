@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,13 @@ def test_transcripts_have_the_same_scores(engine: RayEngine, tmp_path: Path, mon
     found: list[Any] = []
     for given in ({"workers": 1}, {"engine": engine}):
         texts: list[str] = []
-        scores = score_stream(file, texts=True, each=lambda chunk, texts=texts: texts.extend(chunk.texts), **given)
+        scores = score_stream(file, texts=True, each=partial(_take_texts, texts), **given)
         found.append((scores.summary_json(), scores.answers, texts))
     assert found[0] == found[1]
+
+
+def _take_texts(texts: list[str], chunk: Any) -> None:
+    texts += chunk.texts
 
 
 def test_few_tasks_are_in_flight(engine: RayEngine) -> None:
