@@ -19,6 +19,7 @@ from assay.errors import UsageError
 from assay.runs import load as load_run
 from assay.runs import record
 from assay.runs.load_tests import LoadResult, load_test
+from assay.runs.summaries import RunSummary
 from assay.types import Distribution
 
 HERE = Path(__file__).parent
@@ -203,6 +204,14 @@ def test_steps_are_compared_over_their_repetitions() -> None:
     assert (line.baseline.value, line.candidate.value) == (51.5, 103.0)
     assert line.verdict.call == "worse"
     assert found.line("throughput@1").verdict.call == "worse"
+
+
+def test_lists_show_the_throughput_with_most_users(played: LoadResult) -> None:
+    summary = RunSummary.of(played)
+    assert [(one.group, one.key) for one in summary.headlines] == [(agent, "throughput@4") for agent in played.agents]
+    first = played.loads[0]
+    assert summary.headlines[0].value == first.typical(4, "throughput")
+    assert RunSummary.from_json(summary.to_json()) == summary
 
 
 def test_a_step_that_was_played_once_has_a_difference_and_no_verdict(played: LoadResult) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from assay import __version__
 from assay.errors import AssayError
+from assay.plural import counted
 from assay.runs.results import ExperimentResult, rebuilt
 from assay.types import Direction, Estimate
 
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
     from assay.events.evaluation import EventReport
     from assay.result import Result
+    from assay.runs.load_tests import LoadResult
     from assay.store.store import Store
 
-SUMMARY_VERSION = f"{__version__}+2"
+SUMMARY_VERSION = f"{__version__}+3"
 """Changes with assay's version, and with the figures that a summary has."""
 PASS_RATE = "pass_rate"
 """The key of the share of trials that pass, which every run of conversations has."""
+_LOAD_FIGURES = ("throughput", "p95_ms", "error_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,11 @@ class RunFigure:
     headline: bool
     """Whether lists show it."""
 
+    @property
+    def is_by_agent(self) -> bool:
+        """Whether its group is an agent, and not a protocol."""
+        return self.key == PASS_RATE or self.key.partition("@")[0] in _LOAD_FIGURES
+
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
@@ -58,7 +66,7 @@ class RunSummary:
     def headlines(self) -> list[RunFigure]:
         """The figures that lists show: those of the first protocol that has any, or one for each agent."""
         chosen = [figure for figure in self.figures if figure.headline]
-        if not chosen or chosen[0].key == PASS_RATE:
+        if not chosen or chosen[0].is_by_agent:
             return chosen
         groups = list(dict.fromkeys(figure.group for figure in chosen))
         # Reports open with assay's own protocol too.
@@ -74,8 +82,11 @@ class RunSummary:
 
         if isinstance(result, Scores):
             return cls(tuple(_of_scores(result)))
-        if result.subject != "events":
-            return cls(())  # a load test: its figures depend on the number of users, which a list cannot show
+        if result.subject == "load":
+            from assay.runs.load_tests import LoadResult
+
+            assert isinstance(result, LoadResult)
+            return cls(tuple(_of_load(result)))
         from assay.events.evaluation import EventReport
 
         assert isinstance(result, EventReport)
@@ -151,6 +162,32 @@ def _pass_rate(scores: Scores, agent: str) -> Estimate:
     trials = scores.trials(agent).values()
     sums, counts = [float(sum(one.values())) for one in trials], [len(one) for one in trials]
     return mean_interval(sums, counts, Resampling("episode"), scale=SHARE, unit="scenario")
+
+
+def _of_load(result: LoadResult) -> list[RunFigure]:
+    """Throughput and waiting of each agent by the number of users; lists show the throughput with most of them.
+
+    A step is played a few times at most: its figures are medians over repetitions, and have no interval here.
+    """
+    from assay.chat.load.results import FIGURES
+
+    figures = []
+    for load in result.loads:
+        for users in reversed(load.users):
+            for name in _LOAD_FIGURES:
+                value = load.typical(users, name)
+                if value is None:
+                    continue
+                title, unit, better = FIGURES[name]
+                is_headline = name == _LOAD_FIGURES[0] and users == load.users[-1]
+                n = len(load.at(users))
+                key, words = f"{name}@{users}", f"{title} with {counted(users, 'user')}"
+                figures.append(
+                    RunFigure(
+                        load.agent, key, words, unit, cast("Direction", better), value, None, None, n, is_headline
+                    )
+                )
+    return figures
 
 
 def _of_events(report: EventReport) -> list[RunFigure]:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from assay.report.html.elements import EMPTY, Markup, element, isolated
 from assay.report.numbers import interval, number
-from assay.runs.summaries import PASS_RATE, RunFigure
+from assay.runs.summaries import RunFigure
 
 _MOST_SHOWN = 4
 
 
 def figure_line(figure: RunFigure) -> Markup:
     """One figure: what it is, its bar, its value and interval."""
-    name = isolated(figure.group) if figure.key == PASS_RATE else isolated(figure.title)
-    label = element("span", name, class_="figure-name")
+    name = isolated(figure.group if figure.is_by_agent else figure.title)
+    label = element("span", name, class_="figure-name", title=figure.title)
     return element("div", label, figure_bar(figure), figure_value(figure), class_="figure-line")
 
 

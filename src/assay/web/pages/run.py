@@ -15,7 +15,7 @@ from assay.report.html.elements import EMPTY, Markup, details, element, isolated
 from assay.report.html.page import Content, table
 from assay.report.numbers import spelled_out
 from assay.runs.results import ExperimentResult
-from assay.runs.summaries import PASS_RATE, RunFigure, RunSummary
+from assay.runs.summaries import RunFigure, RunSummary
 from assay.store.store import StoredRun
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.figures import figure_bar, figure_value
@@ -238,7 +238,7 @@ def _figures(summary: RunSummary, run_id: str) -> Markup:
         link = element("a", "the whole report", href=run_address(run_id, "report"))
         return element("p", "The figures of this run are in ", link, ".")
     chosen = [figure for figure in summary.figures if figure.headline]
-    if chosen and chosen[0].key == PASS_RATE:
+    if chosen and chosen[0].is_by_agent:
         by_agent: dict[str, dict[str, RunFigure]] = {}
         titles: dict[str, str] = {}
         for figure in summary.figures:
