@@ -15,6 +15,7 @@ from assay.chat.world.shop import SHOP, cancel_order, list_orders, place_order, 
 from assay.chat.world.situation import Situation
 from assay.chat.yamlfile import parse_yaml
 from assay.errors import AssayError, SourceError
+from assay.runs.planning import plan_experiment
 
 
 def test_what_is_ordered_and_not_cancelled_is_on_order() -> None:
@@ -39,6 +40,11 @@ def test_what_cannot_be_delivered_is_refused(product: str, quantity: int, words:
     with shopping_as("eve"), pytest.raises(AssayError, match=words):
         asyncio.run(place_order(product, quantity))
     assert SHOP.bought("eve") == {}
+
+
+def test_notes_of_the_shop_say_nothing_of_the_weather() -> None:
+    notes = {suite: " ".join(plan_experiment(suite, ["pydantic-ai"]).notes) for suite in ("shop", "weather")}
+    assert ["weather is made up" in note for note in notes.values()] == [False, True]
 
 
 def test_a_search_finds_whole_words_and_a_named_product_alone() -> None:

@@ -149,8 +149,13 @@ class Environment:
                 "between agents, and costs tokens that are counted apart."
             )
         if self.is_made_up:
-            notes.append(f"The weather is made up, by seed {self.seed}, and so are its faults.")
+            notes.append(self.weather_note)
         return notes
+
+    @property
+    def weather_note(self) -> str:
+        """The note on the embedded weather."""
+        return f"The weather is made up, by seed {self.seed}, and so are its faults."
 
     @property
     def _pace_words(self) -> str:

@@ -172,6 +172,8 @@ class Experiment:
         own += [note for agent in self.agents if (note := _version_note(agent)) is not None]
         own += self._price_notes()
         common = self.environment.notes
+        if self.suite.domain == SHOP_DOMAIN:
+            common = [note for note in common if note != self.environment.weather_note]
         models = list(dict.fromkeys(cell.model for cell in cells_of(self.agents).values()))
         if models:  # in place of the one model
             each = f"The models are {', '.join(models)}, at {self.environment.model_url}: agents are played with each."
