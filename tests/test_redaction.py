@@ -165,6 +165,8 @@ SHAPES = {
     "JSON, camel case": f'{{"clientSecret": "{K}", "apiKey":"{K}"}}',
     "JSON with an escaped quote": f'{{"password": "a\\"b{K}", "x": 1}}',
     "JSON in JSON": f'{{"body": "{{\\"access_token\\": \\"{K}\\", \\"x\\": 1}}"}}',
+    "JSON in JSON with an escaped quote": json.dumps({"body": f'{{"password": "a\\"b{K}", "x": 1}}'}),
+    "JSON as Python writes it, with an escaped quote": repr([f'{{"password": "a\\"b{K}", "x": 1}}']),
     "JSON that is cut off": f'{{"refresh_token": "{K}',
     "Python keyword": f"Client(base_url='x', api_key='{K}', timeout=3)",
     "Python dataclass": f"Settings(model='m', model_key='{K}')",
@@ -205,6 +207,7 @@ SHAPES = {
     "private key on one line": "cannot load " + PEM.replace("\n", " "),
     "private key, escaped": json.dumps({"pem": PEM}),
     "private key that is cut off": PEM[:-30],
+    "private key that is cut off, in JSON in JSON": json.dumps(json.dumps({"pem": PEM[:-30]})),
     "traceback": f'  File "bot.py", line 3, in ask\n    raise Refused(api_key)\nRefused: 401 for api_key={K}\n',
 }
 

@@ -231,7 +231,7 @@ _KEY = re.compile(
 # Whole, or cut off before its end; its line ends may have become spaces or be escaped.
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z0-9 ]*-----"
-    r"(?:(?:(?!-----BEGIN).)*?-----END [A-Z0-9 ]+-----|(?:\\[rn]|[\sA-Za-z0-9+/=,:-])*)",
+    r"(?:(?:(?!-----BEGIN).)*?-----END [A-Z0-9 ]+-----|(?:\\+[rn]|[\sA-Za-z0-9+/=,:-])*)",
     re.DOTALL,
 )
 
@@ -263,9 +263,14 @@ def _without_authorization(found: re.Match[str]) -> str:
 # secret are matched, so that the contents of other values are searched too.
 _WORDS = "pass|secret|token|key|auth|credential|cookie|bearer|appid|jwt|pwd|sig|sid|pat|session"
 _NAME = rf"(?<![\w.-])(?P<name>(?=[\w.-]{{0,64}}(?:{_WORDS}))[A-Za-z_][\w.-]*)"
+# In JSON within JSON a quote inside a value has more backslashes than the one that ends it.
+_NESTED = r"(?:(?!(?<!\\)(?P=quote)).)*"
+# What Python writes of such a value has two backslashes before a quote, which does not end it if a word follows.
+_PLAIN = r"(?:(?:\\\\)+(?P=quote)(?=[^\s,;:}\])])|(?!(?P=quote))(?:\\.|[^\\]))*"
 _ASSIGNMENT = re.compile(
     rf"{_NAME}(?P<link>{_SIGN})"
-    rf"(?:(?P<lead>[bruf]?(?P<quote>{_QUOTE}))(?P<text>(?:(?!(?P=quote))(?:\\.|[^\\]))*)|(?P<bare>[^\s;\"'<>]+))",
+    rf"(?:(?P<lead>[bruf]?(?P<quote>(?P<escape>\\+)?[\"']))(?P<text>(?(escape){_NESTED}|{_PLAIN}))"
+    rf"|(?P<bare>[^\s;\"'<>]+))",
     re.DOTALL | re.IGNORECASE,
 )
 _TRAILING = re.compile(r"[,.)}\]]*\Z")

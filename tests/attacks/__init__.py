@@ -21,7 +21,7 @@ class Attack:
     run: Callable[[int, Path], Outcomes]
     """Takes a number of tries and an empty folder; an attack with fixed tries ignores the number."""
     few: int
-    """Tries in `make test`."""
+    """Tries in `make test`; 0 if another test tries the same there."""
     many: int
     """Tries in `make attack`."""
     seconds: float = 0

@@ -69,6 +69,13 @@ def leaves_children(message):
     return f"child {child.pid}"
 
 def surrogate(message): return "half \\ud83d"
+def killed(message): os.kill(os.getpid(), signal.SIGKILL)
+def no_streams(message): os.closerange(0, 3); return "fine"
+
+def talks_much(message):
+    for _ in range(500):
+        print("x" * 10_000)
+    return "fine"
 """
 
 # What the reason, or the answer, must contain; those that were once taken for slowness come first.
@@ -90,6 +97,9 @@ KINDS = {
     "huge": "cut: an answer may have",
     "long_stderr": "exit code 4",
     "surrogate": "half \ufffd",
+    "killed": "SIGKILL",
+    "no_streams": "fine",
+    "talks_much": "fine",
 }
 
 
@@ -116,7 +126,7 @@ async def _said(function: str) -> str:
 
 
 def hostile_agents(times: int, folder: Path) -> Outcomes:
-    """Seventeen ways for an agent to fail: the reason is the true one, and none is taken for slowness."""
+    """Twenty ways for an agent to fail or to be odd: the reason is the true one, and none is taken for slowness."""
     with importable(folder):
         names = list(KINDS)
         for number in range(times):
@@ -178,7 +188,7 @@ def killed_runners(times: int, folder: Path) -> Outcomes:
 
 
 ATTACKS = [
-    Attack("hostile agents", hostile_agents, 4, 5 * len(KINDS), seconds=6),
+    Attack("hostile agents", hostile_agents, 4, 3 * len(KINDS), seconds=6),
     Attack("children that agents leave behind", children_left_behind, 1, 20),
-    Attack("runners killed while an agent holds the lock", killed_runners, 1, 50),
+    Attack("runners killed while an agent holds the lock", killed_runners, 1, 20),
 ]

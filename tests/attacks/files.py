@@ -191,25 +191,6 @@ def mutated_suites(times: int, folder: Path) -> Outcomes:
     yield from _mutations(times, seeds, folder, load_yaml, seed=3)
 
 
-def mutated_token_text(times: int, folder: Path) -> Outcomes:
-    """Token text in every encoding, as bytes; each event of a text is an input to a codec."""
-    chance = random.Random(4)
-    codecs = [codec(name) for name in ("hierarchical", "hierarchical-time-first", "factorized", "json")]
-    golden = (GOLDEN / "codec_hierarchical.jsonl").read_text().splitlines()
-    texts = [json.loads(line)["text"].encode() for line in golden[:200]]
-    done = 0
-    while done < times:
-        batch = [spoiled(chance.choice(texts), chance) for _ in range(min(500, times - done))]
-        for one in codecs:
-            try:
-                stream = one.decode_each(batch)
-            except Exception as error:
-                yield f"{one} ended in {type(error).__name__} for one of {len(batch)} texts"
-                continue
-            yield from [None if len(stream) == len(batch) else f"{one} lost an event"] * len(batch)
-        done += len(batch)
-
-
 # --- bombs ------------------------------------------------------------------------------------------------------------
 
 
@@ -299,6 +280,5 @@ ATTACKS = [
     Attack("mutated transcripts", mutated_transcripts, 60, 25_000, seconds=3),
     Attack("mutated logs of other tools", mutated_logs, 150, 10_000),
     Attack("mutated suites", mutated_suites, 60, 5_000),
-    Attack("mutated token text, four encodings", mutated_token_text, 2_000, 2_500_000),
     Attack("decompression bombs and lying lengths", bombs, 1, 1, seconds=3),
 ]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +140,37 @@ def deleted_space(times: int, folder: Path) -> Outcomes:
     yield None if gone and after < before else f"{before:,} bytes became {after:,}: {done.stderr[:100]}"
 
 
+def _kills(address: str, times: int) -> Outcomes:
+    command = [sys.executable, "-m", "tests.store.killed", address, str(times)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    if done.returncode:
+        yield f"after a kill: {done.stderr[-200:]}"
+        return
+    found = json.loads(done.stdout)
+    yield from [None] * (times - 1)
+    yield None if found["while_writing"] >= times // 2 else f"too few kills hit a write: {found}"
+
+
+def kills_on_sqlite(times: int, folder: Path) -> Outcomes:
+    """Killed writers, at least half of them in the middle of a write: nothing is lost, doubled or half true."""
+    yield from _kills(str(folder / "runs.db"), times)
+
+
+def kills_on_postgresql(times: int, folder: Path) -> Outcomes:
+    """The same on a PostgreSQL server, if its programs are installed."""
+    from tests.store import postgres
+
+    if postgres.programs() is None:
+        return
+    with postgres.running(durable=True) as server:
+        yield from _kills(server.new_schema(), times)
+
+
 ATTACKS = [
     Attack("a byte of a store changed", changed_bytes, 40, 1_500),
     Attack("rows of a store changed", changed_rows, 3, len(_STATEMENTS), seconds=3),
     Attack("deleted runs leave nothing behind", deleted_space, 1, 1),
+    # Tried in `make test` by tests/store/test_store.py.
+    Attack("writers killed while writing, SQLite", kills_on_sqlite, 0, 100),
+    Attack("writers killed while writing, PostgreSQL", kills_on_postgresql, 0, 100),
 ]

@@ -3,6 +3,7 @@
 Every child is forked from this process, which has imported everything and opened nothing, so that dozens take
 seconds. A child says through a pipe what the store has acknowledged, and is killed a random moment after a random
 number of acknowledgements: within a commit too, and in the middle of a run however fast or loaded the machine is.
+It also says when it begins to write: a kill after a beginning without an acknowledgement hit the middle of a write.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from assay.store.store import Store
 from assay.types import Case, Run
 
 CASES, AT_ONCE = 24, 2
+BEGUN = 255
+"""What a writer says before each write; afterwards it says the numbers of the cases."""
 # An attempt is killed after at most this many of the twelve writes that a whole run takes.
 MOST_WRITES = 4
 GROUPS = ("owa", "d2e")
@@ -34,7 +37,7 @@ def main(address: str, kills: int) -> None:
     one_write = _timed(address) / (CASES / AT_ONCE)
     run = replace(some_run("resumed", cases=CASES, groups=GROUPS), id=new_id())
     acknowledged: set[int] = set()
-    middle, finished = 0, []
+    middle, writing, finished = 0, 0, []
     for attempt in range(kills):
         read, write = os.pipe()
         child = os.fork()
@@ -44,12 +47,13 @@ def main(address: str, kills: int) -> None:
             os._exit(0)
         os.close(write)
         with os.fdopen(read, "rb", buffering=0) as told:
-            for _ in range(chance.randint(0, MOST_WRITES)):
-                acknowledged |= set(told.read(AT_ONCE))
+            said = b"".join(told.read(1 + AT_ONCE) for _ in range(chance.randint(0, MOST_WRITES)))
             time.sleep(chance.uniform(0, one_write))
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            acknowledged |= set(told.read())
+            said += told.read() or b""
+            acknowledged |= set(said) - {BEGUN}
+            writing += said.endswith(bytes([BEGUN]))
         with open_store(address) as store:
             complete = _check(store, run, acknowledged)
             middle += bool(not complete and acknowledged)
@@ -63,7 +67,17 @@ def main(address: str, kills: int) -> None:
             assert store.load(one.id).tallies.keys() == one.tallies.keys()
         wholes = [entry for entry in store.list() if entry.run.name.startswith("whole")]
         assert all(entry.complete and entry.cases == CASES for entry in wholes)
-    print(json.dumps({"kills": kills, "in_the_middle": middle, "finished": len(finished), "whole": len(wholes)}))
+    print(
+        json.dumps(
+            {
+                "kills": kills,
+                "in_the_middle": middle,
+                "while_writing": writing,
+                "finished": len(finished),
+                "whole": len(wholes),
+            }
+        )
+    )
 
 
 def _timed(address: str) -> float:
@@ -85,6 +99,8 @@ def _write(address: str, run: Run, pipe: int | None) -> None:
         left = [case for case in cases if not all((group, case) in done for group in GROUPS)]
         for start in range(0, len(left), AT_ONCE):
             some = left[start : start + AT_ONCE]
+            if pipe is not None:
+                os.write(pipe, bytes([BEGUN]))
             store.add_cases(run.id, {group: {case: run.tallies[group][case] for case in some} for group in GROUPS})
             if pipe is not None:
                 os.write(pipe, bytes(cases.index(case) for case in some))

@@ -40,39 +40,36 @@ class Tags(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("href", "src", "action")]
 
 
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A store of runs in which every text ends in an attack."""
-    with open_store(tmp_path_factory.mktemp("hostile") / "runs.db") as store:
-        plain = scores(("one", "two"), seed=1, scenarios=2, repetitions=2)
-        for _ in range(2):
-            answers = tuple(attacked(answer, "Answer") for answer in plain.answers)
-            made = Scores(answers, plain.metrics, plain.seed)
-            run = experiment(store, made, WORDS, tags=(WORDS,))
-        first = made.answers[0]
-        store.review(
-            run,
-            Review(
-                agent=first.agent,
-                scenario=first.scenario,
-                repetition=first.repetition,
-                turn=first.turn,
-                reviewer=WORDS,
-                passed=False,
-                comment=WORDS,
-            ),
-        )
-        experiment(store, replace(made, answers=made.answers[:1]), f"open {WORDS}", finish=False)
-        yield store
+def fill(store: Store) -> None:
+    """Store runs in which every text ends in an attack."""
+    plain = scores(("one", "two"), seed=1, scenarios=2, repetitions=2)
+    for _ in range(2):
+        answers = tuple(attacked(answer, "Answer") for answer in plain.answers)
+        made = Scores(answers, plain.metrics, plain.seed)
+        run = experiment(store, made, WORDS, tags=(WORDS,))
+    first = made.answers[0]
+    store.review(
+        run,
+        Review(
+            agent=first.agent,
+            scenario=first.scenario,
+            repetition=first.repetition,
+            turn=first.turn,
+            reviewer=WORDS,
+            passed=False,
+            comment=WORDS,
+        ),
+    )
+    experiment(store, replace(made, answers=made.answers[:1]), f"open {WORDS}", finish=False)
 
 
-def test_no_page_takes_text_for_html(hostile: Store) -> None:
-    client = TestClient(make_app(Site(hostile), Access()), base_url="http://127.0.0.1")
+def pages_of(hostile: Store) -> list[tuple[str, dict[str, object]]]:
+    """The addresses of all pages about these runs, with the attack in every parameter."""
     runs = [entry.run.id for entry in hostile.list() if entry.complete]
     answer = hostile.answers(runs[0])[0]
     cell = {"scenario": answer["scenario"], "agent": answer["agent"]}
     sides = [f"{run}:{answer['agent']}" for run in runs]
-    pages: list[tuple[str, dict[str, object]]] = [
+    return [
         ("/runs", {}),
         ("/runs", {"q": WORDS, "kind": WORDS, "tag": WORDS, "name": WORDS}),
         (f"/runs/{runs[0]}", {}),
@@ -87,7 +84,18 @@ def test_no_page_takes_text_for_html(hostile: Store) -> None:
         (f"/runs/{WORDS}", {}),
         ("/nowhere" + WORDS, {}),
     ]
-    for path, query in pages:
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with open_store(tmp_path_factory.mktemp("hostile") / "runs.db") as store:
+        fill(store)
+        yield store
+
+
+def test_no_page_takes_text_for_html(hostile: Store) -> None:
+    client = TestClient(make_app(Site(hostile), Access()), base_url="http://127.0.0.1")
+    for path, query in pages_of(hostile):
         page = client.get(path, params=query).text  # type: ignore[arg-type]
         seen = Tags(re.sub(r'(<script type="application/json"[^>]*>).*?</script>', "", page, flags=re.DOTALL))
         assert "x-injected" not in seen.found, path

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 import socket
 import threading
 from collections.abc import Callable
 from urllib.parse import urlencode
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
 
@@ -68,7 +70,7 @@ def serve_until_stopped(
         http="h11",
         ws="none",
         lifespan="on",
-        log_level="warning",
+        log_level="error",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_SECONDS_TO_END,
@@ -76,9 +78,16 @@ def serve_until_stopped(
         timeout_keep_alive=_SECONDS_KEPT_ALIVE,
     )
     server = _Server(config, started, stopping)
+    # Of a client that breaks the protocol while it is answered; anyone could fill the terminal with tracebacks.
+    logging.getLogger("uvicorn.error").addFilter(_is_our_own)
     # uvicorn raises the signal again after it has ended; for a user Ctrl-C is the normal end.
     with contextlib.suppress(KeyboardInterrupt):
         server.run([bound])
+
+
+def _is_our_own(record: logging.LogRecord) -> bool:
+    """Whether a message is not about a client that breaks the protocol."""
+    return not (record.exc_info and isinstance(record.exc_info[1], h11.ProtocolError))
 
 
 class _Server(uvicorn.Server):
