@@ -29,7 +29,7 @@ def main() -> int:
     chosen = [
         at
         for at, (part, attack) in enumerate(EVERY)
-        if not words or any(word == part or word in attack.title for word in words)
+        if not words or any(part == word if word in PARTS else word in attack.title for word in words)
     ]
     if not chosen:
         print(f"no attack is called '{' '.join(words)}'; the parts are: {', '.join(PARTS)}", file=sys.stderr)

@@ -14,12 +14,54 @@ from typing import Any
 from assay.errors import SourceError, missing_extra
 from assay.json_safe import json_safe
 
-MOST_BYTES = 1 << 29
-"""Files that are parsed as a whole, and members of an archive, may not be larger: 512 MB."""
+# A parsed JSON value takes up to this many bytes, and an answer at least as many.
+_BYTES_A_VALUE, _BYTES_AN_ANSWER = 128, 2048
 _ZSTANDARD = 93
 # Nobody scores beyond this; the squares of such numbers still are numbers.
 _LARGEST = 1e100
 _LOCAL_HEADER = struct.Struct("<26xHH")
+
+
+def memory_limit() -> int:
+    """Bytes that what is read at once may take."""
+    from assay.events.sources._limits import default_max_memory
+
+    return default_max_memory()
+
+
+def most_bytes() -> int:
+    """How large a file that is parsed as a whole, a line and a member of an archive may be: 128 MB, unless set."""
+    return memory_limit() // 4
+
+
+def too_large(what: str, limit: int, where: str) -> SourceError:
+    """The error for something that exceeds a limit of `limit` bytes."""
+    from assay.events.sources import _limits
+
+    return _limits.too_large(what, limit, where)
+
+
+def parsed(raw: bytes, where: str) -> Any:
+    """The JSON, if its values fit in memory: an empty list of two bytes takes dozens when it is parsed."""
+    most = memory_limit() // _BYTES_A_VALUE
+    if len(raw) > most_bytes():
+        raise too_large("it", most_bytes(), where)
+    if len(raw) > most and raw.count(b",") + raw.count(b"[") + raw.count(b"{") > most:
+        raise too_large("the parsed JSON", memory_limit(), where)
+    return json.loads(raw, parse_constant=_no_number)
+
+
+class AnswerBudget:
+    """Counts what the answers of logs take, since all are in memory at once."""
+
+    def __init__(self) -> None:
+        self._most = self._left = memory_limit()
+
+    def spend(self, texts: int, where: str) -> None:
+        """Count an answer with so many characters."""
+        self._left -= _BYTES_AN_ANSWER + texts
+        if self._left < 0:
+            raise too_large("what the answers of the log take", self._most, where)
 
 
 class LogContent:
@@ -47,10 +89,12 @@ class LogContent:
         """The file as JSON; None if it is something else."""
         if self.is_archive or self.head.lstrip()[:1] not in (b"{", b"[", b'"'):
             return None
+        if self.first_line is not None and b"\n" in self.head and self.path.stat().st_size > most_bytes():
+            return None  # lines of JSON, which may be many
         try:
-            data = json.loads(self._text(), parse_constant=_no_number)
+            data = parsed(self._text(), str(self.path))
             # ADK wraps its JSON in a JSON string.
-            return json.loads(data, parse_constant=_no_number) if isinstance(data, str) else data
+            return parsed(data.encode("utf-8", "replace"), str(self.path)) if isinstance(data, str) else data
         except (ValueError, RecursionError):
             return None
 
@@ -73,13 +117,13 @@ class LogContent:
         """Every line of a JSONL file as an object, with where it stands."""
         with self.path.open("rb") as file:
             number = 0
-            while line := file.readline(MOST_BYTES):
+            while line := file.readline(most_bytes() + 1):
                 number += 1
                 where = f"{self.path}:{number}"
                 if not line.strip():
                     continue
                 try:
-                    found = json.loads(line, parse_constant=_no_number)
+                    found = parsed(line, where)
                 except (ValueError, RecursionError) as error:
                     raise SourceError(f"is not JSON: {error}", where=where, hint="Write one object per line") from error
                 if not isinstance(found, dict):
@@ -98,15 +142,15 @@ class LogContent:
 
     def _member(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         where = f"{self.path}!{info.filename}"
-        if info.file_size > MOST_BYTES:
-            raise SourceError(f"is larger than {MOST_BYTES >> 20} MB", where=where)
+        if info.file_size > most_bytes():
+            raise too_large("a member of the archive", most_bytes(), where)
         if info.compress_type == _ZSTANDARD:
             raw = self._zstandard(info, where)
         else:
             with archive.open(info) as member:
                 raw = member.read(info.file_size + 1)
         try:
-            return json.loads(raw, parse_constant=_no_number)
+            return parsed(raw, where)
         except (ValueError, RecursionError) as error:
             raise SourceError(f"is not JSON: {error}", where=where) from error
 
@@ -120,7 +164,7 @@ class LogContent:
             file.seek(info.header_offset)
             name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
             file.seek(name + extra, 1)
-            packed = file.read(min(info.compress_size, MOST_BYTES))
+            packed = file.read(min(info.compress_size, most_bytes()))
         try:
             with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
                 unpacked: bytes = reader.read(info.file_size + 1)
@@ -130,14 +174,12 @@ class LogContent:
             raise SourceError(f"has {len(unpacked):,} bytes and not {info.file_size:,} as it states", where=where)
         return unpacked
 
-    def _text(self) -> str:
-        if self.path.stat().st_size > MOST_BYTES:
-            raise SourceError(
-                f"is larger than {MOST_BYTES >> 20} MB, which are read as a whole",
-                where=str(self.path),
-                hint="Split it, or use the tool's own format of one sample per line or member",
-            )
-        return self.path.read_bytes().decode("utf-8", "replace")
+    def _text(self) -> bytes:
+        with self.path.open("rb") as file:
+            raw = file.read(most_bytes() + 1)
+        if len(raw) > most_bytes():
+            raise too_large("a log that is read as a whole", most_bytes(), str(self.path))
+        return raw.decode("utf-8", "replace").encode()
 
 
 def words(value: Any, limit: int = 20_000) -> str:

@@ -15,7 +15,7 @@ from assay.chat.scoring.answers import Answer, FailedCheck
 from assay.chat.scoring.metric import LOG_VERSION, Entry, Metric, ScoreScale, band
 from assay.chat.scoring.scores import Scores
 from assay.errors import SourceError, UsageError
-from assay.logs.contents import LogContent
+from assay.logs.contents import AnswerBudget, LogContent
 from assay.logs.directions import lower_is_better
 from assay.logs.logged import LOG_FORMATS, LogFormat, LoggedAnswer, LogOptions
 from assay.redaction import redacted
@@ -23,6 +23,8 @@ from assay.redaction import redacted
 PASS_AT = 0.5
 """If nothing in a log says what passes: every score from 0 to 1 must be at least this."""
 _MOST_LEVELS = 11
+_MOST_SCORES = 5000
+_BYTES_A_SCORE = 1000
 BetterWhen = Literal["higher", "lower"]
 
 
@@ -58,12 +60,17 @@ def read_logs(
     stated: dict[str, BetterWhen] = {}
     answers: list[LoggedAnswer] = []
     inputs: list[dict[str, str]] = []
+    budget = AnswerBudget()
     with no_garbage_collection():
         for path in map(Path, files):
             content = LogContent(path)
             found = _format_of(content, format)
             stated |= dict.fromkeys(map(_identifier, found.lower_is_better), "lower")
-            read = list(found.answers(content, options or LogOptions()))
+            read = []
+            for one in found.answers(content, options or LogOptions()):
+                texts = len(one.query) + len(one.response) + len(one.error)
+                budget.spend(texts + _BYTES_A_SCORE * len(one.scores), str(path))
+                read.append(one)
             if not read:
                 raise SourceError("has no scored answers", where=str(path), hint="Was the evaluation cancelled?")
             own = agent or path.name.partition(".")[0]
@@ -227,12 +234,18 @@ def _entry(metric: Metric, score: float | None, details: str) -> Entry:
 def _names(given: Iterable[str]) -> dict[str, str]:
     """The names of metrics by the names of scores; different scores never share one."""
     found: dict[str, str] = {}
+    taken: set[str] = set()
     for name in dict.fromkeys(given):
+        if len(found) == _MOST_SCORES:
+            raise SourceError(
+                f"the logs have more than {_MOST_SCORES:,} different scores", hint="Name those that count: --score NAME"
+            )
         plain = _identifier(name)
         candidate, number = plain, 2
-        while candidate in found.values():
+        while candidate in taken:
             candidate, number = f"{plain}_{number}", number + 1
         found[name] = candidate
+        taken.add(candidate)
     return found
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import SourceError, missing_extra
+from assay.errors import ColumnError, SourceError, missing_extra
+from assay.events.codecs import codec
 from assay.events.sources import ReadOptions
 from assay.events.sources._bodies import check_bodies
 from assay.events.sources._files import local_path, open_binary, size
@@ -81,6 +82,15 @@ def _open(address: str, stack: ExitStack, reading: ReadOptions) -> Table:
     raise SourceError(
         "this is neither a Parquet nor an Arrow file", where=address, hint="Check the file and its suffix"
     )
+
+
+def every_batch(path: str, rows: int, max_memory: int) -> Iterator[pa.RecordBatch]:
+    """All columns of a Parquet file, at most so many rows at a time, and fewer if more do not fit in memory."""
+    with ExitStack() as stack:
+        table = _Parquet(path, stack, ReadOptions(codec("json"), max_memory=max_memory))
+        if len(set(table.schema.names)) < len(table.schema.names):
+            raise ColumnError("two columns have the same name", where=path, hint="Rename one of them")
+        yield from table.batches(table.schema.names, rows)
 
 
 class _Parquet:

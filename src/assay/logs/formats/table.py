@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from assay.errors import ColumnError, SourceError, missing_extra
-from assay.logs.contents import MOST_BYTES, LogContent, score_value, words
+from assay.logs.contents import AnswerBudget, LogContent, memory_limit, most_bytes, score_value, too_large, words
 from assay.logs.logged import LoggedAnswer, LogOptions
 
 _CASE = ("case", "case_id", "scenario", "sample_id", "example_id", "question_id", "task_id", "id", "name")
@@ -36,12 +36,22 @@ class ScoreColumns:
         return content.path.suffix.lower() in (".jsonl", ".ndjson") and isinstance(content.first_line, dict)
 
     def answers(self, content: LogContent, options: LogOptions) -> Iterator[LoggedAnswer]:
-        rows = list(_rows(content))
+        rows, budget = [], AnswerBudget()
+        for where, row in _rows(content):
+            budget.spend(sum(map(_bytes_of, row.values())), where)
+            rows.append((where, row))
         if not rows:
             raise SourceError("has no rows", where=str(content.path))
         columns = _Columns(list(dict.fromkeys(name for _, row in rows for name in row)), rows, options, content)
         for where, row in rows:
             yield columns.answer(where, row)
+
+
+def _bytes_of(value: Any) -> int:
+    """About what a value takes in memory."""
+    if isinstance(value, str | bytes):
+        return 64 + len(value)
+    return 64 + (64 * len(value) if isinstance(value, list | dict) else 0)
 
 
 class _Columns:
@@ -145,7 +155,7 @@ def _rows(content: LogContent) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _of_csv(content: LogContent) -> Iterator[tuple[str, Mapping[str, Any]]]:
     separator = "\t" if content.path.suffix.lower() == ".tsv" else ","
     with content.path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        reader = csv.DictReader(file, delimiter=separator)
+        reader = csv.DictReader(_lines_of(file, content), delimiter=separator)
         try:
             for row in reader:
                 where = f"{content.path}:{reader.line_num}"
@@ -156,22 +166,28 @@ def _of_csv(content: LogContent) -> Iterator[tuple[str, Mapping[str, Any]]]:
             raise SourceError(f"is not CSV: {error}", where=f"{content.path}:{reader.line_num}") from error
 
 
+def _lines_of(file: TextIO, content: LogContent) -> Iterator[str]:
+    """The lines, none of which may be longer than memory allows: a file of zeros has no line ends."""
+    while line := file.readline(most_bytes() + 1):
+        if len(line) > most_bytes():
+            raise too_large("a line", most_bytes(), str(content.path))
+        yield line
+
+
 def _of_parquet(content: LogContent) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
         import pyarrow as pa
-        import pyarrow.parquet as pq
+
+        from assay.events.sources.parquet import every_batch
     except ImportError as error:
         raise missing_extra("pyarrow", "events", f"read {content.path}") from error
     try:
-        with pq.ParquetFile(content.path) as file:
-            if sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups)) > MOST_BYTES:
-                raise SourceError(f"has more than {MOST_BYTES >> 20} MB of values", where=str(content.path))
-            number_of_row = 0
-            for batch in file.iter_batches(batch_size=1000):
-                batch.validate(full=True)
-                for row in batch.to_pylist():
-                    number_of_row += 1
-                    yield f"{content.path}: row {number_of_row}", row
+        number_of_row = 0
+        for batch in every_batch(str(content.path), 1000, memory_limit()):
+            batch.validate(full=True)
+            for row in batch.to_pylist():
+                number_of_row += 1
+                yield f"{content.path}: row {number_of_row}", row
     except (pa.ArrowException, OSError) as error:
         raise SourceError(f"is not a whole Parquet file: {error}", where=str(content.path)) from error
 
