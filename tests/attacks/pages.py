@@ -76,8 +76,8 @@ def secrets_in_every_shape(times: int, folder: Path) -> Outcomes:
             fell = next((part for part in parts for one in kept if part in one), None)
             yield f"{shape}, {how}: {fell} is left" if fell else None
     for shape, text in SHAPES.items():
-        kept = redacted(f"next={quote(text, safe='')}")
-        yield f"{shape}, percent-encoded: left" if any(part in kept for part in parts) else None
+        encoded = redacted(f"next={quote(text, safe='')}")
+        yield f"{shape}, percent-encoded: left" if any(part in encoded for part in parts) else None
 
 
 ATTACKS = [

@@ -41,7 +41,7 @@ def too_large(what: str, limit: int, where: str) -> SourceError:
     return _limits.too_large(what, limit, where)
 
 
-def parsed(raw: bytes, where: str) -> Any:
+def _parsed(raw: bytes, where: str) -> Any:
     """The JSON, if its values fit in memory: an empty list of two bytes takes dozens when it is parsed."""
     most = memory_limit() // _BYTES_A_VALUE
     if len(raw) > most_bytes():
@@ -92,9 +92,9 @@ class LogContent:
         if self.first_line is not None and b"\n" in self.head and self.path.stat().st_size > most_bytes():
             return None  # lines of JSON, which may be many
         try:
-            data = parsed(self._text(), str(self.path))
+            data = _parsed(self._text(), str(self.path))
             # ADK wraps its JSON in a JSON string.
-            return parsed(data.encode("utf-8", "replace"), str(self.path)) if isinstance(data, str) else data
+            return _parsed(data.encode("utf-8", "replace"), str(self.path)) if isinstance(data, str) else data
         except (ValueError, RecursionError):
             return None
 
@@ -123,7 +123,7 @@ class LogContent:
                 if not line.strip():
                     continue
                 try:
-                    found = parsed(line, where)
+                    found = _parsed(line, where)
                 except (ValueError, RecursionError) as error:
                     raise SourceError(f"is not JSON: {error}", where=where, hint="Write one object per line") from error
                 if not isinstance(found, dict):
@@ -150,7 +150,7 @@ class LogContent:
             with archive.open(info) as member:
                 raw = member.read(info.file_size + 1)
         try:
-            return parsed(raw, where)
+            return _parsed(raw, where)
         except (ValueError, RecursionError) as error:
             raise SourceError(f"is not JSON: {error}", where=where) from error
 
