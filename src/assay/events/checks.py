@@ -64,7 +64,7 @@ def warnings_about(predicted: Input, truth: Input, unit: str, episodes: int) -> 
         found.append("No prediction decodes. Check that the encoding is the right one.")
     found += _episodes_of_one_side(predicted, truth)
     found += [
-        f"A row of the {name} was read as one {side.rows}, judged by the first rows (--rows says otherwise)."
+        f"A row of the {name} was read as one {side.rows}, judged by the first rows (--rows overrides it)."
         for name, side in (("predictions", predicted), ("truths", truth))
         if side.rows
     ]

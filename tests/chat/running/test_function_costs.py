@@ -9,6 +9,7 @@ import pytest
 
 from assay import chat
 from assay.chat.running.environment import Services
+from assay.runs import plan_experiment
 
 _MODULE = """
 import sys
@@ -55,3 +56,14 @@ def test_settings_of_a_run_need_no_scripted_model() -> None:
     code = "import sys, assay.runs.starting; print('assay.chat.world.scripted.model' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_notes_are_about_the_services_that_some_agent_or_truth_uses() -> None:
+    def notes(suite: str, *agents: str) -> str:
+        return " ".join(plan_experiment(suite, agents, limit=1).notes)
+
+    own, endpoint = "mine=tests.web.bot:answer", "far=http://127.0.0.1:9/v1"
+    assert "stand-in" not in notes("weather", own, endpoint)
+    assert "weather is made up" in notes("weather", own)
+    assert notes("shop", own) == ""
+    assert "stand-in" in notes("weather", own, "google-adk")

@@ -171,9 +171,7 @@ class Experiment:
         ]
         own += [note for agent in self.agents if (note := _version_note(agent)) is not None]
         own += self._price_notes()
-        common = self.environment.notes
-        if self.suite.domain == SHOP_DOMAIN:
-            common = [note for note in common if note != self.environment.weather_note]
+        common = self._service_notes()
         models = list(dict.fromkeys(cell.model for cell in cells_of(self.agents).values()))
         if models:  # in place of the one model
             each = f"The models are {', '.join(models)}, at {self.environment.model_url}: agents are played with each."
@@ -185,6 +183,16 @@ class Experiment:
             "one at a time."
         )
         return [*common, *own, parallel]
+
+    def _service_notes(self) -> list[str]:
+        """What the model and the weather are, as far as any agent or truth depends on them."""
+        notes = self.environment.notes
+        if self.suite.domain == SHOP_DOMAIN:
+            notes = [note for note in notes if note != self.environment.weather_note]
+        own = [agent for agent in self.agents if not isinstance(agent, AgentSpec) or agent.function or agent.http]
+        if len(own) < len(self.agents):
+            return notes
+        return notes[1:] if self.suite.domain == "weather" else []
 
     def _price_notes(self) -> list[str]:
         """Where costs come from, if any are known."""
