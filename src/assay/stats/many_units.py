@@ -131,12 +131,15 @@ def _levels(statistics: Sequence[str]) -> list[float]:
 def _edges(values: IndexedValues, below: Floats, levels: Sequence[float], n_units: int) -> Ints:
     """Where blocks begin, as indices into the distinct values; first 0, last their number."""
     n, k = below[-1], len(below) - 1
-    of_unit = np.bincount(values.units, values.counts, n_units)
+    ranks = [level / 100 * (n - 1) for level in levels]
+    stops = np.searchsorted(below, ranks, "right") - 1
+    # In one pass: how many values of each unit lie between one level and the next, and from these, below each.
+    between = np.searchsorted(stops, np.arange(k), "right")[values.index]
+    between += values.units * np.int64(len(levels) + 1)
+    parts = np.bincount(between, values.counts, n_units * (len(levels) + 1)).reshape(n_units, -1).cumsum(axis=1)
+    of_unit = parts[:, -1]
     found = [np.array([0, k])]
-    for level in levels:
-        rank = level / 100 * (n - 1)
-        stop = np.searchsorted(below, rank, "right") - 1
-        part = np.bincount(values.units, values.counts * (values.index < stop), n_units)
+    for rank, part in zip(ranks, parts.T[:-1], strict=True):
         apart = part - part.sum() / n * of_unit
         error = np.sqrt((apart * apart).sum())
         at = np.clip(np.searchsorted(below, rank + error * _EDGES, "right") - 1, 0, k - 1)

@@ -78,14 +78,19 @@ class ActionFigures:
         return StateRows.of(self.tally, states.VALUES)
 
     @cached_property
-    def outcomes(self) -> Ints:
-        """Matched, missed and extra actions by episode and label, shape (episodes, LABELS, 3)."""
-        return self.counts.table(states.OUTCOMES)
+    def by_kind(self) -> Ints:
+        """Matched, missed and extra actions by episode and kind, shape (episodes, kinds, 3)."""
+        return self.counts.grouped(states.OUTCOMES, np.repeat(np.arange(len(ACTION_KINDS)), np.diff(KIND_EDGES)))
+
+    @cached_property
+    def by_label(self) -> Ints:
+        """Matched, missed and extra actions of each label, shape (LABELS, 3)."""
+        return self.counts.total(states.OUTCOMES)
 
     @cached_property
     def headline(self) -> Ints:
         """Matched, missed and extra keys and buttons, shape (episodes, 3)."""
-        return np.asarray(self.outcomes[:, :HEADLINE].sum(axis=1))
+        return np.asarray(self.by_kind[:, KIND_EDGES[1:] <= HEADLINE].sum(axis=1))
 
     @cached_property
     def baselines(self) -> Ints:
@@ -114,7 +119,7 @@ class ActionFigures:
     @cached_property
     def holds(self) -> Ints:
         """Shape (episodes, len(HOLD_SUMS))."""
-        return np.asarray(self.summed.table(states.HOLDS).sum(axis=1))
+        return self.summed.grouped(states.HOLDS, np.zeros(states.HOLDS.shape[0], np.int64))[:, 0]
 
     @cached_property
     def holds_by_key(self) -> Ints:
@@ -205,20 +210,20 @@ class ActionFigures:
     # --- the figures ---------------------------------------------------------------------------------------------
 
     def matching(self) -> dict[str, Estimate]:
-        groups = {"": slice(0, HEADLINE)}
-        groups |= {f"{kind}_": slice(*KIND_EDGES[at : at + 2]) for at, kind in enumerate(ACTION_KINDS)}
+        groups = {"": self.headline} | {f"{kind}_": self.by_kind[:, at] for at, kind in enumerate(ACTION_KINDS)}
         out = {}
-        for prefix, labels in groups.items():
-            chosen = self.outcomes[:, labels].sum(axis=1)
+        for prefix, chosen in groups.items():
             matched, missed, extra = chosen.T
             out[f"{prefix}f1"] = self.f1(chosen)
             out[f"{prefix}precision"] = self.share(matched, matched + extra)
             out[f"{prefix}recall"] = self.share(matched, matched + missed)
         # Labels that never occur enter no mean; most keys are never pressed.
-        occur = np.asarray(self.outcomes[:, :HEADLINE].any(axis=(0, 2)))
+        occur = np.asarray(self.by_label.any(axis=1))
         occur[0] = True  # if none does, the mean is undefined
-        by_label = self.outcomes[:, :HEADLINE][:, occur].reshape(len(self.outcomes), 3 * int(occur.sum()))
-        return out | {"macro_f1": self.sums(by_label, formulas.macro_f1, scale=SHARE, sizes=self.headline.sum(axis=1))}
+        occur[HEADLINE:] = False
+        table = self.counts.grouped(states.OUTCOMES, np.where(occur, np.cumsum(occur) - 1, -1))
+        table = table.reshape(len(table), -1) if len(table) else table.reshape(0, 3 * int(occur.sum()))
+        return out | {"macro_f1": self.sums(table, formulas.macro_f1, scale=SHARE, sizes=self.headline.sum(axis=1))}
 
     def curve(self) -> dict[str, Estimate]:
         matches = self.counts.table(states.CURVE)

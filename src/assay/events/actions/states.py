@@ -186,6 +186,21 @@ class StateRows:
         out[rows.episode, rows.columns[0] - table.start] = rows.counts
         return out.reshape(self.n, *table.shape)
 
+    def grouped(self, table: Table, groups: Ints) -> Ints:
+        """A table of two axes of each episode, with rows added up by group, shape (episodes, groups, second axis).
+
+        `groups` has the number of the group of each row of the table, −1 if it is left out. Most rows of a large table
+        are 0 in most episodes, and none of these is written.
+        """
+        rows = self.where((self.columns[0] >= table.start) & (self.columns[0] < table.stop))
+        row, which = np.divmod(rows.columns[0] - table.start, table.shape[1])
+        group, kept = groups[row], groups[row] >= 0
+        size = (self.n, int(groups.max()) + 1, table.shape[1])
+        at = (rows.episode * size[1] + group) * size[2] + which
+        out = np.zeros(math.prod(size), np.int64)
+        np.add.at(out, at[kept], rows.counts[kept])
+        return out.reshape(size)
+
     def sums(self, table: Table) -> Floats:
         """A table of sums of each episode, shape (episodes, size of the table); of a state that has negative ones."""
         size = table.stop - table.start

@@ -15,7 +15,6 @@ from assay.events.actions.labels import (
     ACTION_KINDS,
     EXTRA,
     KIND_EDGES,
-    LABELS,
     MATCHED,
     MISSED,
     SUBSTITUTED,
@@ -102,7 +101,7 @@ def _rates(matched: int, missed: int, extra: int) -> _Row:
 
 def label_table(figures: ActionFigures) -> list[_Row]:
     """A row for each label that either side has: presses and releases apart."""
-    total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
+    total = figures.by_label
     return [
         {"label": name_of(label), "kind": kind_of(label), **_rates(*total[label].tolist())}
         for label in np.flatnonzero(total.sum(axis=1)).tolist()
@@ -111,7 +110,7 @@ def label_table(figures: ActionFigures) -> list[_Row]:
 
 def key_table(figures: ActionFigures) -> list[_Row]:
     """A row for each key, button and scroll direction that either side has, the most common first."""
-    total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
+    total = figures.by_label
     holds = figures.holds_by_key
     rows: dict[int, Ints] = {}
     for label in np.flatnonzero(total.sum(axis=1)).tolist():
@@ -165,7 +164,7 @@ def key_confusion(figures: ActionFigures) -> list[_Row]:
 
 def kind_confusion(figures: ActionFigures) -> list[_Row]:
     """By kind: matched, substituted within the kind, missed and extra."""
-    total = figures.outcomes.sum(axis=0) if len(figures.outcomes) else np.zeros((LABELS, 3), np.int64)
+    total = figures.by_label
     confused = figures.confusion
     of_kind = np.searchsorted(KIND_EDGES, confused.column(0), "right") - 1
     out = []
