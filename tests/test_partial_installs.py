@@ -29,13 +29,17 @@ COMMANDS = (
     "runs list",
     "runs trend x",
     "compare x y",
+    "compare a.csv a.csv",
     "serve",
     "mcp",
     "demo",
     "doctor",
     "init",
 )
-WORKING = {"--version", "chat score t.jsonl", "chat score t.jsonl --no-store", "chat agents", "demo", "doctor", "init"}
+WORKING = {
+    *("--version", "chat score t.jsonl", "chat score t.jsonl --no-store", "chat agents", "compare a.csv a.csv"),
+    *("demo", "doctor", "init"),
+}
 # What Python users call, each with the extra that installs what it needs; an empty one for none.
 NAMES = {
     "assay.chat.run": "agents",
@@ -43,7 +47,8 @@ NAMES = {
     "assay.compare.compare": "",
     "assay.events.compute_metrics_for_event": "events",
     "assay.logs.read_logs": "",
-    "assay.runs.load": "store",
+    "assay.runs.compare": "",
+    "assay.runs.open_store": "",
     "assay.runs.run": "agents",
     "assay.stats.iqm": "",
 }
@@ -79,6 +84,7 @@ def said_with(folder: Path, *extras: str) -> dict[str, tuple[int, str]]:
     """What each command returns and prints with the packages of these extras only."""
     turn = {"user": "What is the weather in Oslo?", "assistant": "It is 5°C in Oslo."}
     (folder / "t.jsonl").write_text(json.dumps({"agent": "a", "scenario": "s", "turns": [turn]}), "utf-8")
+    (folder / "a.csv").write_text("case,score\n1,1\n2,0\n", "utf-8")
     (folder / "bot.py").write_text("def answer(message):\n    return 'It is 5°C.'\n", "utf-8")
     missing = [module for extra, modules in MODULES.items() if extra not in extras for module in modules]
     given = json.dumps({"missing": missing, "commands": COMMANDS, "names": list(NAMES), "root": str(ROOT)})
@@ -139,7 +145,7 @@ def test_without_extras_answers_are_scored_and_a_note_says_why_they_are_not_stor
 
 def test_every_extra_is_known_by_its_modules() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert set(MODULES) == set(extras) - {"frameworks", "all", "dev"}
+    assert set(MODULES) == set(extras) - {"frameworks", "all", "dev", "docs"}
 
 
 def test_what_no_extra_installs_is_an_error_of_another_kind() -> None:

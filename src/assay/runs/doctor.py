@@ -21,7 +21,7 @@ from assay.redaction import redacted
 _DISTRIBUTION = "assay-agents"
 # "numba>=0.61; extra == 'events'", and "assay-agents[store]; …" for an extra within an extra.
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*(?:\[([^\]]*)\])?[^;]*(?:;.*\bextra\s*==\s*['\"]([^'\"]+)['\"])?")
-_INTERNAL = {"dev"}
+_INTERNAL = {"dev", "docs"}
 _SECONDS = 5.0
 
 SetupState = Literal["ok", "absent", "broken"]

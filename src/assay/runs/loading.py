@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from assay.errors import AssayError, UsageError, unknown_name
 from assay.runs.results import rebuilt
 from assay.store import open_store
-from assay.store.store import Store
 
 if TYPE_CHECKING:
     from assay.chat.scoring.answers import Answer
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
     from assay.events.evaluation import EventReport
     from assay.result import Result
     from assay.runs.load_tests import LoadResult
+    from assay.store.store import Store
     from assay.types import Run
 
-AnyStore = str | Path | Store | None
+AnyStore: TypeAlias = "str | Path | Store | None"
 """A store by address, an open one, or None for the default store."""
 
 
@@ -94,7 +94,7 @@ def record(
     run = recorded_run(result, command=command, name=name, tags=tags)
     rows = [answer.to_row() for answer in result.answers] if isinstance(result, Scores) else []
     with ExitStack() as stack:
-        opened = store if isinstance(store, Store) else stack.enter_context(open_store(store))
+        opened = stack.enter_context(open_store(store)) if store is None or isinstance(store, str | Path) else store
         return opened.save(run, answers=rows)
 
 
@@ -230,4 +230,6 @@ def pairs_of(runs: Sequence[tuple[Run, str | None]]) -> list[tuple[Side, Side]]:
 
 def opened_store(store: AnyStore, stack: ExitStack) -> Store:
     """The store to read from, closed with the stack if it was opened here. A file that does not exist is an error."""
-    return store if isinstance(store, Store) else stack.enter_context(open_store(store, create=False))
+    if store is None or isinstance(store, str | Path):
+        return stack.enter_context(open_store(store, create=False))
+    return store
