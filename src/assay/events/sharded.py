@@ -218,7 +218,7 @@ class _ShardedEvaluation:
     def _fail(self, shard: Shard, error: Exception) -> None:
         """Count a shard that cannot be read as missing, if that is allowed; otherwise raise the error."""
         if isinstance(error, SourceError) and self._sharding.allow_missing:
-            self.missing[shard.name] = str(error)
+            self.missing[shard.name] = f"{error.where}: {error.what}" if error.where else error.what
             return
         if isinstance(error, AssayError):
             if isinstance(error, SourceError) and error.hint is None:
