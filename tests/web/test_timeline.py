@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -133,6 +134,17 @@ def test_a_run_leads_to_its_recordings(reader: TestClient, kept: Store, named: d
     refused = reader.get("/timeline", params={"run": runs["memory"]})
     assert refused.status_code == 404
     assert "--folder" in refused.text
+
+
+def test_a_worst_moment_of_the_report_leads_to_its_window(reader: TestClient, kept: Store) -> None:
+    run = next(entry.run.id for entry in kept.list() if entry.run.name == "late")
+    page = reader.get(f"/runs/{run}/report").text
+    link = re.findall(r'href="(/timeline[?][^"]+moment=[^"]+)"', page)[0].replace("&amp;", "&")
+    [start] = re.findall(r"moment=([0-9]+)", link)
+    [errors] = re.findall(rf"{int(start) // 1000}–{int(start) // 1000 + 2} s, ([0-9]+) errors", page)[:1]
+    moment = shown(reader.get(link).text)
+    counts = {name: int(re.findall(rf"{name} ([0-9]+) ", moment)[0]) for name in ("missed", "inserted", "substituted")}
+    assert sum(counts.values()) == int(errors)
 
 
 def test_a_recording_that_changed_since_the_run_is_told(reader: TestClient, kept: Store, folder: Path) -> None:

@@ -155,13 +155,14 @@ def _start(site: Site, request: Request) -> View:
 
 def _timeline(site: Site, request: Request) -> View:
     from assay.web.pages.timeline import choose_view, timeline_view
-    from assay.web.timeline.operations import chosen_of, shift_of, window_of
+    from assay.web.timeline.operations import chosen_of, shift_of, shown_of
 
     chosen = chosen_of(request)
     if not (chosen.run or chosen.predicted or chosen.truth):
         return choose_view(site)
-    window = window_of(request, 0) if "to" in request.query_params else None
-    return timeline_view(site, chosen, query_text(request, "episode"), shift_of(request), window)
+    opened = site.timelines.open(chosen)
+    matched = site.timelines.shifted(opened, query_text(request, "episode"), shift_of(request))
+    return timeline_view(opened, chosen, matched, shown_of(request, matched))
 
 
 def _timeline_part(site: Site, request: Request) -> Response:

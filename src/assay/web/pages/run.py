@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.chat.scoring.answers import Answer
@@ -72,7 +72,7 @@ def report_content(site: Site, run_id: str) -> Content:
         from assay.report.html import events as events_report
 
         assert isinstance(result, EventReport)
-        return events_report.content({"prediction": result})
+        return events_report.content({"prediction": result}, address=_moment_address(site, run_id))
     if result.subject == "load":
         from assay.report.html import load as load_report
         from assay.runs.load_tests import LoadResult
@@ -98,6 +98,19 @@ def report_content(site: Site, run_id: str) -> Content:
     return chat_report.content(
         result, shown=shown + matrix_section(rows, result.agents, cell_address(run_id, result.agents))
     )
+
+
+def _moment_address(site: Site, run_id: str) -> Callable[[str, int], str] | None:
+    """Where the moments of a run of events are on its timeline; None if its recordings are not served."""
+    inputs = site.store.describe(run_id).run.inputs
+    sources = [str(inputs.get(side, {}).get("source", "")) for side in ("predicted", "truth")]
+    if any(site.timelines.recordings.at(source) is None for source in sources):
+        return None
+
+    def found(episode: str, start_ms: int) -> str:
+        return address("/timeline", run=run_id, episode=episode, moment=start_ms)
+
+    return found
 
 
 def settings_view(entry: StoredRun) -> View:

@@ -57,10 +57,11 @@ def choose_view(site: Site) -> View:
     return View(content=Content(title="Timeline", lead=lead, body=join(body)), place="timeline", is_kept=False)
 
 
-def timeline_view(site: Site, chosen: Chosen, episode: str, shift_us: int, window: tuple[int, int] | None) -> View:
+def timeline_view(
+    opened: OpenedRecordings, chosen: Chosen, matched: ShiftedTimeline, window: tuple[int, int] | None
+) -> View:
     """One episode."""
-    opened = site.timelines.open(chosen)
-    matched = site.timelines.shifted(opened, episode, shift_us)
+    shift_us = matched.shift_ns // 1000
     known = described_episode(opened, matched.episode)
     span_us = known["span_us"]
     begin, end = window or (0, span_us)

@@ -64,6 +64,22 @@ def window_of(request: Request, span_ns: int) -> tuple[int, int]:
     return begin, end
 
 
+def shown_of(request: Request, matched: ShiftedTimeline) -> tuple[int, int] | None:
+    """The window that a page shows first: one that its address names, or a moment of a report; None for everything.
+
+    Reports count milliseconds from the first true action, and a timeline begins with the first action of either side.
+    """
+    if "to" in request.query_params:
+        return window_of(request, 0)
+    if "moment" not in request.query_params:
+        return None
+    from assay.events.actions.moments import WINDOW_NS
+
+    first = matched.episode.paired.true_side.first_ns or 0
+    begin = query_number(request, "moment", 0) * 1000 + (first - matched.episode.origin_ns) // 1000
+    return begin, begin + WINDOW_NS // 1000
+
+
 def described_episode(opened: OpenedRecordings, episode: EpisodeTimeline) -> dict[str, Any]:
     """What is known of an episode before anything is drawn."""
     from assay.events.timeline.episode import lane_kind, lane_name

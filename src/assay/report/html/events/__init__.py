@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.events.evaluation import EventReport, ProtocolResult
 from assay.report.findings import in_reading_order
 from assay.report.html.elements import EMPTY, Markup, element, join, section
-from assay.report.html.events.actions import action_section
+from assay.report.html.events.actions import MomentAddress, action_section
 from assay.report.html.events.bins import bin_charts
 from assay.report.html.events.pairs import pair_charts
 from assay.report.html.events.sequences import sequence_charts
@@ -47,8 +47,8 @@ def render(reports: Mapping[str, EventReport]) -> str:
     return content(reports).as_document()
 
 
-def content(reports: Mapping[str, EventReport]) -> Content:
-    """What the page shows."""
+def content(reports: Mapping[str, EventReport], *, address: MomentAddress | None = None) -> Content:
+    """What the page shows; `address` says where its worst moments can be looked at more closely."""
     named = {name or "prediction": report for name, report in reports.items()}
     one = next(iter(named.values()))
     figures = Figures()
@@ -57,7 +57,7 @@ def content(reports: Mapping[str, EventReport]) -> Content:
     for name in in_reading_order(one):
         results = {label: report.protocols[name] for label, report in named.items()}
         details = {label: known[label][name] for label in named}
-        sections[one.protocols[name].label] = _protocol(name, results, details, figures)
+        sections[one.protocols[name].label] = _protocol(name, results, details, figures, address)
     sections["What was read"] = inputs_table(named)
     kept = {title: body for title, body in sections.items() if body}
     anchors = {title: f"part-{place}" for place, title in enumerate(kept)}
@@ -74,12 +74,16 @@ def content(reports: Mapping[str, EventReport]) -> Content:
 
 
 def _protocol(
-    name: str, results: Mapping[str, ProtocolResult], details: Mapping[str, Mapping[str, object]], figures: Figures
+    name: str,
+    results: Mapping[str, ProtocolResult],
+    details: Mapping[str, Mapping[str, object]],
+    figures: Figures,
+    address: MomentAddress | None,
 ) -> Markup:
     """Charts first, tables below."""
     asks = element("p", _ASKS[name], class_="muted") if name in _ASKS else EMPTY
     if any(known.get("curve") for known in details.values()):
-        drawn = action_section(results, details, figures)
+        drawn = action_section(results, details, figures, address)
     else:
         drawn = _CHARTS[name](results, figures) if name in _CHARTS else EMPTY
     return asks + drawn + element("h3", "Figures") + figure_tables(results)

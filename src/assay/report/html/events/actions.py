@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.events.evaluation import ProtocolResult
@@ -19,13 +19,27 @@ _Details = Mapping[str, Any]
 _KEY_COLUMNS = ("key", "n", "precision", "recall", "F1", "hold IoU", "most confused with")
 
 
-def action_section(results: Mapping[str, ProtocolResult], known: Mapping[str, _Details], figures: Figures) -> Markup:
-    """Charts with all models, then a part for each; `known` are the details of the results, by model."""
+MomentAddress = Callable[[str, int], str]
+"""Takes an episode, and the start of a moment in milliseconds after the first true action; gives an address."""
+
+
+def action_section(
+    results: Mapping[str, ProtocolResult],
+    known: Mapping[str, _Details],
+    figures: Figures,
+    address: MomentAddress | None = None,
+) -> Markup:
+    """Charts with all models, then a part for each; `known` are the details of the results, by model.
+
+    `address` says where a moment can be looked at more closely.
+    """
     charts = _charts(results, known, figures)
     alone = len(known) == 1
     parts = []
     for model, found in known.items():
-        part = _keys(found) + _moments(found["moments"]) + _episodes(found["episodes"]) + _paths(found["paths"])
+        part = (
+            _keys(found) + _moments(found["moments"], address) + _episodes(found["episodes"]) + _paths(found["paths"])
+        )
         parts.append(part if alone else details(f"{model}: keys, worst moments, paths of the pointer", part))
     return charts + join(parts)
 
@@ -165,14 +179,18 @@ def _confusions(known: _Details) -> Markup:
 # --- moments, episodes, paths ----------------------------------------------------------------------------------------
 
 
-def _moments(moments: Sequence[Mapping[str, Any]]) -> Markup:
+def _moments(moments: Sequence[Mapping[str, Any]], address: MomentAddress | None) -> Markup:
     cards = []
     for moment in moments[:_MOMENTS]:
         start, end = moment["start_ms"] / 1000, (moment["start_ms"] + moment["length_ms"]) / 1000
         hidden = hidden_keys(moment)
         words = f"{start:.0f}–{end:.0f} s, {counted(moment['errors'], 'error')}"
         words += f"; {counted(hidden, 'more key')} not shown" if hidden else ""
-        cards.append(_card(moment, words, moment_timeline(moment)))
+        drawing = moment_timeline(moment)
+        if address is not None:
+            to = address(moment["episode"], moment["start_ms"])
+            drawing += element("p", element("a", "Open in the timeline", href=to))
+        cards.append(_card(moment, words, drawing))
     if not cards:
         return EMPTY
     how = (
