@@ -188,8 +188,13 @@ def _serve(source: IO[bytes], out: IO[bytes]) -> None:
     if settings is None:
         return
     evaluator = ChatbotEvaluator(**settings)
-    # Loads what is loaded at the first answer, such as names of cities, before the first answer comes.
-    evaluator.evaluate_response("Is it warm in Oslo?", "It is 3 °C in Oslo.", "warm-up")
+    # Loads what is loaded at the first answer, such as names of cities, before the first answer comes. The texts show
+    # their language, so that no other one is loaded, which most runs do not need.
+    evaluator.evaluate_response(
+        "What is the weather like in Oslo, and should I take a coat with me?",
+        "It is 3 °C in Oslo, and you should take a coat with you.",
+        "warm-up",
+    )
     while (batch := _read(source)) is not None:
         body = pickle.dumps(_shared([_outcome(evaluator, turn) for turn in batch]), pickle.HIGHEST_PROTOCOL)
         out.write(_SIZE.pack(len(body)) + body)
