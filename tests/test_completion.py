@@ -1,7 +1,8 @@
-"""Completion in shells: the script that is printed, and what it is answered."""
+"""Completion in shells: the script that is printed, and what it is answered; and the names of options."""
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -42,3 +43,16 @@ def test_an_unknown_shell_is_refused() -> None:
     done = assay_command("completion", "tcsh")
     assert done.returncode == 2
     assert "'bash', 'zsh', 'fish'" in done.stderr
+
+
+def test_every_option_with_a_placeholder_states_its_name() -> None:
+    """Typer 0.27 takes the placeholder for the name: `--FOLDER FOLDER`."""
+    found = []
+    for path in (Path(__file__).parents[1] / "src/assay/cli").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "typer.Option":
+                names = [ast.literal_eval(one) for one in node.args if isinstance(one, ast.Constant)]
+                has_name = any(isinstance(name, str) and name.startswith("-") for name in names)
+                if any(keyword.arg == "metavar" for keyword in node.keywords) and not has_name:
+                    found.append(f"{path.name}:{node.lineno}")
+    assert found == []

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from assay.chat.judge import Judge
 
 JudgeCache = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Cache the judge's replies here, so that nothing is asked twice.")
+    Path | None,
+    typer.Option(
+        "--judge-cache", metavar="FILE", help="Cache the judge's replies here, so that nothing is asked twice."
+    ),
 ]
 _JUDGED_AT_ONCE = 4
 
@@ -42,6 +45,7 @@ def score(
     domain: Annotated[
         str | None,
         typer.Option(
+            "--domain",
             metavar="NAME|PATH",
             help="What the conversations are about, if the file does not say: weather, shop, another installed domain, "
             "or the folder of your own.",
@@ -55,10 +59,10 @@ def score(
         Path | None, typer.Option("--html", metavar="OUT", help="Write a page with each answer and its evidence.")
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write JUnit XML: a test for each scenario and agent.")
+        Path | None, typer.Option("--junit", metavar="OUT", help="Write JUnit XML: a test for each scenario and agent.")
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write a summary with the checks that failed.")
+        Path | None, typer.Option("--markdown", metavar="OUT", help="Write a summary with the checks that failed.")
     ] = None,
     max_mb: Annotated[
         float, typer.Option(min=0, help="Read files of up to this size that are not one transcript per line.")

@@ -49,6 +49,7 @@ def load(
     require: Annotated[
         list[str] | None,
         typer.Option(
+            "--require",
             metavar="CONDITION",
             help='Exit with 1 unless it holds, for every agent: "p95_ms@50<800", "breaches==0". Can be repeated.',
         ),

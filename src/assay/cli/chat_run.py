@@ -150,6 +150,7 @@ def run(
     budget: Annotated[
         float | None,
         typer.Option(
+            "--budget",
             metavar="USD",
             help="Stop before more than this is spent on tokens; --resume with a larger one goes on.",
             rich_help_panel=_PACE,
@@ -157,7 +158,12 @@ def run(
     ] = None,
     resume: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="Resume an unfinished run; @unfinished is the newest.", rich_help_panel=_PACE),
+        typer.Option(
+            "--resume",
+            metavar="RUN",
+            help="Resume an unfinished run; @unfinished is the newest.",
+            rich_help_panel=_PACE,
+        ),
     ] = None,
     fail_on: Annotated[
         list[str] | None,
@@ -185,11 +191,15 @@ def run(
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="JUnit XML: a test for each scenario and agent.", rich_help_panel=_OUTPUT),
+        typer.Option(
+            "--junit", metavar="OUT", help="JUnit XML: a test for each scenario and agent.", rich_help_panel=_OUTPUT
+        ),
     ] = None,
     markdown: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="A summary with the checks that failed.", rich_help_panel=_OUTPUT),
+        typer.Option(
+            "--markdown", metavar="OUT", help="A summary with the checks that failed.", rich_help_panel=_OUTPUT
+        ),
     ] = None,
     name: RunName = "",
     tag: Tags = None,

@@ -59,11 +59,18 @@ def compare(
     ] = None,
     lower_is_better: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A score of a log file that is better when lower.", rich_help_panel=_FILES),
+        typer.Option(
+            "--lower-is-better",
+            metavar="NAME",
+            help="A score of a log file that is better when lower.",
+            rich_help_panel=_FILES,
+        ),
     ] = None,
     higher_is_better: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="One that is better when higher.", rich_help_panel=_FILES),
+        typer.Option(
+            "--higher-is-better", metavar="NAME", help="One that is better when higher.", rich_help_panel=_FILES
+        ),
     ] = None,
     store: Annotated[str | None, typer.Option(help="Where runs are kept: a file or a postgresql:// address.")] = None,
 ) -> None:

@@ -22,7 +22,9 @@ def decide(
     json_out: Annotated[
         str | None, typer.Option("--json", metavar="OUT", help="Everything as JSON; - for standard output.")
     ] = None,
-    markdown: Annotated[Path | None, typer.Option(metavar="OUT", help="A summary that opens with the answer.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="OUT", help="A summary that opens with the answer.")
+    ] = None,
     store: StoreAddress = None,
 ) -> None:
     """Say which agent leads for users, developers and operations, from several runs taken together.

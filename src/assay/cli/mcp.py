@@ -24,7 +24,9 @@ def mcp(
     ] = None,
     folder: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FOLDER", help="Folder with logs and suites it may name; can be given several times."),
+        typer.Option(
+            "--folder", metavar="FOLDER", help="Folder with logs and suites it may name; can be given several times."
+        ),
     ] = None,
 ) -> None:
     """Serve stored runs to an assistant over MCP on standard input and output; ends when the input does."""

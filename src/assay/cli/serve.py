@@ -35,7 +35,11 @@ def serve(
     ] = Path("assay-suites"),
     folder: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FOLDER", help="Folder with recordings to view as timelines; can be given several times."),
+        typer.Option(
+            "--folder",
+            metavar="FOLDER",
+            help="Folder with recordings to view as timelines; can be given several times.",
+        ),
     ] = None,
 ) -> None:
     """Serve pages over the store: runs, reports, differences, timelines, and agents side by side. Ctrl-C ends it."""
