@@ -409,7 +409,10 @@ def show_result(result: ExperimentResult, *, html_out: Path | None = None, json_
         _announce_incomplete(result)
     elif result.run is not None:
         shown = result.run.name or result.run.id
-        announce_run(result.run.id, see_also=(f"assay compare {shown}", f"assay runs export {shown} OUT.html"))
+        compare = (
+            [f"assay compare {shown}"] if len(result.agents) > 1 else []
+        )  # with one agent there is nothing to compare
+        announce_run(result.run.id, see_also=(*compare, f"assay runs export {shown} OUT.html"))
     if not any(answer.entries for answer in result.answers):
         raise typer.Exit(1)
 
