@@ -66,16 +66,18 @@ def test_weights_of_one_give_the_statistics_of_the_values() -> None:
 
 def test_values_are_derived_from_combinations_or_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     # Of unit 0: 6 ÷ 3 twice, and 0 ÷ 0, which is undefined. Of unit 1: 4 ÷ 2 and 1 ÷ 2.
-    parts = [
-        Joint.of(*np.array([[0, 6, 3], [1, 0, 0]]).T, counts=np.array([2, 1])),
-        Joint.of(*np.array([[1, 4, 2], [0, 1, 2]]).T, counts=np.array([1, 1])),
-    ]
+    units = [np.array([[0, 6, 3], [1, 0, 0]]), np.array([[1, 4, 2], [0, 1, 2]])]
 
     def quotient(a: Floats, b: Floats) -> Floats:
         return np.where(b != 0, a / np.where(b != 0, b, 1), np.nan)
 
-    rows = UnitRows.of(parts)
-    for table in (1 << 22, 0):
+    # In a table of all combinations, by sorting those that occur, and row by row if they do not fit into 63 bits.
+    for table, unit in ((1 << 22, 1), (0, 1), (0, 2**60)):
+        parts = [
+            Joint.of(*(part * [1, unit, unit]).T, counts=np.array(counts))
+            for part, counts in zip(units, ([2, 1], [1, 1]), strict=True)
+        ]
+        rows = UnitRows.of(parts)
         monkeypatch.setattr(sys.modules["assay.stats.indexed_values"], "_TABLE", table)
         found = rows.values(quotient, [1, 2], label=0)
         assert found.distinct.tolist() == [0.5, 2.0]

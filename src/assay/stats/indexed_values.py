@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay._integers import Packing
 from assay.types import Distribution, Floats, Ints, Joint
 
 Integers = NDArray[np.integer[Any]]
+_Number = TypeVar("_Number", np.float64, np.int64)
 # Combinations of integers that are counted in a table (4 million entries of 4 bytes); if there are more, values are
 # sorted.
 _TABLE = 1 << 22
@@ -77,6 +79,10 @@ class UnitRows:
     columns: tuple[Integers, ...]
     counts: Integers
     units: NDArray[np.int32]
+    _combinations: dict[tuple[int, ...], tuple[list[Integers], NDArray[np.int32]] | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """By columns: their distinct combinations, and which of them each row has; None if they are not looked for."""
 
     @classmethod
     def of(cls, parts: Sequence[Joint]) -> UnitRows:
@@ -95,7 +101,7 @@ class UnitRows:
         columns = [self.columns[at] for at in needed] if self.columns else []
         distinct, index = _derived_in_table(derive, columns)
         if index is None:
-            distinct, index = _derived(derive, columns, len(self.counts))
+            distinct, index = self._derived(derive, tuple(needed))
         labels = np.broadcast_to(np.int8(0), len(index))
         if label is not None and self.columns:
             labels = self.columns[label].astype(np.int8)
@@ -103,6 +109,27 @@ class UnitRows:
             return IndexedValues(distinct, index, self.counts, self.units, labels)
         known = np.flatnonzero(index >= 0)
         return IndexedValues(distinct, index[known], self.counts[known], self.units[known], labels[known])
+
+    def _derived(self, derive: Callable[..., Floats], needed: tuple[int, ...]) -> tuple[Floats, NDArray[np.int32]]:
+        """Distinct values and the index of each row's, −1 for NaN: units have most combinations in common."""
+        columns = [self.columns[at] for at in needed] if self.columns else []
+        if needed not in self._combinations:
+            self._combinations[needed] = _distinct_rows(columns)
+        found = self._combinations[needed]
+        if found is None:
+            return _derived(derive, columns, len(self.counts))
+        combinations, which = found
+        distinct, index = _derived(derive, combinations, len(combinations[0]))
+        return distinct, index[which]
+
+
+def _distinct_rows(columns: Sequence[Integers]) -> tuple[list[Integers], NDArray[np.int32]] | None:
+    """The distinct rows of these columns, and which of them each row is; None if they do not fit into 63 bits."""
+    packing = Packing.of(columns) if columns else None
+    if packing is None:
+        return None
+    distinct, which = _numbered(packing.pack(columns))
+    return packing.unpack(distinct), which
 
 
 def _derived_in_table(
@@ -142,7 +169,7 @@ def _derived_in_table(
 
 
 def _derived(derive: Callable[..., Floats], columns: Sequence[Integers], n: int) -> tuple[Floats, NDArray[np.int32]]:
-    """The same by sorting."""
+    """The same by sorting what is derived from each row."""
     values = np.empty(n)
     for start in range(0, n, _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
@@ -156,6 +183,12 @@ def _derived(derive: Callable[..., Floats], columns: Sequence[Integers], n: int)
 
 def _indexed(values: Floats) -> tuple[Floats, NDArray[np.int32]]:
     """The distinct values, ascending, and which of them each value is."""
+    distinct, index = _numbered(values)
+    return distinct + 0.0, index  # + 0.0 turns -0.0 into 0.0
+
+
+def _numbered(values: NDArray[_Number]) -> tuple[NDArray[_Number], NDArray[np.int32]]:
+    """The distinct numbers, ascending, and which of them each is."""
     order = np.argsort(values)
     ordered = values[order]
     new = np.empty(len(values), np.bool_)
@@ -163,4 +196,4 @@ def _indexed(values: Floats) -> tuple[Floats, NDArray[np.int32]]:
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     index = np.empty(len(values), np.int32)
     index[order] = np.cumsum(new, dtype=np.int32) - np.int32(1)
-    return ordered[new] + 0.0, index  # + 0.0 turns -0.0 into 0.0
+    return ordered[new], index
