@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from assay._lazy import lazy_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from assay import chat, compare, events, logs, report, runs, stats
