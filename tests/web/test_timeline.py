@@ -179,6 +179,7 @@ def test_a_window_is_told_in_words_and_tables(reader: TestClient) -> None:
         ("whole", {"shift": 10**9}, 400),
         ("error", {"after": "soon"}, 400),
         ("episode", {"clock": "sun"}, 400),
+        ("episode", {"clock": "frames"}, 404),  # of which the example has none
         ("episode", {"encoding": "none"}, 400),
         ("episode", {"tolerance": 0}, 400),
         ("episode", {"episode": "none"}, 404),

@@ -95,7 +95,10 @@ class Timelines:
         """One episode, made ready."""
         pair = opened.pair(name)
         key = (opened.key, pair.episode.name)
-        return self._episodes.get(key, lambda: EpisodeTimeline.of(pair, opened.scoring))
+        try:
+            return self._episodes.get(key, lambda: EpisodeTimeline.of(pair, opened.scoring))
+        except UsageError as error:  # an episode without actions, or without the frames that its clock needs
+            raise NotFoundError(error.what, where=error.where, hint=error.hint) from error
 
     def shifted(self, opened: OpenedRecordings, name: str, shift_us: int) -> ShiftedTimeline:
         """One episode, matched with its prediction moved to earlier times."""
