@@ -14,7 +14,7 @@ COMPILE := $(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
 
-.PHONY: demo test test-train test-cluster check dist-check dist-test bench attack docs pictures tutorials clean
+.PHONY: demo test test-train test-cluster check dist-check dist-test bench attack audit sbom docs pictures tutorials clean
 
 demo: $(VENV)/.user           ## everything embedded: synthetic recordings, three models, tables and a report
 	$(BIN)/assay demo
@@ -45,6 +45,13 @@ bench: $(VENV)/.dev           ## speed and memory against peers, in one run
 
 attack: $(VENV)/.dev          ## hostile files, names, stores and agents, many times; prints what was tried, held and broke
 	$(BIN)/python -m tests.attacks
+
+audit: $(VENV)/.dev           ## known vulnerabilities of the tested versions, by pip-audit, which asks PyPI's database
+	$(PIP) pip-audit
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
+sbom: $(VENV)/.user           ## the bill of materials of what is installed, as CycloneDX: sbom.cdx.json
+	$(BIN)/python .ci/sbom.py sbom.cdx.json
 
 docs: $(VENV)/.docs           ## renew the generated part of the reference, build the site into site/, check its links
 	$(BIN)/python docs/generate.py

@@ -37,13 +37,13 @@ def _bombs() -> Iterator[tuple[str, bytes]]:
     yield "values.eval", _archive('{"id": 1, "x": [' + "[]," * 20_000 + "[]], " + scores + "}")
     yield "text.eval", _archive('{"id": 1, "input": "' + "a" * _LIMIT + '", ' + scores + "}")
     yield "deep.eval", _archive("[" * 200_000)
-    yield "many.eval", _archive(*(f'{{"id": {at}, "input": "{"q" * 9000}", {scores}}}' for at in range(200)))
+    yield "many.eval", _archive(*(f'{{"id": {at}, "input": "{"q" * 9000}", {scores}}}' for at in range(400)))
     yield "scores.eval", _archive(json.dumps({"id": 1, "scores": {"!" * at: {"value": 1} for at in range(1, 6000)}}))
     yield "values.json", b'{"results": {"version": 3, "results": [' + b"{}," * 20_000 + b"{}]}}"
     yield "line.jsonl", b'{"case": "a", "score": 1}\n{"case": "' + b"b" * _LIMIT
     yield "line.csv", b"case,score\na,1\n" + b"b" * _LIMIT
     tables = {
-        "rows": pa.table({"case": ["a"] * 30_000, "score": [1] * 30_000}),
+        "rows": pa.table({"case": ["a"] * 9_000, "score": [1] * 9_000}),
         "dictionary": pa.table({"case": ["x" * 100_000] * 300, "score": [1] * 300}),
         "lists": pa.table({"case": ["a"], "score": [1], "x": [[0] * 1_000_000]}),
     }

@@ -14,8 +14,8 @@ from typing import Any
 from assay.errors import SourceError, missing_extra
 from assay.json_safe import json_safe
 
-# A parsed JSON value takes up to this many bytes, and an answer at least as many.
-_BYTES_A_VALUE, _BYTES_AN_ANSWER = 128, 2048
+# A parsed JSON value takes up to this many bytes.
+_BYTES_A_VALUE = 128
 _ZSTANDARD = 93
 # Nobody scores beyond this; the squares of such numbers still are numbers.
 _LARGEST = 1e100
@@ -54,12 +54,13 @@ def _parsed(raw: bytes, where: str) -> Any:
 class AnswerBudget:
     """Counts what the answers of logs take, since all are in memory at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, bytes_each: int = 1000) -> None:
+        self._bytes_each = bytes_each
         self._most = self._left = memory_limit()
 
     def spend(self, texts: int, where: str) -> None:
         """Count an answer with so many characters."""
-        self._left -= _BYTES_AN_ANSWER + texts
+        self._left -= self._bytes_each + texts
         if self._left < 0:
             raise too_large("what the answers of the log take", self._most, where)
 

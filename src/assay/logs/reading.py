@@ -24,7 +24,7 @@ PASS_AT = 0.5
 """If nothing in a log says what passes: every score from 0 to 1 must be at least this."""
 _MOST_LEVELS = 11
 _MOST_SCORES = 5000
-_BYTES_A_SCORE = 1000
+_BYTES_A_SCORE = 300
 BetterWhen = Literal["higher", "lower"]
 
 

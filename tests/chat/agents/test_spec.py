@@ -177,3 +177,14 @@ def test_an_object_of_another_type_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
     with pytest.raises(AssayError, match="is of type function, not an Agent"):
         asyncio.run(opened())
+
+
+@pytest.mark.parametrize("version", ["-rfile", "--index-url/x", "evil", "2; x", "2 --pre", "2\n3", "", "x" * 300])
+def test_a_version_is_never_an_option_of_pip(version: str) -> None:
+    with pytest.raises(ValueError, match="neither a version nor a path"):
+        AgentSpec(name="a", agent="google-adk", version=version)
+
+
+@pytest.mark.parametrize("version", ["2.12.0", "2.0rc1", "1!2.0+local", "../adk", "~/src/adk-python", "/opt/adk"])
+def test_a_version_is_a_number_or_a_path(version: str) -> None:
+    assert AgentSpec(name="a", agent="google-adk", version=version).version == version

@@ -36,7 +36,7 @@ class ScoreColumns:
         return content.path.suffix.lower() in (".jsonl", ".ndjson") and isinstance(content.first_line, dict)
 
     def answers(self, content: LogContent, options: LogOptions) -> Iterator[LoggedAnswer]:
-        rows, budget = [], AnswerBudget()
+        rows, budget = [], AnswerBudget(bytes_each=200)
         for where, row in _rows(content):
             budget.spend(sum(map(_bytes_of, row.values())), where)
             rows.append((where, row))
