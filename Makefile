@@ -83,7 +83,7 @@ $(VENV)/.dev: $(INPUTS) | $(VENV)/bin/python
 	@touch $@ $(VENV)/.user
 
 $(VENV)/.train: $(INPUTS) | $(VENV)/.dev
-	$(PIP) --editable '.[dev,train]'
+	$(PIP) --editable '.[train]'
 	@$(COMPILE)
 	@touch $@ $(VENV)/.dev $(VENV)/.user
 
@@ -92,6 +92,6 @@ $(VENV)/.docs: $(INPUTS) | $(VENV)/.dev
 	@touch $@
 
 $(VENV)/.ray: $(INPUTS) | $(VENV)/.dev
-	$(PIP) --editable '.[dev,ray]'
+	$(PIP) --editable '.[ray]'
 	@$(COMPILE)
 	@touch $@ $(VENV)/.dev $(VENV)/.user
