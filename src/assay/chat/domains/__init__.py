@@ -64,10 +64,11 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Names of fields in a domain's data that say what the numbers beside them are about."""
+    """Names of fields in a domain's data that say what the numbers beside them are about, and in which currency."""
 
     subject: tuple[str, ...] = ()
     day: tuple[str, ...] = ()
+    unit: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Domain:
 
     @cached_property
     def fields(self) -> Fields:
-        """Names of fields that hold a subject or a day."""
+        """Names of fields that hold a subject, a day or a currency."""
         return Fields(**{name: tuple(listed) for name, listed in self.settings.get("fields", {}).items()})
 
     @cached_property

@@ -13,7 +13,15 @@ from assay.chat.scoring.claims import NOT_COMPARED, FigureClaim
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, day_name
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
-from assay.chat.scoring.truth import asked_claims, compare_states, crowded, facts_for, states_on, true_states
+from assay.chat.scoring.truth import (
+    asked_claims,
+    compare_states,
+    crowded,
+    facts_for,
+    is_in_other_unit,
+    states_on,
+    true_states,
+)
 
 # For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
 _EPSILON = 1e-9
@@ -24,7 +32,8 @@ def _nothing_to_check(context: ScoringContext) -> str | None:
     if not context.truth:
         return "there is no ground truth to compare with"
     for claim in context.figure_claims:
-        if context.kind(claim.what).checked and claim.said.role != "other":
+        checked = context.kind(claim.what).checked and not is_in_other_unit(context, claim)
+        if checked and claim.said.role != "other":
             return None
     denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
     if denied or context.state_claims or context.yes_or_no or dates_claimed(context):
@@ -55,11 +64,19 @@ def _gaps(context: ScoringContext) -> dict[str, list[_Gap]]:
         if context.kind(claim.what).checked:
             for gap in _compare(context, claim, facts_for(context, claim)):
                 by_role.setdefault((gap.role, claim.what), []).append(gap)
+    largest: dict[tuple[str, str], list[_Gap]] = {}
+    for (role, what), gaps in by_role.items():
+        largest.setdefault((role, context.family(what)), []).append(max(_main(gaps), key=_size))
     found: dict[str, list[_Gap]] = {}
-    for (role, _), gaps in by_role.items():
-        found.setdefault(role, []).append(max(_main(gaps), key=lambda gap: (gap.size, gap.vague)))
+    for (role, _), of_family in largest.items():
+        # If the truth does not say in which currency, "€79 (about $85)" is right in one of them.
+        found.setdefault(role, []).append(min(of_family, key=_size))
     context.derived["accuracy gaps"] = found
     return found
+
+
+def _size(gap: _Gap) -> tuple[float, bool]:
+    return gap.size, gap.vague
 
 
 def _main(gaps: list[_Gap]) -> list[_Gap]:
@@ -70,7 +87,7 @@ def _main(gaps: list[_Gap]) -> list[_Gap]:
     if len(gaps) == 1:
         return gaps
     whole = [gap for gap in gaps if gap.claim.part is None]
-    kept = whole or [min(gaps, key=lambda gap: (gap.size, gap.vague))]
+    kept = whole or [min(gaps, key=_size)]
     return [gap for gap in kept if not gap.vague] or kept
 
 
@@ -145,6 +162,14 @@ def _figure_missing(context: ScoringContext) -> Finding | None:
         )
         if not given:
             return Finding(note=kind)
+    comparable = {context.family(claim.what) for claim in context.figure_claims if facts_for(context, claim)}
+    for claim in context.figure_claims:
+        family = context.family(claim.what)
+        asked = family not in comparable and claim.is_about_truth and context.query.all(f"asks_figure.{family}")
+        if asked and is_in_other_unit(context, claim):
+            known = [context.kind(fact.kind) for fact in context.truth.facts]
+            unit = next(kind.unit for kind in known if kind.family == family)
+            return Finding([claim.said], note=f"the truth is in {unit}")
     return None
 
 

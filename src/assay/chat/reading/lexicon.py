@@ -121,6 +121,8 @@ class QuantityKind:
     """Units of figures such as "the mid-teens", each with the lowest decade it is used for."""
     keys: frozenset[str] = frozenset()
     """Words in the names of fields that hold it."""
+    family: str | None = None
+    """What it shares with kinds that it does not convert into: prices in several currencies. None if there are none."""
     units: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How each unit converts: (value − zero) · times ÷ over."""
 

@@ -23,7 +23,8 @@ def _unclaimed(context: ScoringContext) -> str | None:
     if not context.truth:
         return None
     given = {claim.what for claim in context.figure_claims if facts_for(context, claim)}
-    for kind in sorted(context.question.kinds - given):
+    families = {context.family(kind) for kind in given}
+    for kind in sorted(kind for kind in context.question.kinds if context.family(kind) not in families):
         return f"the question asks for a figure in {context.kind(kind).unit}, and the answer has none"
     if context.query.all("asks.figure") and context.truth.facts and not given:
         return "the question asks for a figure, and the answer has none that the truth can check"

@@ -240,6 +240,10 @@ class ScoringContext:
     def kind(self, name: str) -> QuantityKind:
         return self.reader.lexicon.kinds[name]
 
+    def family(self, name: str) -> str:
+        """The family of a kind, or the kind itself if it has none."""
+        return self.kind(name).family or name
+
     # --- places and days --------------------------------------------------------------------------------------------
 
     @property

@@ -44,6 +44,8 @@ class _Origin:
     path: tuple[str, ...] = ()
     place: str | None = None
     day: str | None = None
+    unit_kind: str | None = None
+    """The kind of the unit that a field beside it names: a currency."""
     in_list: bool = False
     """Whether it is one of several entries; a single one has the date it was made, which depends on the time zone."""
 
@@ -171,15 +173,16 @@ class Sources:
                     continue
                 place = self._place(value) or at.place
                 day = (self._day(value) if at.in_list else None) or at.day
+                unit_kind = self._unit_kind(value) or at.unit_kind
                 for name, item in value.items():
                     inner = name if name in _DAY_NAMES else day
-                    inside = _Origin((*at.path, str(name)), place, inner, at.in_list)
+                    inside = _Origin((*at.path, str(name)), place, inner, unit_kind, at.in_list)
                     stack.append((item, inside, (*above, id(value))))
             elif isinstance(value, str):
                 self._read_text(value, at)
             elif isinstance(value, (int, float)):
                 if not isinstance(value, bool) and math.isfinite(value):
-                    self._at(at).bare.setdefault(self._kind_of(at.path), []).append(float(value))
+                    self._add_bare(float(value), at)
             elif isinstance(value, Sequence) and not isinstance(value, bytes):
                 is_new = id(value) not in above and len(above) <= _DEEPEST
                 entry = replace(at, in_list=True)
@@ -199,7 +202,11 @@ class Sources:
                     value = float(reading.tokens[index].raw.replace(",", ""))
                 except ValueError:
                     continue
-                self._at(at).bare.setdefault(self._kind_of(at.path), []).append(value)
+                self._add_bare(value, at)
+
+    def _add_bare(self, value: float, at: _Origin) -> None:
+        for kind in self._kinds_of(at):
+            self._at(at).bare.setdefault(kind, []).append(value)
 
     def _at(self, origin: _Origin) -> _Numbers:
         return self._numbers.setdefault((origin.place, origin.day), _Numbers())
@@ -233,14 +240,30 @@ class Sources:
                     continue
         return None
 
-    def _kind_of(self, path: tuple[str, ...]) -> str | None:
-        """The kind that the innermost meaningful field name stands for."""
-        for name in reversed(path):
-            words = [word.lower() for word in _NAME.findall(name)]
-            for kind in self._kinds.values():
-                if any(word in kind.keys for word in words):
-                    return kind.name
+    def _unit_kind(self, table: Mapping[str, object]) -> str | None:
+        for name in self._fields.unit:
+            value = table.get(name)
+            if isinstance(value, str) and value.strip():
+                return next((one.kind for one in self._reader.read(f"1 {value.strip().upper()}").quantities), None)
         return None
+
+    def _kinds_of(self, at: _Origin) -> list[str | None]:
+        """The kind that the innermost meaningful field name stands for; without a currency, a price may be in any.
+
+        The name itself may say in which (`price_usd`), else a field beside it.
+        """
+        for name in reversed(at.path):
+            words = {word.lower() for word in _NAME.findall(name)}
+            first = next((kind for kind in self._kinds.values() if words & kind.keys), None)
+            if first is None:
+                continue
+            if first.family is None:
+                return [first.name]
+            family = [kind for kind in self._kinds.values() if kind.family == first.family]
+            most = max(len(words & kind.keys) for kind in family)
+            named = [kind.name for kind in family if len(words & kind.keys) == most]
+            return [at.unit_kind] if len(named) > 1 and at.unit_kind in named else [*named]
+        return [None]
 
 
 def _other_forms(kind: QuantityKind, low: float, high: float, tolerance: float) -> list[tuple[float, float]]:

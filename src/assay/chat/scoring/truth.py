@@ -30,6 +30,12 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     return found
 
 
+def is_in_other_unit(context: ScoringContext, claim: FigureClaim) -> bool:
+    """Whether the truth has such a figure only in units that the claim's does not convert into: another currency."""
+    known = {fact.kind for fact in context.truth.facts}
+    return claim.what not in known and context.family(claim.what) in map(context.family, known)
+
+
 def _facts_of(context: ScoringContext, kind: str, role: str, day: str | None) -> list[Fact]:
     facts = [fact for fact in context.truth.facts if fact.kind == kind]
     if role in ("high", "low"):

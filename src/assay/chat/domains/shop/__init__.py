@@ -1,7 +1,8 @@
 """Shop support: reads the record of a product or order.
 
 A record is a flat table: `{"product": "Trail Runner", "price": 89.9, "currency": "EUR", "stock": 4, "delivery_days": 3,
-"delivery_date": "2026-11-20", "return_days": 30, "warranty_days": 730}`; every field may be missing.
+"delivery_date": "2026-11-20", "return_days": 30, "warranty_days": 730}`; every field may be missing. A price without a
+currency is compared with figures in any currency.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ def read_truth(data: Any) -> Truth:
     record = read_mapping(data, field)
     facts = []
     price = read_number(record.get("price"), f"{field}.price")
-    currency = (read_text(record.get("currency"), f"{field}.currency") or "EUR").upper()
-    if currency not in _CURRENCIES:
+    currency = (read_text(record.get("currency"), f"{field}.currency") or "").upper()
+    if currency and currency not in _CURRENCIES:
         raise UsageError(f"{field}.currency is '{currency}'", hint=f"Use one of: {', '.join(_CURRENCIES)}")
     if price is not None:
-        facts.append(Fact(_CURRENCIES[currency], price))
+        kinds = [_CURRENCIES[currency]] if currency else list(dict.fromkeys(_CURRENCIES.values()))
+        facts += [Fact(kind, price) for kind in kinds]
     for name, (kind, role) in _FIGURES.items():
         value = read_number(record.get(name), f"{field}.{name}")
         if value is not None:
