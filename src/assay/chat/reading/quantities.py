@@ -109,6 +109,7 @@ class _Parser:
         self.reading = reading
         self.tokens = reading.tokens
         self.grammar = grammar
+        self.former = {mention.last for mention in reading.all("former.surely")}
         self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
 
     # --- one figure -------------------------------------------------------------------------------------------------
@@ -372,8 +373,8 @@ class _Parser:
         if at >= len(tokens):
             return 0
         text = tokens[at].text
-        if text not in self.grammar.joining:
-            return 0
+        if text not in self.grammar.joining or (self.former and first - 1 in self.former):
+            return 0  # "went from 80 to 64 euros" is no range
         joins = text in self.grammar.to or text in _DASHES or text == "…"
         if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:
             joins, at = True, at + 2

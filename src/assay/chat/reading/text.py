@@ -19,6 +19,7 @@ from assay.chat.reading.places import Place, PlaceReader
 from assay.chat.reading.quantities import FigureReader, Quantity
 from assay.chat.reading.tokens import Token, Tokeniser, is_form
 from assay.chat.reading.traits import NOTABLE, having
+from assay.chat.reading.withdrawn import withdraw
 
 # Readings of longer texts are not cached: they are rare, and would crowd out the turns of a conversation.
 _LONGEST_CACHED = 4_000
@@ -201,6 +202,7 @@ class Reader:
             reading.moments = self._dates.read(reading, cut.numbers)
         self._figures.read(reading, cut.numbers)
         self._clauses.mark(reading, mentions)
+        withdraw(reading)
         if self._places is not None:
             reading.places = self._places.read(reading)
         return reading

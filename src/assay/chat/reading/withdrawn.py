@@ -1,0 +1,101 @@
+"""What a text names and does not hold up: former prices ("down from €80"), and what it corrects ("no wait, 19 °C").
+
+Knows figures, states and sentences; which words mark them is the data of the language (`correction`) and the domain
+(`former`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.chat.reading.quantities import Quantity
+from assay.chat.reading.tokens import STOPS
+
+if TYPE_CHECKING:
+    from assay.chat.reading.text import Mention, Reading
+
+# "The usual price is about €80": how many tokens may stand between such words and their figure.
+_NEAR = 3
+# How many sentences a correction may be after what it corrects, and before what it says instead.
+_EARLIER, _LATER = 2, 1
+
+
+def withdraw(reading: Reading) -> None:
+    """Mark figures and states that the text names as former or corrects as not stated."""
+    _withdraw_former(reading)
+    for correction in reading.all("correction"):
+        _withdraw_corrected(reading, correction)
+
+
+def _take_back(said: Mention | Quantity) -> None:
+    said.asserted = said.refuted = False
+
+
+def _withdraw_former(reading: Reading) -> None:
+    for mention in (*reading.all("former.surely"), *reading.all("former.maybe")):
+        figure = _figure_of(reading, mention)
+        if figure is None:
+            continue
+        # "The price was €80" tells of the past only beside another price: "it was €80 and is now €64".
+        first, last = reading.sentence(figure.first)
+        alike = [one for one in reading.quantities if one.kind == figure.kind and first <= one.first <= last]
+        others = any(one.asserted for one in alike if one is not figure)
+        if others or mention.keys[0] == "former.surely":
+            _take_back(figure)
+
+
+def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:
+    """The figure inside a mention ("von 80 € auf"), else the next one if it is close and no other number is between."""
+    for figure in reading.quantities:
+        if mention.first <= figure.last and figure.first <= mention.last:
+            return figure
+        if figure.first > mention.last:
+            between = reading.tokens[mention.first : figure.first]
+            if figure.first - mention.last - 1 > _NEAR or any(token.kind == "number" for token in between):
+                return None
+            return None if any(token.text in STOPS or token.text in ",;" for token in between) else figure
+    return None
+
+
+def _withdraw_corrected(reading: Reading, correction: Mention) -> None:
+    """Take back what stands before a correction: figures and states of which it gives others, or all if it gives none.
+
+    Of what it corrects, it is the nearest sentence with something of the kind.
+    """
+    said: list[Mention | Quantity] = [*reading.quantities, *reading.all("states")]
+    end = _sentences_on(reading, correction.last, _LATER)
+    after = {_sort(one) for one in said if correction.last < one.first <= end and one.asserted}
+    before = [one for one in said if one.last < correction.first and one.asserted]
+    if not after and correction.keys[0] == "correction.retracted":
+        after = {_sort(one) for one in before}
+    start = _sentences_back(reading, correction.first, _EARLIER)
+    for sort in after:
+        alike = [one for one in before if _sort(one) == sort and one.first >= start]
+        if alike:
+            sentence = reading.sentence(max(one.first for one in alike))
+            for one in alike:
+                if reading.sentence(one.first) == sentence:
+                    _take_back(one)
+
+
+def _sort(said: Mention | Quantity) -> tuple[str, str]:
+    """States are corrected by states, and figures by figures of the same kind and role."""
+    return (said.kind, said.role) if isinstance(said, Quantity) else ("states", "")
+
+
+def _sentences_on(reading: Reading, index: int, count: int) -> int:
+    """The last token of the sentence `count` after that of token `index`."""
+    last = reading.sentence(index)[1]
+    for _ in range(count):
+        if last + 1 < len(reading.tokens):
+            last = reading.sentence(last + 1)[1]
+    return last
+
+
+def _sentences_back(reading: Reading, index: int, count: int) -> int:
+    """The first token of the sentence `count` before that of token `index`."""
+    first = reading.sentence(index)[0]
+    for _ in range(count):
+        if first > 0:
+            first = reading.sentence(first - 1)[0]
+    return first
