@@ -24,6 +24,10 @@ _BOUNDS = (".above", ".below")
 _CLAUSE_ENDS = frozenset(",:()|—–")
 # What a figure is of may be at most this many tokens before it.
 _SUBJECT_REACH = 10
+# What parts a role from the next figure, so that it is not that figure's.
+_PARTING = _STOPS | {",", ")"}
+# How many words may link a figure with the role after it: "13 °C as the high".
+_LINKS = 2
 # A role may be at most this many tokens before its figure.
 _ROLE_REACH = 5
 
@@ -37,6 +41,8 @@ class RoleReader:
         self.function_words = frozenset(lexicon.language["function_words"])
         self.prepositions = frozenset(lexicon.language["place_prepositions"])
         self.small_words = self.function_words | self.prepositions
+        self.links = frozenset(lexicon.language.get("role_links", ()))
+        self.parting = _PARTING | frozenset(lexicon.language["and_words"])
         self.ends = _STOPS | _CLAUSE_ENDS
 
     def assign(self, reading: Reading) -> None:
@@ -56,6 +62,8 @@ class _Roles:
         self.prepositions = grammar.prepositions
         self.small_words = grammar.small_words
         self.ends = grammar.ends
+        self.links = grammar.links
+        self.parting = grammar.parting
 
     def assign(self) -> None:
         quantities = self.reading.quantities
@@ -69,6 +77,7 @@ class _Roles:
             ends = [mention.last for mention in roles]
             by_first = {mention.first: mention for mention in roles}
             changed = {mention.first for mention in changes}
+            taken: Mention | None = None
             for n, quantity in enumerate(quantities):
                 if quantity.kind != kind:
                     continue
@@ -80,7 +89,9 @@ class _Roles:
                 if foreign is not None and self.is_foreign(quantity, before, foreign):
                     quantity.role = "other"
                     continue
-                role = self.role_before(quantity, before, roles, ends) or self.role_after(quantity, after, by_first)
+                role = self.role_before(quantity, before, roles, ends)
+                if role is None or role is taken:
+                    role = taken = self.role_after(quantity, after, by_first)
                 if role is not None:
                     self.take(quantity, role.keys[0].rpartition(".")[2])
 
@@ -153,17 +164,25 @@ class _Roles:
         return roles[at]
 
     def role_after(self, quantity: Quantity, after: int | None, by_first: dict[int, Mention]) -> Mention | None:
-        """A role directly after its figure, unless another figure follows closely that it belongs to instead."""
+        """A role directly after its figure, unless another figure follows closely that it belongs to instead.
+
+        In "13 °C au maximum et 7 °C au minimum", it is linked with the figure before it.
+        """
         at = quantity.last + 1
         if at < len(self.tokens) and self.tokens[at].text == "(":
             at += 1
-        role = by_first.get(at)
+        role, parting = by_first.get(at), _PARTING
+        for token in self.tokens[at : at + _LINKS]:
+            if role is not None or token.text not in self.links:
+                break
+            at += 1
+            role, parting = by_first.get(at), self.parting
         if role is not None and role.keys[0].endswith(_BOUNDS):
             return None  # "15 °C under heavy showers"
         if role is None or after is None or after - role.last > _ROLE_REACH:
             return role
         between = self.tokens[role.last + 1 : after]
-        return role if any(token.text in _STOPS or token.text in ",)" for token in between) else None
+        return role if any(token.text in parting for token in between) else None
 
     def take(self, quantity: Quantity, role: str) -> None:
         if role == "above":
