@@ -95,3 +95,8 @@ $(VENV)/.ray: $(INPUTS) | $(VENV)/.dev
 	$(PIP) --editable '.[ray]'
 	@$(COMPILE)
 	@touch $@ $(VENV)/.dev $(VENV)/.user
+
+$(VENV)/.train-ray: $(INPUTS) | $(VENV)/.dev
+	$(PIP) --editable '.[train,ray]'
+	@$(COMPILE)
+	@touch $@ $(VENV)/.train $(VENV)/.ray $(VENV)/.dev $(VENV)/.user

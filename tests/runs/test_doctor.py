@@ -22,13 +22,13 @@ def test_extras_have_all_that_is_within_them() -> None:
     extras = extras_of()
     assert "dev" not in extras
     assert {"numba", "pyarrow"} <= set(extras["events"])
-    assert set(extras["chat"]) <= set(extras["agents"]) <= set(extras["langgraph"]) <= set(extras["all"])
+    assert set(extras["store"]) <= set(extras["agents"]) <= set(extras["langgraph"]) <= set(extras["all"])
 
 
 def test_what_is_installed_here_is_found(tmp_path: Path) -> None:
     store = str(tmp_path / "runs.db")
     found = {check.name: check for check in examine(store=store)}
-    assert found["extra events"].condition == found["extra chat"].condition == found["store"].condition == "ok"
+    assert found["extra events"].condition == found["extra store"].condition == found["store"].condition == "ok"
     assert found["store"].says == f"{found['store'].says.split(',')[0]}, 0 runs"
 
 

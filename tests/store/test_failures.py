@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,10 +26,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of its own, of 16 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
+def small_disk() -> Iterator[Path]:
+    """A disk of its own, of 16 MB, which other users may enter: pytest's folders are closed by each new session."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-disk-"))
     mounted = (
         os.getuid() == 0
         and not subprocess.run(
@@ -36,9 +36,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         ).returncode
     )
     if not mounted:
+        folder.rmdir()
         pytest.skip("needs the right to mount a disk")
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
+    folder.rmdir()
 
 
 def big(megabytes: int) -> StoredTallies:
@@ -75,12 +77,6 @@ def test_a_full_disk_is_reported_and_loses_nothing(small_disk: Path) -> None:
 @pytest.mark.postgres
 @pytest.mark.slow
 def test_a_full_disk_of_postgresql_is_reported_and_loses_nothing(small_disk: Path, server: postgres.Server) -> None:
-    os.chmod(small_disk.parent, 0o755)
-    for folder in [*small_disk.parents][:-1]:
-        if folder.stat().st_mode & 0o005 != 0o005 and str(folder).startswith(
-            str(Path(os.environ.get("TMPDIR", "/tmp")))
-        ):
-            folder.chmod(0o755)
     shutil.chown(small_disk, server.folder.owner(), server.folder.group())
     server.execute(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
     try:

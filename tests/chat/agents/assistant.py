@@ -439,7 +439,7 @@ class AssistantTests:
         for name in kind.modules:
             monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(MissingExtraError, match=rf'pip install "assay-agents\[{kind.extra}\]"'):
-            kind.open(None)  # type: ignore[arg-type]
+            kind.open(Setup(model="scripted", model_url=world.model_url, weather_url=world.weather_url))
 
     def with_model(
         self, world: World, tracing: Tracing, moves: Sequence[bytes], limits: Limits = FEW
