@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PINNED := --constraint constraints.txt --editable
 # uv takes a third of pip's time; if it cannot be had, or does not reach the packages, pip does it.
-UV := UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1 UV_HTTP_TIMEOUT=20 $(BIN)/uv pip install --quiet --python $(BIN)/python
+UV := UV_SYSTEM_CERTS=1 UV_HTTP_TIMEOUT=20 $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
@@ -74,11 +74,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.user: $(INPUTS) | $(VENV)/bin/python
-	($(PIP) uv && $(UV) $(PINNED) '.[all]') || $(PIP) $(PINNED) '.[all]'
+	($(PIP) --constraint constraints.txt uv && $(UV) $(PINNED) '.[all]') || $(PIP) $(PINNED) '.[all]'
 	@touch $@
 
 $(VENV)/.dev: $(INPUTS) | $(VENV)/bin/python
-	($(PIP) uv && $(UV) $(PINNED) '.[dev]') || $(PIP) $(PINNED) '.[dev]'
+	($(PIP) --constraint constraints.txt uv && $(UV) $(PINNED) '.[dev]') || $(PIP) $(PINNED) '.[dev]'
 	@touch $@ $(VENV)/.user
 
 $(VENV)/.train: $(INPUTS) | $(VENV)/.dev

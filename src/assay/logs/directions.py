@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Whole words, so that "timeliness", "uptime" and "terror" are none of them.
+# Whole words, so that "timeliness", "uptime" and "terror" do not match.
 _LOWER = {
     "bpb", "brier", "cer", "cost", "costs", "delay", "distance", "dollars", "duration", "elapsed", "error",
     "errors", "failures", "hallucination", "hallucinations", "latency", "loss", "losses", "mae", "mape",

@@ -76,7 +76,10 @@ class Clauses:
     def mark(self, reading: Reading, mentions: Iterable[Mention]) -> None:
         """Set `denied`, `asserted` and `refuted` of each mention and quantity."""
         zeros = [q.first for q in reading.quantities if q.kind == "percentage" and q.high == 0]
-        negations = sorted([mention.last for mention in reading.all("negation")] + zeros)
+        corrections = {at for one in reading.all("correction") for at in range(one.first, one.last + 1)}
+        # The "no" of "no wait, 19 °C" denies what comes before it.
+        denials = [mention.last for mention in reading.all("negation") if mention.last not in corrections]
+        negations = sorted(denials + zeros)
         conditions = [mention.last for mention in reading.all("hypothesis")]
         attributed = [mention.last for mention in reading.all("attributed")]
         ended = {mention.first for mention in reading.all("ended")}

@@ -122,7 +122,7 @@ class QuantityKind:
     keys: frozenset[str] = frozenset()
     """Words in the names of fields that hold it."""
     family: str | None = None
-    """What it shares with kinds that it does not convert into: prices in several currencies. None if there are none."""
+    """A name that kinds share if they mean the same in units that do not convert: prices in several currencies."""
     units: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """How each unit converts: (value − zero) · times ÷ over."""
 

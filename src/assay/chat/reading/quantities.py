@@ -374,7 +374,7 @@ class _Parser:
             return 0
         text = tokens[at].text
         if text not in self.grammar.joining or (self.former and first - 1 in self.former):
-            return 0  # "went from 80 to 64 euros" is no range
+            return 0  # "went from 80 to 64 euros" is not a range
         joins = text in self.grammar.to or text in _DASHES or text == "…"
         if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:
             joins, at = True, at + 2

@@ -6,6 +6,7 @@ Knows figures, states and sentences; which words mark them is the data of the la
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.quantities import Quantity
@@ -23,8 +24,11 @@ _EARLIER, _LATER = 2, 1
 def withdraw(reading: Reading) -> None:
     """Mark figures and states that the text names as former or corrects as not stated."""
     _withdraw_former(reading)
-    for correction in reading.all("correction"):
-        _withdraw_corrected(reading, correction)
+    end = -1
+    for correction in sorted(reading.all("correction"), key=lambda one: (one.first, -one.last)):
+        if correction.first > end:  # "sorry, I mean" has "I mean" within it, and corrects once
+            _withdraw_corrected(reading, correction)
+            end = correction.last
 
 
 def _take_back(said: Mention | Quantity) -> None:
@@ -58,24 +62,25 @@ def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:
 
 
 def _withdraw_corrected(reading: Reading, correction: Mention) -> None:
-    """Take back what stands before a correction: figures and states of which it gives others, or all if it gives none.
+    """Take back what a correction corrects: in the nearest sentence before it that has something of the same sort.
 
-    Of what it corrects, it is the nearest sentence with something of the kind.
+    "No wait" takes back as many as it gives others, the last ones: of two cities, the second. "Scratch that" takes back
+    all of the sort, or everything if it gives no others.
     """
     said: list[Mention | Quantity] = [*reading.quantities, *reading.all("states")]
+    said.sort(key=lambda one: one.first)
     end = _sentences_on(reading, correction.last, _LATER)
-    after = {_sort(one) for one in said if correction.last < one.first <= end and one.asserted}
-    before = [one for one in said if one.last < correction.first and one.asserted]
-    if not after and correction.keys[0] == "correction.retracted":
-        after = {_sort(one) for one in before}
+    given = Counter(_sort(one) for one in said if correction.last < one.first <= end and one.asserted)
     start = _sentences_back(reading, correction.first, _EARLIER)
-    for sort in after:
-        alike = [one for one in before if _sort(one) == sort and one.first >= start]
+    before = [one for one in said if start <= one.first and one.last < correction.first and one.asserted]
+    takes_all = correction.keys[0] == "correction.retracted"
+    for sort in given or ({_sort(one) for one in before} if takes_all else ()):
+        alike = [one for one in before if _sort(one) == sort]
         if alike:
-            sentence = reading.sentence(max(one.first for one in alike))
-            for one in alike:
-                if reading.sentence(one.first) == sentence:
-                    _take_back(one)
+            sentence = reading.sentence(alike[-1].first)
+            nearest = [one for one in alike if reading.sentence(one.first) == sentence]
+            for one in nearest if takes_all else nearest[-given[sort] :]:
+                _take_back(one)
 
 
 def _sort(said: Mention | Quantity) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""A simulated user that a model plays: it is told the persona's goal and the conversation, and writes the next message.
+"""A simulated user that a model plays: it gets the persona's goal and the conversation, and writes the next message.
 
 Works with any OpenAI-compatible endpoint. It runs where the agent runs; the key comes from the environment.
 """

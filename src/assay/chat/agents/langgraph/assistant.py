@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import langsmith
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddleware, ToolCallRequest, ToolErrorMiddleware
@@ -118,29 +119,38 @@ class Assistant:
         await self._graph.checkpointer.adelete_thread(session)
 
 
+def chat_model(setup: Setup, client: httpx.AsyncClient) -> ChatOpenAI:
+    """The model behind the endpoint, within the limits."""
+    return ChatOpenAI(
+        model=setup.model,
+        base_url=setup.model_url,
+        api_key=SecretStr(setup.model_key),
+        max_retries=setup.limits.retries,
+        timeout=setup.limits.model_timeout,
+        max_completion_tokens=setup.limits.max_tokens,
+        stream_usage=True,
+        http_async_client=client,
+        http_socket_options=(),
+    )
+
+
+def middleware_of(setup: Setup) -> list[AgentMiddleware[Any, Context, Any]]:
+    """Limits of a turn, and what happens if a tool fails or takes too long."""
+    return [
+        ModelCallLimitMiddleware(run_limit=setup.limits.model_calls, exit_behavior="error"),
+        ToolErrorMiddleware(tell_failure),
+        ToolTimeout(setup.limits.tool_timeout),
+        RefusedCalls(),
+    ]
+
+
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
     # LangSmith would send traces to LangChain if the environment enables it. OpenTelemetry's spans stay local.
     langsmith.configure(enabled=False)
     async with http_client(setup) as client, opened_saver(setup) as saver:
-        model = ChatOpenAI(
-            model=setup.model,
-            base_url=setup.model_url,
-            api_key=SecretStr(setup.model_key),
-            max_retries=setup.limits.retries,
-            timeout=setup.limits.model_timeout,
-            max_completion_tokens=setup.limits.max_tokens,
-            stream_usage=True,
-            http_async_client=client,
-            http_socket_options=(),
-        )
-        middleware: list[AgentMiddleware[Any, Context, Any]] = [
-            ModelCallLimitMiddleware(run_limit=setup.limits.model_calls, exit_behavior="error"),
-            ToolErrorMiddleware(tell_failure),
-            ToolTimeout(setup.limits.tool_timeout),
-            RefusedCalls(),
-        ]
+        middleware = middleware_of(setup)
         tools, assistant = make_tools(setup.weather, setup.preferences), Assistant
         if setup.has_deletion:
             from assay.chat.agents.langgraph.consent import APPROVAL, ConsentingAssistant, deletion_tool
@@ -149,7 +159,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             middleware.append(APPROVAL)
             assistant = ConsentingAssistant
         graph = create_agent(
-            model,
+            chat_model(setup, client),
             tools,
             name=NAME,
             system_prompt=INSTRUCTIONS,
