@@ -278,6 +278,12 @@ def test_mostly_invalid_truths_are_an_error() -> None:
         events.evaluate(frames, text + frames)
 
 
+def test_rows_in_another_form_are_told_what_an_event_is() -> None:
+    theirs = [{"kind": "mouse_move", "ts": 5, "dx": 1, "dy": 2}] * 4
+    with pytest.raises(TruthError, match=r"4 of 4 true events .* kind \(keyboard, mouse or screen\) and ts in nanosec"):
+        events.evaluate(theirs, theirs)
+
+
 def test_wrong_invalid_and_missing_predictions_are_distinguished() -> None:
     sides = [
         EventStream.from_events(side)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 from assay.errors import SourceError, TruthError
 from assay.events.input import Input
+from assay.events.stream import Problem
 from assay.plural import counted
 
 # Fewer invalid events of a kind than this may be chance, even if there are no others of their kind.
@@ -17,6 +18,13 @@ _REASONS = 3
 """Missing shards that a sentence gives the reason of."""
 # If one truth in this many does not decode while every prediction does, it is not a single mistake.
 _SUSPICIOUS = 100
+
+_NOT_TOKENS = (Problem.BAD_ROW.sentence, Problem.UNKNOWN_TYPE.sentence)
+"""What goes wrong most if rows are objects in a form that is not ours."""
+_AN_EVENT = (
+    "An event is a token text (--encoding), or a row with kind (keyboard, mouse or screen) and ts in nanoseconds, and "
+    "with vk and press for a key, or dx, dy, flags and data for the mouse"
+)
 
 _LIKE_TRUTH = re.compile(r"truth|label|gold|reference|target", re.IGNORECASE)
 _LIKE_PREDICTION = re.compile(r"pred|generat|output|answer|hypothes", re.IGNORECASE)
@@ -37,6 +45,8 @@ def check(predicted: Input, truth: Input, *, allow_duplicates: bool = False) -> 
     if spoiled := _hopeless(truth):
         reason = truth.problems.most_common(1)[0][0]
         hint = "Check --encoding; a truth that does not decode is an error in the data and cannot be scored"
+        if reason in _NOT_TOKENS:
+            hint = f"{_AN_EVENT}; 'assay events decode' shows what was read"
         if predicted.events and not predicted.invalid:
             hint = "All predictions decode: were PRED and TRUTH swapped? Otherwise check --encoding"
         raise TruthError(f"{spoiled} do not decode, mostly because of: {reason}", where=truth.source, hint=hint)
