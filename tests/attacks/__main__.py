@@ -1,7 +1,8 @@
-"""`python -m tests.attacks`: every attack many times, and one table: tried, held, broke, memory and seconds.
+"""`python -m tests.attacks`: every attack many times, and one table: tried, held, broke, memory, CPU and seconds.
 
-Each attack runs in a separate process, so that its peak of memory is its own. A word selects a part (codecs, files,
-stores, agents, …) or attacks by their titles. A line on standard error tells how far an attack is.
+Each attack runs in a separate process, so that its peak of memory is its own; more than a gigabyte counts as broken. An
+attack that takes far too long is stopped, which counts as broken too. A word selects a part (codecs, files, stores,
+agents, …) or attacks by their titles. A line on standard error tells how far an attack is.
 """
 
 from __future__ import annotations
@@ -9,16 +10,23 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from tests.attacks.test_attacks import EVERY, PARTS
 
 _SHOWN = 5
 _SECONDS_BETWEEN, _TRIES_BETWEEN = 10, 20
+_MOST_MEGABYTES = 1000
+# The slowest attack takes about two minutes of CPU; on a busy machine that may be many minutes.
+_MOST_CPU_SECONDS = 600
+_MOST_SECONDS = 3600
 
 
 def main() -> int:
@@ -34,26 +42,42 @@ def main() -> int:
     if not chosen:
         print(f"no attack is called '{' '.join(words)}'; the parts are: {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    print(f"{'attack':<46}{'tried':>12}{'held':>12}{'broke':>6}{'MB':>7}{'s':>7}")
-    sums = [0, 0]
+    print(f"{'attack':<46}{'tried':>12}{'held':>12}{'broke':>6}{'MB':>7}{'CPU s':>7}{'s':>7}", flush=True)
+    sums = dict.fromkeys(("tried", "fell", "cpu", "seconds"), 0)
     for at in chosen:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.attacks", "--one", str(at)], stdout=subprocess.PIPE, check=False
-        )
-        last = done.stdout.splitlines()[-1:] or [b"{}"]
+        found = _result_of(at)
+        for name in sums:
+            sums[name] += found[name]
+        print(_row(EVERY[at][1].title, found), flush=True)
+        for sentence in found["sentences"]:
+            print(f"    {sentence[:200]!r}", flush=True)
+    print(_row("all", sums))
+    return 1 if sums["fell"] else 0
+
+
+def _row(title: str, found: dict[str, Any]) -> str:
+    held = found["tried"] - found["fell"]
+    numbers = f"{found['tried']:>12,}{held:>12,}{found['fell']:>6,}{found.get('megabytes', ''):>7}"
+    return f"{title:<46}{numbers}{found['cpu']:>7,}{found['seconds']:>7,}"
+
+
+def _result_of(at: int) -> dict[str, Any]:
+    """What an attack in a process of its own reports; a process that ends otherwise, or does not end, is broken."""
+    words = [sys.executable, "-m", "tests.attacks", "--one", str(at)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
         try:
-            found = json.loads(last[0])
-        except ValueError:
-            found = {}
-        title = EVERY[at][1].title
-        tried, fell = found.get("tried", 1), found.get("fell", 1)
-        sums = [sums[0] + tried, sums[1] + fell]
-        row = f"{title:<46}{tried:>12,}{tried - fell:>12,}{fell:>6,}"
-        print(f"{row}{found.get('megabytes', 0):>7,}{found.get('seconds', 0):>7,}", flush=True)
-        for sentence in found.get("sentences", [f"its process ended with {done.returncode}"]):
-            print(f"    {sentence[:200]!r}")
-    print(f"{'all':<46}{sums[0]:>12,}{sums[0] - sums[1]:>12,}{sums[1]:>6,}")
-    return 1 if sums[1] else 0
+            said, _ = process.communicate(timeout=_MOST_SECONDS)
+            how = f"its process ended with {process.returncode}"
+        except subprocess.TimeoutExpired:
+            said, how = b"", f"it did not end in {_MOST_SECONDS:,} s"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    try:
+        found: dict[str, Any] = json.loads((said.splitlines() or [b""])[-1])
+    except ValueError:
+        found = {"tried": 1, "fell": 1, "cpu": 0, "seconds": 0, "sentences": [how]}
+    return found
 
 
 def _one(at: int) -> int:
@@ -70,13 +94,24 @@ def _one(at: int) -> int:
                 fell.append(outcome)
             if not tried % _TRIES_BETWEEN:
                 now = time.monotonic()
+                if _cpu_seconds() > _MOST_CPU_SECONDS:
+                    fell.append(f"stopped after {_MOST_CPU_SECONDS} s of CPU")
+                    break
                 if now - said > _SECONDS_BETWEEN:
                     said = now
                     print(f"  {attack.title}: {tried:,} tried, {len(fell):,} broke", file=sys.stderr, flush=True)
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) // 1024
-    result = {"tried": tried, "fell": len(fell), "sentences": fell[:_SHOWN]}
+    if peak > _MOST_MEGABYTES:
+        fell.append(f"it took {peak:,} MB")
+    result = {"tried": tried, "fell": len(fell), "sentences": fell[:_SHOWN], "cpu": round(_cpu_seconds())}
     print(json.dumps(result | {"megabytes": peak, "seconds": round(time.monotonic() - begun)}))
     return 0
+
+
+def _cpu_seconds() -> float:
+    """What this process and those of its children that have ended took."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from tests.attacks import (
     servers,
     stores,
     terminal,
+    workers,
 )
 
 PARTS = {
@@ -34,6 +35,7 @@ PARTS = {
     "requests": requests,
     "pages": pages,
     "load": load,
+    "workers": workers,
 }
 EVERY: list[tuple[str, Attack]] = [(part, attack) for part, module in PARTS.items() for attack in module.ATTACKS]
 

@@ -123,6 +123,32 @@ def test_rubbish_of_a_worker_is_refused(folder: Path, rubbish: Callable[[ShardTa
         report_on(folder, sharding=Sharding(Backwards(rubbish)))
 
 
+def test_a_worker_that_counts_too_few_rows_loses_none(folder: Path) -> None:
+    """Without rows of the last episodes, and with cuts within episodes."""
+
+    def fewer(found: Any) -> Any:
+        if not isinstance(found, tuple):
+            return found
+        return tuple([(name, max(1, rows // 2)) for name, rows in side[:-1]] for side in found)
+
+    whole = report_on(folder, ".parquet")
+    try:
+        report = report_on(folder, ".parquet", Sharding(Backwards(fewer), rows=50))
+    except AssayError:
+        return
+    assert_same(report, whole)
+
+
+@pytest.mark.parametrize("runs", [7, ([], []), ([("a", -5)], [("a", 5)]), ([("a", "b")], []), ["ab", "cd"]])
+def test_rubbish_instead_of_episodes_is_refused_or_changes_nothing(folder: Path, runs: Any) -> None:
+    engine = Backwards(lambda found: runs if isinstance(found, tuple) else found)
+    if runs == ([], []):
+        assert_same(report_on(folder, ".parquet", Sharding(engine, rows=50)), report_on(folder, ".parquet"))
+        return
+    with pytest.raises(AssayError, match="returned something that is not a list of episodes"):
+        report_on(folder, ".parquet", Sharding(engine, rows=50))
+
+
 def _spoiled() -> Tally:
     from assay.events.stream import Episode
 

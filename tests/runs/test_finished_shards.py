@@ -28,6 +28,7 @@ class Failing:
 
     def __init__(self, after: int) -> None:
         self.left = after
+        self.rubbish: Callable[[int], Any] = lambda transcripts: None
         self.done = 0
 
     def results(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Generator[tuple[int, Any], None, None]:
@@ -122,8 +123,17 @@ def test_rubbish_instead_of_scores_is_refused(tmp_path: Path) -> None:
 
     class Rubbish(Failing):
         def results(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Generator[tuple[int, Any], None, None]:
-            for number, _ in enumerate(items):
-                yield number, ScoredChunk([("a", "b", 0, True, b"too long for one metric")])
+            for number, item in enumerate(items):
+                yield number, self.rubbish(len(item.lines))
 
-    with pytest.raises(AssayError, match="not a list of scores, for the transcripts from number 1 on"):
-        score_stream(file, metrics=["tool_call_count"], engine=Rubbish(1))
+    for rubbish in (
+        lambda n: ScoredChunk([("a", "b", 0, True, b"too long for one metric")], transcripts=n),
+        lambda n: ScoredChunk([("a", "b", 0, True, b"\xc8")], transcripts=n),  # 200 hundredths
+        lambda n: ScoredChunk(transcripts=n - 1),  # one is lost
+        lambda n: ScoredChunk(transcripts=n, missing={"said.jsonl:1": "it is left out"}),
+        lambda n: None,
+    ):
+        engine = Rubbish(1)
+        engine.rubbish = rubbish
+        with pytest.raises(AssayError, match="not a list of scores, for the transcripts from number 1 on"):
+            score_stream(file, metrics=["tool_call_count"], engine=engine)

@@ -25,6 +25,7 @@ from assay.events.shards import (
     ShardTally,
     ShardTask,
     can_be_divided,
+    checked_runs,
     checked_tally,
     divided_shards,
     joined_shards,
@@ -161,8 +162,8 @@ def _divided(shards: Sequence[Shard], scoring: ShardScoring, sharding: Sharding)
     with closing(sharding.engine.results(runs_of_shard, tasks)) as results:
         for number, runs in results:
             # A file that cannot be read is reported when it is scored.
-            if runs is not None and not isinstance(runs, FailedItem):
-                parts[large[number]] = divided_shards(shards[large[number]], runs, sharding.rows)
+            if not isinstance(runs, FailedItem) and (found := checked_runs(runs, tasks[number])) is not None:
+                parts[large[number]] = divided_shards(shards[large[number]], found, sharding.rows)
     return [part for at, shard in enumerate(shards) for part in parts.get(at, [shard])]
 
 

@@ -7,6 +7,7 @@ tally of the whole. Nothing here depends on where shards are scored.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,13 +24,16 @@ from assay.events.scoring import score_streams
 from assay.events.sources import Decision, Piece, ReadOptions, read_pieces
 from assay.events.sources._files import size, stamp
 from assay.events.sources.parquet import episode_runs
-from assay.events.stream import EventStream
+from assay.events.stream import Episode, EventStream
 from assay.events.tally import Tally
 from assay.types import Distribution, InOrder, Joint, Moments, Ratio
 
 Runs = list[tuple[str, int]]
 """Episodes by name with their number of rows, in the order of a file."""
 _DIGEST_BYTES = 32
+_FAULTY = "Its machine may be faulty, or have another version of a package; nothing of it was counted"
+# Beyond the last row of any file.
+_END = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +132,13 @@ def _seen(batches: Iterator[EventStream], encoding: Any, side: Input) -> Iterato
 
 def checked_tally(found: object, task: ShardTask) -> ShardTally:
     """What a worker returned, if it is the tally of a shard; raises AssayError otherwise."""
-    problem = _problem(found, {protocol.name for protocol in task.scoring.protocols})
+    try:
+        problem = _problem(found, {protocol.name for protocol in task.scoring.protocols})
+    except Exception as error:  # a part of it has another type
+        problem = f"{type(error).__name__} while it was checked"
     if problem is not None:
         raise AssayError(
-            f"a worker returned something that is not a tally: {problem}",
-            where=task.shard.name,
-            hint="Its machine may be faulty, or have another version of a package; nothing of it was counted",
+            f"a worker returned something that is not a tally: {problem}", where=task.shard.name, hint=_FAULTY
         )
     assert isinstance(found, ShardTally)
     return found
@@ -145,18 +150,35 @@ def _problem(found: object, protocols: set[str]) -> str | None:
         return f"it is of type {type(found).__name__}"
     if not isinstance(found.tallies, dict) or set(found.tallies) != protocols:
         return "its protocols are not those that were asked for"
-    if len(found.inputs) != 2 or not all(type(side) is Input and side.events >= 0 for side in found.inputs):
+    if len(found.inputs) != 2 or not all(_is_input(side) for side in found.inputs):
         return "it does not say what was read"
-    if any(type(block) is not bytes or len(block) != _DIGEST_BYTES for side in found.blocks for block in side):
+    digests = [block for side in found.blocks for block in side]
+    if len(found.blocks) != 2 or any(type(one) is not bytes or len(one) != _DIGEST_BYTES for one in digests):
         return "a digest has another length"
     for tally in found.tallies.values():
         if type(tally) is not Tally:
             return f"a tally is of type {type(tally).__name__}"
-        for states in tally.states().values():
+        for episode, states in tally.states().items():
+            if type(episode) is not Episode or type(episode.name) is not str or type(episode.stratum) is not str:
+                return "an episode has no name"
             for name, state in states.items():
                 if wrong := _wrong_state(state):
                     return f"'{str(name)[:60]}' {wrong}"
     return None
+
+
+def _is_input(side: object) -> bool:
+    if type(side) is not Input or type(side.rows) is not str:
+        return False
+    counters = (side.kinds, side.spoiled_kinds, side.problems, side.notes)
+    counts = [side.events, *(n for counter in counters for n in counter.values())]
+    names = [*(name for counter in counters for name in counter), *side.episodes, *side.doubled]
+    return (
+        all(type(counter) is Counter for counter in counters)
+        and type(side.episodes) is type(side.doubled) is set
+        and all(isinstance(n, int | np.integer) and n >= 0 for n in counts)
+        and all(type(name) is str for name in names)
+    )
 
 
 def _wrong_state(state: object) -> str | None:
@@ -166,13 +188,18 @@ def _wrong_state(state: object) -> str | None:
             fine = all(isinstance(n, int | np.integer) and n >= 0 for n in (state.hits, state.total))
             return None if fine else "is not a ratio of counts"
         case Moments():
-            return None if state.n >= 0 and state.squares >= 0 else "has a negative count"
+            exact = all(isinstance(n, int | np.integer) for n in (state.n, state.total, state.squares))
+            return None if exact and state.n >= 0 and state.squares >= 0 else "is not a sum of whole numbers"
         case Distribution():
-            ascending = state.values.shape == state.counts.shape and bool((np.diff(state.values) > 0).all())
-            return None if ascending and bool((state.counts > 0).all()) else "is not a distribution"
+            fine = state.values.dtype == np.float64 and state.counts.dtype == np.int64 and state.values.ndim == 1
+            fine = fine and state.values.shape == state.counts.shape and not np.isnan(state.values).any()
+            fine = fine and bool((np.diff(state.values) > 0).all() and (state.counts > 0).all())
+            return None if fine else "is not a distribution"
         case Joint():
-            shapes = {column.shape for column in (*state.columns, state.occurrences)}
-            return None if len(shapes) == 1 and bool((state.occurrences > 0).all()) else "is not a joint distribution"
+            arrays = (*state.columns, state.occurrences)
+            fine = len({column.shape for column in arrays}) == 1 and state.occurrences.ndim == 1
+            fine = fine and all(column.dtype.kind in "iu" for column in arrays) and bool((state.occurrences > 0).all())
+            return None if fine else "is not a joint distribution"
         case InOrder():
             return None
     return f"is of type {type(state).__name__}"
@@ -227,13 +254,30 @@ def runs_of_shard(task: ShardTask) -> tuple[Runs, Runs] | None:
     return None if predicted is None or truth is None else (predicted, truth)
 
 
+def checked_runs(found: object, task: ShardTask) -> tuple[Runs, Runs] | None:
+    """What a worker returned, if it is what `runs_of_shard` returns; raises AssayError otherwise."""
+    if found is None or (
+        isinstance(found, tuple)
+        and len(found) == 2
+        and all(type(side) is list for side in found)
+        and all(type(run) is tuple and len(run) == 2 for side in found for run in side)
+        and all(type(name) is str and type(rows) is int and 0 < rows < _END for side in found for name, rows in side)
+    ):
+        return found
+    raise AssayError("a worker returned something that is not a list of episodes", where=task.shard.name, hint=_FAULTY)
+
+
 def can_be_divided(shard: Shard, rows: int) -> bool:
     """Whether it is worth looking for episodes: one file on each side, not small."""
     return all(len(side) == 1 and (size(side[0].address) or 0) >= 2 * rows for side in shard.sides)
 
 
 def divided_shards(shard: Shard, runs: tuple[Runs, Runs], rows: int) -> list[Shard]:
-    """A shard of two Parquet files cut between episodes, into shards of at least `rows` rows on one side."""
+    """A shard of two Parquet files cut between episodes, into shards of at least `rows` rows on one side.
+
+    The last shard has all rows to the end, so that no row is lost, whatever a worker has counted; shards that then
+    turn out to share an episode are scored again as one.
+    """
     predicted, truth = shard.predicted[0], shard.truth[0]
     found: list[Shard] = []
     before = (0, 0)
@@ -241,9 +285,10 @@ def divided_shards(shard: Shard, runs: tuple[Runs, Runs], rows: int) -> list[Sha
     for at, cut in enumerate(cuts):
         if max(cut[0] - before[0], cut[1] - before[1]) < rows and at + 1 < len(cuts):
             continue
+        ends = (_END, _END) if at + 1 == len(cuts) else cut
         parts = [
             (replace(piece, part=(begin, end)),) if begin < end else ()
-            for piece, begin, end in zip((predicted, truth), before, cut, strict=True)
+            for piece, begin, end in zip((predicted, truth), before, ends, strict=True)
         ]
         found.append(Shard(f"{shard.name} rows {before[1] + 1}–{cut[1]}", *parts))
         before = cut

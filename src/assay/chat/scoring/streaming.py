@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -64,6 +64,16 @@ class _Chunk:
     """How many transcripts come before it in the file."""
     lines: list[tuple[int, bytes]]
     """Lines with their numbers in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SentChunk:
+    """What is remembered of a chunk that the engine was given."""
+
+    number: int
+    first: int
+    transcripts: int
+    key: str
 
 
 @dataclass(slots=True)
@@ -194,8 +204,7 @@ def _scored_chunks(
     """The chunks of a file, scored, in the order of the file; only a few are in memory at a time."""
     kept: dict[int, str] = {}
     """Chunks that were scored before: their numbers and keys."""
-    sent: list[tuple[int, _Chunk, str]] = []
-    """The chunks that the engine was given, with their numbers and keys."""
+    sent: list[_SentChunk] = []
 
     def unscored_chunks() -> Iterator[_Chunk]:
         times = 1 if engine.name == "local" else _CHUNK_OF_CLUSTER
@@ -204,19 +213,19 @@ def _scored_chunks(
             if keeper is not None and keeper.has(key):
                 kept[number] = key
                 continue
-            sent.append((number, replace(chunk, lines=[]), key))
+            sent.append(_SentChunk(number, chunk.first, len(chunk.lines), key))
             yield chunk
 
     waiting: dict[int, ScoredChunk] = {}
     expected = 0
     with closing(engine.results(functools.partial(_scored, settings), unscored_chunks())) as results:
         for at, found in results:
-            number, chunk, key = sent[at]
+            number, key = sent[at].number, sent[at].key
             if isinstance(found, FailedItem):
                 if isinstance(found.error, AssayError):
                     found.error.where = found.error.where or settings.path
                 raise found.error
-            waiting[number] = _checked(found, settings.path, chunk.first, metrics)
+            waiting[number] = _checked(found, settings, sent[at], metrics)
             if keeper is not None:
                 keeper.keep(key, waiting[number])
             while expected in waiting or expected in kept:
@@ -240,16 +249,41 @@ def _key(settings: _Settings, chunk: _Chunk) -> str:
     return digest.hexdigest()
 
 
-def _checked(found: object, path: str, first: int, metrics: int) -> ScoredChunk:
-    """What a worker returned, if it is a scored chunk; raises AssayError otherwise."""
-    if type(found) is ScoredChunk:
-        rows = [len(cell) == 5 and type(cell[3]) is bool and len(cell[4]) == metrics for cell in found.cells]
-        if all(rows) and all(type(answer) is Answer for answer in found.answers):
+def _checked(found: object, settings: _Settings, sent: _SentChunk, metrics: int) -> ScoredChunk:
+    """What a worker returned, if it is the scores of the chunk that it was sent; raises AssayError otherwise."""
+    try:
+        if type(found) is ScoredChunk and _is_whole(found, settings, sent, metrics):
             return found
+    except (TypeError, ValueError, AttributeError):  # a part of it has another type
+        pass
     raise AssayError(
-        f"a worker returned something that is not a list of scores, for the transcripts from number {first + 1} on",
-        where=path,
+        "a worker returned something that is not a list of scores, "
+        f"for the transcripts from number {sent.first + 1} on",
+        where=settings.path,
         hint="Its machine may be faulty, or have another version of a package; nothing of it was counted",
+    )
+
+
+def _is_whole(found: ScoredChunk, settings: _Settings, sent: _SentChunk, metrics: int) -> bool:
+    cells = all(
+        type(who) is type(scenario) is str
+        and type(repetition) is int
+        and 0 <= repetition < 2**31
+        and type(passed) is bool
+        and type(codes) is bytes
+        and len(codes) == metrics
+        and all(code <= 100 or code >= 254 for code in codes)
+        for who, scenario, repetition, passed, codes in found.cells
+    )
+    return (
+        cells
+        and found.transcripts == sent.transcripts
+        and len(found.missing) <= (sent.transcripts if settings.allow_missing else 0)
+        and all(type(where) is type(why) is str for where, why in found.missing.items())
+        and all(type(answer) is Answer for answer in found.answers)
+        and len(found.texts) == (len(found.cells) if settings.texts else 0)
+        and all(type(text) is str for text in found.texts)
+        and (len(found.answers) == len(found.cells) if settings.answers else len(found.answers) <= len(found.cells))
     )
 
 
