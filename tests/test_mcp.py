@@ -7,20 +7,21 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
 
 from assay.errors import UsageError
 from assay.mcp.bounds import bounded_json
 from assay.mcp.files import NamedFiles
-from assay.mcp.server import make_server
 from assay.mcp.tools import RunTools
 from assay.runs.loading import compare, record
 from assay.store import open_store
 from tests.report.agent_scores import scores
+
+if TYPE_CHECKING:  # imported by the tests that use it: collecting imports this module in every worker
+    from mcp import StdioServerParameters
 
 READING = {"list_runs", "show_run", "list_cases", "read_evidence", "compare_runs", "follow_trend"}
 
@@ -52,6 +53,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def told(folder: Path) -> Told:
     """One process, asked everything."""
+    from mcp import StdioServerParameters
+
     words = [
         "-m",
         "assay",
@@ -70,6 +73,8 @@ def told(folder: Path) -> Told:
 
 
 async def _talk(server: StdioServerParameters, outside: str) -> Told:
+    from mcp import Client
+
     answers, refusals = {}, {}
     async with Client(server) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -152,6 +157,8 @@ def test_a_run_is_started_with_agents_that_were_named_and_tells_why_it_ended(tol
 
 
 def test_without_permission_nothing_can_be_changed(folder: Path) -> None:
+    from assay.mcp.server import make_server
+
     async def offered() -> dict[str, Any]:
         with open_store(folder / "runs.db") as store:
             tools = await make_server(RunTools(store)).list_tools()

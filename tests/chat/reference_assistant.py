@@ -13,9 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
-
-from openai import AsyncOpenAI, OpenAIError
+from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import Reply, Setup
 from assay.chat.agents._shared.assistant import INSTRUCTIONS, openai_client
@@ -25,6 +23,9 @@ from assay.chat.world.embedded import World
 from assay.chat.world.situation import Situation
 from assay.chat.world.weather import WeatherClient
 from assay.errors import AssayError
+
+if TYPE_CHECKING:  # imported by those who play it: collecting tests imports this module in every worker
+    from openai import AsyncOpenAI
 
 APOLOGY = (
     "I'm sorry, I couldn't reach my language model just now. Please try again in a moment, or check a local forecast "
@@ -56,6 +57,8 @@ class ReferenceAssistant:
     sessions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        from openai import OpenAIError
+
         messages = self.sessions.setdefault(session, [{"role": "system", "content": INSTRUCTIONS}])
         messages.append({"role": "user", "content": message})
         calls: list[ToolCall] = []

@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.stats import norm, skew, t
 
 from assay import stats
 from assay.errors import UsageError
@@ -166,13 +165,15 @@ def slow_episodes(
     ]
     sizes = np.array([len(part) for part in parts])
     freedom = sizes.sum() ** 2 / (sizes**2).sum() - 1  # Kish's effective number, less 1
-    wide = t.ppf(0.975, freedom)
-    low, high = ends(replicates, 1 - 2 * norm.cdf(-wide))
+    wide = scipy.stats.t.ppf(0.975, freedom)
+    low, high = ends(replicates, 1 - 2 * scipy.stats.norm.cdf(-wide))
     value, error = PLAIN[statistic](np.concatenate(parts)), np.std(replicates)
-    a = np.clip(skew(replicates) * freedom / (freedom - 1), -0.2, 0.2)
+    a = np.clip(scipy.stats.skew(replicates) * freedom / (freedom - 1), -0.2, 0.2)
 
     def corrected(end: float) -> float:  # where Hall's transformation gives `end`
-        return float(brentq(lambda x: x + a * x**2 / 3 + a**2 * x**3 / 27 + a / 6 - end, -100, 100, xtol=1e-13))
+        return float(
+            scipy.optimize.brentq(lambda x: x + a * x**2 / 3 + a**2 * x**3 / 27 + a / 6 - end, -100, 100, xtol=1e-13)
+        )
 
     lows, highs = ([value - error * x for x in (end, corrected(end))] for end in (wide, -wide))
     return float(min(low, *lows)), float(max(high, *highs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+import scipy
 
 from assay.stats.paired import Changes, Difference, cases_needed, difference
 from assay.types import Floats
@@ -23,7 +23,7 @@ def of_changes(d: Floats, level: float = 0.95, *, possible: float = 1.0) -> Diff
 def test_symmetric_changes_have_the_paired_t_test() -> None:
     d = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]) - 0.3
     found = of_changes(d)
-    expected = scipy_stats.ttest_1samp(d, 0)
+    expected = scipy.stats.ttest_1samp(d, 0)
     assert found.p == pytest.approx(expected.pvalue)
     assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
     assert found.error == pytest.approx(d.std(ddof=1) / np.sqrt(7))
@@ -39,13 +39,13 @@ def test_the_p_value_is_that_of_the_interval_that_just_touches_0(seed: int) -> N
 
 
 def test_the_difference_of_resampled_figures_inverts_the_hull_of_both_intervals() -> None:
-    replicates = 0.5 + 0.2 * scipy_stats.norm.ppf((np.arange(4000) + 0.5) / 4000)
+    replicates = 0.5 + 0.2 * scipy.stats.norm.ppf((np.arange(4000) + 0.5) / 4000)
     found = difference(0.5, replicates=replicates, freedom=9, level=0.95)
     assert found is not None
-    half = scipy_stats.t.ppf(0.975, 9) * replicates.std()
+    half = scipy.stats.t.ppf(0.975, 9) * replicates.std()
     assert found.low <= 0.5 - half + 1e-12
     assert found.high >= 0.5 + half - 1e-12
-    assert found.p == pytest.approx(2 * scipy_stats.t.sf(2.5, 9), rel=0.02)
+    assert found.p == pytest.approx(2 * scipy.stats.t.sf(2.5, 9), rel=0.02)
     assert difference(0.1, replicates=np.full(10, np.nan), level=0.95, freedom=3) is None
 
 
@@ -54,14 +54,14 @@ def test_a_difference_that_many_resamples_do_not_share_is_uncertain() -> None:
     replicates = np.concatenate([np.full(200, -0.01), np.full(800, 0.1)])
     found = difference(0.1, replicates=replicates, freedom=30, level=0.95)
     assert found is not None
-    assert found.p == pytest.approx(2 * scipy_stats.t.cdf(scipy_stats.norm.ppf(0.2), 30))
+    assert found.p == pytest.approx(2 * scipy.stats.t.cdf(scipy.stats.norm.ppf(0.2), 30))
 
 
 def test_what_is_called_the_same_rests_on_ends_that_allow_for_a_tail_that_few_cases_lack() -> None:
     # Five symmetric changes: Johnson's correction t + a (1 + 2 t²) ÷ 6 with the largest allowance a = 0.7.
     d = np.array([-0.02, -0.01, 0.0, 0.01, 0.02])
     found = of_changes(d)
-    t = scipy_stats.t.ppf(0.975, 4)
+    t = scipy.stats.t.ppf(0.975, 4)
     far = found.error * (t + 0.7 * (1 + 2 * t * t) / 6)
     assert (found.high, *found.wide) == pytest.approx((t * found.error, -far, far))
     assert found.within(0.02, surely=False)
@@ -84,7 +84,7 @@ def test_resamples_of_40_cases_have_the_percentile_interval_alone() -> None:
     replicates = np.random.default_rng(1).gamma(2.0, 0.1, 1000)
     found = difference(0.2, replicates=replicates, freedom=39, level=0.95)
     assert found is not None
-    tail = 100 * scipy_stats.norm.cdf(-scipy_stats.t.ppf(0.975, 39))
+    tail = 100 * scipy.stats.norm.cdf(-scipy.stats.t.ppf(0.975, 39))
     assert (found.low, found.high) == pytest.approx(tuple(np.percentile(replicates, [tail, 100 - tail])))
     beside = difference(2.0, replicates=replicates, freedom=39, level=0.95)
     assert beside is not None
@@ -93,7 +93,7 @@ def test_resamples_of_40_cases_have_the_percentile_interval_alone() -> None:
     place = np.percentile(replicates, 2.0)
     shifted = difference(0.2 - place, replicates=replicates - place, freedom=39, level=0.95)
     assert shifted is not None
-    assert shifted.p == pytest.approx(2 * scipy_stats.t.cdf(scipy_stats.norm.ppf(0.02), 39), rel=0.01)
+    assert shifted.p == pytest.approx(2 * scipy.stats.t.cdf(scipy.stats.norm.ppf(0.02), 39), rel=0.01)
     assert shifted.low > 0
 
 
@@ -125,7 +125,7 @@ def test_a_minority_that_changes_may_be_larger_by_chance() -> None:
     # 2 of 20 change by 0.2. A t interval ends at 0.0488, within a margin of 0.05; but up to 31.7 % of all may change.
     d = np.zeros(20)
     d[:2] = 0.2
-    assert of_changes(d).high == pytest.approx(0.2 * scipy_stats.beta.ppf(0.975, 3, 18))
+    assert of_changes(d).high == pytest.approx(0.2 * scipy.stats.beta.ppf(0.975, 3, 18))
 
 
 def test_cases_needed_have_a_power_of_80_percent() -> None:
@@ -138,7 +138,7 @@ def test_cases_needed_have_a_power_of_80_percent() -> None:
     assert n == pytest.approx((1.05 * (1.96 + 0.8416) / 0.2) ** 2, rel=0.03)
     more = cases_needed(found, 100, margin=0.0, tests=16)
     assert more is not None
-    assert more[0] == pytest.approx((1.05 * (scipy_stats.norm.ppf(1 - 0.025 / 16) + 0.8416) / 0.2) ** 2, rel=0.03)
+    assert more[0] == pytest.approx((1.05 * (scipy.stats.norm.ppf(1 - 0.025 / 16) + 0.8416) / 0.2) ** 2, rel=0.03)
 
 
 def test_cases_needed_to_show_that_both_are_the_same() -> None:

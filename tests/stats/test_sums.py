@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+import scipy
 
 from assay.stats import (
     CORRELATION,
@@ -59,7 +59,7 @@ def test_a_share_has_a_t_interval_on_the_logit_scale() -> None:
     hits, totals = np.array([3.0, 1.0, 20.0, 4.0]), np.array([10.0, 4.0, 25.0, 8.0])
     value = 28 / 47
     freedom = 47**2 / (100 + 16 + 625 + 64) - 1  # episodes of unequal size count as fewer
-    half = scipy_stats.t.ppf(0.975, freedom) * slow_error(hits, totals) / (value * (1 - value))
+    half = scipy.stats.t.ppf(0.975, freedom) * slow_error(hits, totals) / (value * (1 - value))
     expected = [1 / (1 + math.exp(-(logit(value) + side * half))) for side in (-1, 1)]
     found = ratio_interval([Ratio(int(h), int(t)) for h, t in zip(hits, totals, strict=True)], EPISODE)
     assert found.value == value
@@ -95,7 +95,7 @@ def test_the_spread_within_a_stratum_of_n_is_that_of_n_less_one() -> None:
     found = mean_interval(values, np.ones(4), EPISODE, strata=list("aabb"))
     error = math.sqrt((2 * 2.0 + 2 * 8.0) / 16)
     assert both(found) == pytest.approx(
-        (7 - scipy_stats.t.ppf(0.975, 2) * error, 7 + scipy_stats.t.ppf(0.975, 2) * error), rel=1e-5
+        (7 - scipy.stats.t.ppf(0.975, 2) * error, 7 + scipy.stats.t.ppf(0.975, 2) * error), rel=1e-5
     )
 
 
@@ -138,8 +138,8 @@ def test_ten_times_the_events_give_the_same_interval() -> None:
 
 def test_a_mean_has_the_hull_of_the_t_interval_and_of_halls() -> None:
     values = np.array([1.0, 2.0, 2.5, 9.0, 3.0, 4.0])
-    error, wide = values.std(ddof=1) / math.sqrt(6), scipy_stats.t.ppf(0.975, 5)
-    a = min(float(scipy_stats.skew(values, bias=False)) / math.sqrt(6), 0.3)
+    error, wide = values.std(ddof=1) / math.sqrt(6), scipy.stats.t.ppf(0.975, 5)
+    a = min(float(scipy.stats.skew(values, bias=False)) / math.sqrt(6), 0.3)
 
     def hall(t: float) -> float:
         return 3 / a * (math.copysign(abs(1 + a * (t - a / 6)) ** (1 / 3), 1 + a * (t - a / 6)) - 1)
@@ -163,7 +163,7 @@ def test_a_function_of_sums_is_jackknifed() -> None:
     found = sum_interval(parts, quotient, EPISODE, n=7, scale=POSITIVE, sizes=table[:, 1])
     assert found.value == 1.8
     low, high = both(found)
-    half = scipy_stats.t.ppf(0.975, 100 / 26 - 1) * slow_error(table[:, 0], table[:, 1]) / 1.8
+    half = scipy.stats.t.ppf(0.975, 100 / 26 - 1) * slow_error(table[:, 0], table[:, 1]) / 1.8
     assert low <= 1.8 * math.exp(-half) * (1 + 1e-9)
     assert high >= 1.8 * math.exp(half) * (1 - 1e-9)
     assert (found.n, found.n_units, found.unit) == (7, 4, "episode")

@@ -6,10 +6,9 @@ import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-import openai
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,9 @@ from assay.chat.world.scripted import Skill
 from assay.chat.world.serving import LoopbackServer
 from assay.chat.world.situation import Situation, inject
 from assay.chat.world.tokens import count_tokens, tokenize
+
+if TYPE_CHECKING:  # imported by the tests that use it: collecting imports this module in every worker
+    import openai
 
 QUESTION = [{"role": "system", "content": "Be helpful."}, user("What's the weather in Helsinki?")]
 ANSWERED = [
@@ -39,6 +41,8 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def client(server: str) -> Iterator[openai.OpenAI]:
+    import openai
+
     with openai.OpenAI(
         base_url=f"{server}/v1", api_key="any key", max_retries=0, http_client=httpx.Client(trust_env=False, verify=TLS)
     ) as client:
@@ -76,6 +80,8 @@ def test_results_lead_to_an_answer(client: openai.OpenAI) -> None:
 
 
 def test_usage_counts_messages_tools_and_answer(client: openai.OpenAI) -> None:
+    import openai
+
     with_tools, without = complete(client, ANSWERED), complete(client, ANSWERED, tools=openai.omit)
     usage = with_tools.usage
     assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
@@ -177,6 +183,8 @@ def test_usage_is_the_last_chunk_if_requested(client: openai.OpenAI, server: str
 
 
 def test_concurrent_requests_are_answered(server: str) -> None:
+    import openai
+
     async def all_of_them() -> list[Any]:
         http = httpx.AsyncClient(trust_env=False, verify=TLS)
         async with openai.AsyncOpenAI(base_url=f"{server}/v1", api_key="k", http_client=http) as client:
@@ -194,6 +202,8 @@ def test_concurrent_requests_are_answered(server: str) -> None:
 
 
 def test_the_list_of_models_says_that_it_is_a_stand_in(client: openai.OpenAI) -> None:
+    import openai
+
     assert [(model.id, model.owned_by) for model in client.models.list()] == [(MODEL, OWNER)]
     assert "stand-in" in OWNER
     assert client.models.retrieve(MODEL).id == MODEL
@@ -306,6 +316,8 @@ def test_fault_hits_are_counted_by_turn_and_session(server: str) -> None:
 
 
 def test_openai_client_retries_after_a_single_fault(server: str) -> None:
+    import openai
+
     headers = baggage(fault=Fault("model_rate_limited", 1), session="retry")
     http = httpx.Client(trust_env=False, verify=TLS)
     with openai.OpenAI(base_url=f"{server}/v1", api_key="k", max_retries=1, http_client=http) as client:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,15 @@ from assay.report.html import events as page
 from assay.stats import Resampling
 
 HALF, TENTH = math.log(0.5), math.log(0.1)
-KEYS = [encode(stream([key(at * 500, press=at % 2 == 0)])) for at in range(4)]
-WRONG = encode(stream([key(500, 0x42, press=False)]))
+
+
+@cache  # at the first call: an encoder is compiled, which importing this module must not do
+def keys() -> list[str]:
+    return [encode(stream([key(at * 500, press=at % 2 == 0)])) for at in range(4)]
+
+
+def wrong() -> str:
+    return encode(stream([key(500, 0x42, press=False)]))
 
 
 def rows(texts: list[str], logprobs: list[Any]) -> list[dict[str, Any]]:
@@ -39,8 +47,8 @@ def scored(predicted: Any, truth: Any, **rest: Any) -> EventReport:
 def test_figures_by_hand() -> None:
     # Four keys. The model is certain of three, of which one is wrong, and gives one half to the last, which is right:
     # in the highest tenth it says 1 and is right in 2 of 3, in another it says ½ and is right: (3 · 1/3 + 1 · 1/2) / 4.
-    guesses = rows([KEYS[0], WRONG, KEYS[2], KEYS[3]], [0.0, 0.0, -0.0, HALF])
-    truths = rows(KEYS, [HALF, TENTH, HALF, None])
+    guesses = rows([keys()[0], wrong(), keys()[2], keys()[3]], [0.0, 0.0, -0.0, HALF])
+    truths = rows(keys(), [HALF, TENTH, HALF, None])
     report = scored(guesses, truths)
     flat = report.flat("assay")
     assert flat["calibration_error"] == pytest.approx(1.5 / 4, abs=1e-9)
@@ -60,8 +68,8 @@ def test_figures_by_hand() -> None:
 def test_kinds_have_separate_losses_and_frames_have_none() -> None:
     moves = encode(stream([move(900, 5, 5)]))
     frame = "<EVENT_START><SCREEN><0><1><2><fake_image_placeholder><EVENT_END>"
-    truths = rows([KEYS[0], moves, frame], [HALF, TENTH, -50.0])
-    report = scored([KEYS[0], moves, frame], truths)
+    truths = rows([keys()[0], moves, frame], [HALF, TENTH, -50.0])
+    report = scored([keys()[0], moves, frame], truths)
     assert report.protocols["assay"].details["likelihood"] == [
         {"kind": "keyboard", "n": 1, "nll": pytest.approx(-HALF)},
         {"kind": "mouse", "n": 1, "nll": pytest.approx(-TENTH)},
@@ -73,13 +81,13 @@ def test_kinds_have_separate_losses_and_frames_have_none() -> None:
 
 
 def test_without_log_probabilities_nothing_is_said() -> None:
-    report = scored(KEYS, KEYS)
+    report = scored(keys(), keys())
     assert (report.flat("assay")["nll"], report.flat("assay")["calibration_error"]) == (None, None)
     assert "Calibration</h" not in page.render({"": report})
 
 
 def test_predictions_of_another_number_are_left_out_and_reported() -> None:
-    report = scored(rows(KEYS[:3], [0.0] * 3), rows(KEYS, [HALF] * 4))
+    report = scored(rows(keys()[:3], [0.0] * 3), rows(keys(), [HALF] * 4))
     assert report.flat("assay")["calibration_error"] is None
     assert report.flat("assay")["nll"] == pytest.approx(-HALF)
     assert any("calibration pairs by position" in said for said in report.warnings)
@@ -163,25 +171,25 @@ def test_every_format_gives_the_bits_of_the_training_loop(form: str, tokens: boo
 )
 def test_what_is_not_a_log_probability_is_refused(form: str, values: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(ColumnError, match=message):
-        decode(saved(tmp_path, form, rows(KEYS[:2], values)))
+        decode(saved(tmp_path, form, rows(keys()[:2], values)))
 
 
 def test_an_episode_needs_one_for_each_event() -> None:
     with pytest.raises(ColumnError, match="a row with 4 events has 3 log-probabilities"):
-        decode([{"text": "".join(KEYS), "logprob": [-1.0] * 3}])
+        decode([{"text": "".join(keys()), "logprob": [-1.0] * 3}])
 
 
 def test_log_probabilities_stay_with_their_events_and_are_part_of_the_digest() -> None:
-    read: EventStream = decode(rows(KEYS, [-1.0, None, -3.0, -4.0]))
+    read: EventStream = decode(rows(keys(), [-1.0, None, -3.0, -4.0]))
     assert read.logprob is not None
     assert read[np.array([3, 1])].logprob == pytest.approx([-4.0, math.nan], nan_ok=True)
-    digests = {scored(KEYS, rows(KEYS, [value] * 4)).truth.sha256 for value in (HALF, TENTH, None)}
+    digests = {scored(keys(), rows(keys(), [value] * 4)).truth.sha256 for value in (HALF, TENTH, None)}
     assert len(digests) == 3
 
 
 def test_a_table_of_stored_runs_keeps_its_loss() -> None:
     """States of an older version, which had no losses by kind."""
-    report = scored(rows(KEYS, [HALF] * 4), rows(KEYS, [TENTH] * 4))
+    report = scored(rows(keys(), [HALF] * 4), rows(keys(), [TENTH] * 4))
     tally = report.protocols["assay"].tally
     plan = Resampling("event", reps=5)
     expected = ActionFigures(tally, plan, 10 * MS).calibration()["nll"].value
