@@ -5,7 +5,9 @@ Deterministic profile: no race with a clock. Store: a test that evaluates must n
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,7 +18,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-_EVENTS = Path(__file__).parent / "events"
+_TESTS = Path(__file__).parent.resolve()
+_EVENTS = _TESTS / "events"
 # Folders whose modules share what is dear: imported frameworks, a page and its store, a PostgreSQL, a browser.
 _TOGETHER = ("tests/chat/agents/", "tests/web/", "tests/store/", "tests/report/html/")
 _USES_EVENTS = ("test_cli.py", "test_cli_compare.py", "test_docs.py", "test_public.py")
@@ -82,6 +85,23 @@ def compiled_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
         flock(lock, LOCK_EX)
         tokens = synthetic.token_text(synthetic.recording(episodes=1, seconds=2, seed=1))
         evaluate(tokens, tokens, protocols=tuple(every_protocol()), reps=2)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Import all test modules, in each worker beginning with another part of them.
+
+    On a fresh clone pytest rewrites the asserts of every module, and Python compiles what it imports. Workers that go
+    through the modules side by side would all do all of it; so each does its part and reads what the others did.
+    """
+    about: dict[str, Any] | None = getattr(session.config, "workerinput", None)
+    if about is None or [Path(given).resolve() for given in session.config.args] != [_TESTS]:
+        return
+    ignored = [Path(given).resolve() for given in session.config.getoption("ignore") or ()]
+    found = [path for path in sorted(_TESTS.rglob("test_*.py")) if not any(map(path.is_relative_to, ignored))]
+    first = int(about["workerid"].removeprefix("gw")) * len(found) // about["workercount"]
+    for path in found[first:] + found[:first]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting reports what is wrong with it
+            importlib.import_module(".".join(path.relative_to(_TESTS.parent).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
