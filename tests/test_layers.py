@@ -26,6 +26,7 @@ HEIGHTS = {
     "registry": 1,
     "_lazy": 2,
     "_integers": 0,
+    "_secret_signs": 0,
     "result": 1,
     "types": 1,
     "stats": 2,

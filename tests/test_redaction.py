@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.redaction import redacted, redacted_command, redacted_value
+from assay.redaction import redacted, redacted_all, redacted_command, redacted_value
 
 letters = st.characters(min_codepoint=33, max_codepoint=126)
 # Marked, so that finding one in the output is no accident.
@@ -371,3 +371,20 @@ def test_a_key_that_is_set_changed_or_deleted_meanwhile_is_known(monkeypatch: py
     assert redacted("the word is brouhaha1234567") == "the word is brouhaha1234567"
     monkeypatch.delenv("MY_API_KEY")
     assert redacted("the word is kerfuffle7654321") == "the word is kerfuffle7654321"
+
+
+_PIECES = [
+    "",
+    "It rains.",
+    "a\n",
+    "Tok",
+    "en: abcdefghijkl",
+    "password=hunter2hunter2",
+    "sk-0123456789abcdef",
+    "no key",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=60))
+def test_many_texts_are_cleaned_as_each_by_itself(texts: list[str]) -> None:
+    assert redacted_all(texts) == [redacted(text) for text in texts]

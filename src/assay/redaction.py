@@ -17,12 +17,24 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
+from assay._secret_signs import SIGNS_OF_KEYS, SIGNS_OF_SECRETS
+
 HIDDEN = "***"
 
 
 def redacted(text: str) -> str:
     """A text of any kind (a message, an answer, an address, a log) without its secrets."""
     return text and _redacted(text, _LAYERS)
+
+
+def redacted_all(texts: Sequence[str]) -> list[str]:
+    """As `redacted` of each text, in a fraction of the time if most contain nothing to hide."""
+    if len(texts) <= _TEXTS_AT_ONCE:
+        return [redacted(text) for text in texts] if _is_suspicious("\n".join(texts)) else list(texts)
+    found: list[str] = []
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        found += redacted_all(texts[start : start + _TEXTS_AT_ONCE])
+    return found
 
 
 def redacted_value(value: Any) -> Any:
@@ -175,35 +187,30 @@ def _argument(word: str) -> str:
 # --- texts ----------------------------------------------------------------------------------------------------------
 
 _LAYERS = 3  # of percent-encoding that are looked into
-# A text with none of these, like most answers, contains nothing to hide. Looking for plain words is fast.
-_SIGNS_OF_SECRETS = (
-    "pass", "secret", "token", "key", "auth", "bearer", "basic", "credential", "cookie", "appid", "jwt", "pwd",
-    "sig", "session", "sid=", "sid:", 'sid"', "sid'", "pat=", "pat:", 'pat"', "://", "%3", "%2", "----", "-u",
-    "--user", "bot",
-)  # fmt: skip
-_SIGNS_OF_KEYS = (
-    "sk-", "k_live_", "k_test_", "whsec_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_",
-    "gsk_", "r8_", "fw_", "lin_api_", "dop_v1_", "shpat_", "ntn_", "npm_", "lsv2_", "pypi-", "xai-", "pplx-",
-    "tvly-", "nvapi-", "AKIA", "ASIA", "AIza", "ya29.", "GOCSPX-", "xox", "xapp-", "SG.", "hvs.", "dapi", "eyJ",
-)  # fmt: skip
+# Looking for a sign takes about as long in some texts as in one. With many, one of them has a sign more often.
+_TEXTS_AT_ONCE = 24
+
+
+def _is_suspicious(text: str) -> bool:
+    """Whether there may be something to hide in a text, or in any of several texts that it consists of."""
+    return (
+        SIGNS_OF_KEYS.any_in(text)
+        or SIGNS_OF_SECRETS.any_in(text.lower())
+        or any(map(text.__contains__, _known_secrets(_SHORTEST_IN_TEXT)))
+    )
 
 
 def _redacted(text: str, layers: int) -> str:
     for secret in _known_secrets(_SHORTEST_IN_TEXT):
         text = text.replace(secret, HIDDEN)
     lowered = text.lower()
-    if _has_any(_SIGNS_OF_SECRETS, lowered):
+    if SIGNS_OF_SECRETS.any_in(lowered):
         text = _PEM.sub(HIDDEN, text)
         for pattern, replacement in _RULES:
             text = pattern.sub(replacement, text)
         if layers:
             text = _RUN.sub(lambda found: _decoded(found[0], layers - 1), text)
-    return _KEY.sub(HIDDEN, text) if _has_any(_SIGNS_OF_KEYS, text) else text
-
-
-def _has_any(signs: Sequence[str], text: str) -> bool:
-    # Every text of a run comes through here, and a generator would take three times as long.
-    return any(map(text.__contains__, signs))
+    return _KEY.sub(HIDDEN, text) if SIGNS_OF_KEYS.any_in(text) else text
 
 
 def _decoded(run: str, layers: int) -> str:

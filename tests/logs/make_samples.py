@@ -1,7 +1,7 @@
 """Writes the samples of other tools' logs with those tools themselves: python make_samples.py FOLDER TOOL.
 
-The tools are not needed by the tests, only here: pip install inspect-ai deepeval pydantic-evals, in an environment of
-its own. Two models answer six sums; `poor` errs in the last three, and the second time in the third too.
+The tools are not needed by the tests, only here: pip install inspect-ai deepeval pydantic-evals lm_eval torch, in an
+environment of its own. Two models answer six sums; `poor` errs in the last three, and the second time in the third too.
 """
 
 # mypy: ignore-errors
@@ -178,6 +178,64 @@ def adk(folder: Path) -> None:
         file.replace(folder / f"adk-{model}.evalset_result.json")
 
 
+def lm_eval(folder: Path) -> None:
+    """One document a case, two filters; one folder for each model, as `lm_eval run --log_samples` writes it."""
+    from lm_eval import simple_evaluate
+    from lm_eval.api.model import LM
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
+
+    class Sums(LM):
+        def __init__(self, model: str) -> None:
+            super().__init__()
+            self.model = model
+
+        def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
+            return [answer(self.model, request.args[0]) for request in requests]
+
+        def loglikelihood(self, requests: Any, disable_tqdm: bool = False) -> Any:
+            raise NotImplementedError
+
+        loglikelihood_rolling = loglikelihood
+
+    documents = folder / "sums.jsonl"
+    documents.write_text("".join(json.dumps({"question": q, "answer": right}) + "\n" for _, q, right in SUMS))
+    task = {
+        "task": "sums",
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": str(documents)}},
+        "test_split": "test",
+        "output_type": "generate_until",
+        "doc_to_text": "{{question}}",
+        "doc_to_target": "{{answer}}",
+        "generation_kwargs": {"until": ["\n"]},
+        "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}],
+        "filter_list": [
+            {"name": "strict", "filter": [{"function": "take_first"}]},
+            {
+                "name": "number",
+                "filter": [{"function": "regex", "regex_pattern": r"(\d+)\.$"}, {"function": "take_first"}],
+            },
+        ],
+    }
+    for model in MODELS:
+        tracker = EvaluationTracker(output_path=str(folder))
+        found = simple_evaluate(
+            Sums(model),
+            tasks=[dict(task)],
+            task_manager=TaskManager(include_defaults=False),
+            evaluation_tracker=tracker,
+            log_samples=True,
+            bootstrap_iters=0,
+        )
+        tracker.general_config_tracker.model_name_sanitized = f"lm-eval-{model}"
+        samples = found.pop("samples")
+        tracker.save_results_aggregated(results=found, samples=samples)
+        for name in found["configs"]:
+            tracker.save_results_samples(task_name=name, samples=samples[name])
+    documents.unlink()
+
+
 def promptfoo_config(folder: Path) -> None:
     """What promptfoo needs: npx promptfoo eval -c promptfooconfig.json -o promptfoo.json --no-cache --repeat 2."""
     body = "module.exports = class { constructor(o) { this.model = o.config.model; } id() { return this.model; }\n"
@@ -200,6 +258,6 @@ def promptfoo_config(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    {one.__name__: one for one in (inspect_ai, pydantic_evals, deepeval, adk, promptfoo_config)}[sys.argv[2]](
+    {one.__name__: one for one in (inspect_ai, pydantic_evals, deepeval, adk, lm_eval, promptfoo_config)}[sys.argv[2]](
         Path(sys.argv[1]).resolve()
     )

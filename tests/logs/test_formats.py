@@ -17,6 +17,7 @@ from assay.chat.scoring.scores import Scores
 from assay.errors import AssayError, SourceError
 from assay.logs import LOG_FORMATS, read_logs
 from assay.logs.contents import LogContent
+from assay.logs.logged import LogOptions
 
 SAMPLES = Path(__file__).parent / "samples"
 SUMS = [f"sum-{n}" for n in range(1, 7)]
@@ -56,9 +57,26 @@ def test_scores_are_those_of_the_tool(
 
 
 def test_every_sample_is_in_one_format_only() -> None:
-    for path in SAMPLES.iterdir():
+    for path in filter(Path.is_file, SAMPLES.iterdir()):
         found = [name for name in LOG_FORMATS.names() if LOG_FORMATS.get(name).recognises(LogContent(path))]
         assert len(found) == 1, (path.name, found)
+
+
+def test_a_table_is_read_as_its_rows_say(tmp_path: Path) -> None:
+    """Fields over several lines, empty lines, gaps, numbered cases as pandas writes them, and a secret in one text."""
+    path = tmp_path / "table.csv"
+    path.write_text(
+        'id,model,trial,question,right,f1\n'
+        '1.0,m,1,"two\nlines",1,0.25\n\n2.0,m,1,plain,0,\n3.0,m,1,Authorization: Bearer abcdefghijkl0123,yes,nan\n'
+    )  # fmt: skip
+    scores = read_logs(path)
+    assert [answer.key for answer in scores.answers] == [("m", "1", 1), ("m", "2", 1), ("m", "3", 1)]
+    assert [answer.query for answer in scores.answers] == ["two\nlines", "plain", "Authorization: Bearer ***"]
+    assert [answer.entries["right"].score for answer in scores.answers] == [1.0, 0.0, 1.0]
+    assert [answer.entries["f1"].measured for answer in scores.answers] == [True, False, False]
+    path.write_text(path.read_text() + "4.0,m,1,plain,maybe,1\n")
+    with pytest.raises(SourceError, match=r"table\.csv:7: 'maybe' in the column 'right' is not a score"):
+        read_logs(path, options=LogOptions(scores=("right",)))
 
 
 def test_epochs_are_repetitions() -> None:
@@ -108,6 +126,28 @@ def test_what_promptfoo_could_not_run_is_not_measured(tmp_path: Path) -> None:
     failed = by_key["b", "sum-2"]
     assert not failed.entries["score"].measured
     assert failed.failures[0].says == "no key"
+
+
+def test_samples_that_the_harness_wrote() -> None:
+    for model, right in (("good", 1.0), ("poor", 0.5)):
+        [path] = (SAMPLES / f"lm-eval-{model}").iterdir()
+        scores = read_logs(path)
+        assert scores.inputs["log"]["format"] == "lm-evaluation-harness"
+        assert scores.agents == [f"lm-eval-{model}"]
+        # Two filters: one compares the whole answer "It is 8.", the other the number in it.
+        assert means(scores) == {"exact_match_strict": 0.0, "exact_match_number": right}
+        assert [answer.scenario for answer in scores.answers] == ["0", "1", "2", "3", "4", "5"]
+        assert scores.answers[3].query == "What is 4 + 4?"
+        assert scores.answers[3].response == ("It is 8." if model == "good" else "It is 9.")
+
+
+def test_the_harness_logs_of_two_models_are_compared() -> None:
+    from assay.runs import compare
+
+    files = [str(next((SAMPLES / f"lm-eval-{model}").iterdir())) for model in ("good", "poor")]
+    [found] = compare(*files)
+    number = next(one for one in found.verdicts if one.metric == "exact_match_number")
+    assert number.difference == -0.5
 
 
 def test_samples_of_the_harness(tmp_path: Path) -> None:

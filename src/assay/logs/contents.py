@@ -48,7 +48,12 @@ def _parsed(raw: bytes, where: str) -> Any:
         raise too_large("it", most_bytes(), where)
     if len(raw) > most and raw.count(b",") + raw.count(b"[") + raw.count(b"{") > most:
         raise too_large("the parsed JSON", memory_limit(), where)
-    return json.loads(raw, parse_constant=_no_number)
+    return _json(raw)
+
+
+def _json(raw: bytes) -> Any:
+    """As `json.loads`, which would make a decoder for each line."""
+    return _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
 
 
 class AnswerBudget:
@@ -110,26 +115,33 @@ class LogContent:
     def first_line(self) -> Any:
         """The first line as JSON; None if it is something else."""
         try:
-            return json.loads(self.head.split(b"\n", 1)[0], parse_constant=_no_number)
+            return _json(self.head.split(b"\n", 1)[0])
         except (ValueError, RecursionError):
             return None
 
-    def lines(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Every line of a JSONL file as an object, with where it stands."""
+    def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Every line of a JSONL file as an object, with the number of the line."""
+        longest = most_bytes()
+        # A line of fewer bytes cannot have more values than fit.
+        harmless = min(longest, memory_limit() // _BYTES_A_VALUE)
         with self.path.open("rb") as file:
             number = 0
-            while line := file.readline(most_bytes() + 1):
+            while line := file.readline(longest + 1):
                 number += 1
-                where = f"{self.path}:{number}"
-                if not line.strip():
+                if line.isspace():
                     continue
                 try:
-                    found = _parsed(line, where)
+                    found = _json(line) if len(line) <= harmless else _parsed(line, self.line(number))
                 except (ValueError, RecursionError) as error:
+                    where = self.line(number)
                     raise SourceError(f"is not JSON: {error}", where=where, hint="Write one object per line") from error
                 if not isinstance(found, dict):
-                    raise SourceError("is not a JSON object", where=where, hint="Write one object per line")
-                yield where, found
+                    raise SourceError("is not a JSON object", where=self.line(number), hint="Write one object per line")
+                yield number, found
+
+    def line(self, number: int) -> str:
+        """How a line is called in messages."""
+        return f"{self.path}:{number}"
 
     def members(self, folder: str) -> Iterator[tuple[str, Any]]:
         """Every JSON file in a folder of the archive, with its name, in the order of the archive."""
@@ -198,23 +210,15 @@ def words(value: Any, limit: int = 20_000) -> str:
 
 def score_value(value: Any) -> float | None:
     """A score as a number: numbers, booleans, and the words that tools write for right and wrong."""
-    if isinstance(value, bool):
-        return float(value)
-    if isinstance(value, int | float):
-        try:
-            found = float(value)
-        except OverflowError:
-            return None
-        return found if abs(found) <= _LARGEST else None
-    if isinstance(value, str):
-        known = _WORDS.get(value.strip().lower())
-        if known is not None:
-            return known
-        try:
-            return score_value(float(value))
-        except ValueError:
-            return None
-    return None
+    if not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    except ValueError:
+        return _WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+    return found if -_LARGEST <= found <= _LARGEST else None
 
 
 # Inspect writes C, P, I and N for correct, partially correct, incorrect and no answer.
@@ -227,3 +231,6 @@ _WORDS = {
 
 def _no_number(name: str) -> None:
     """NaN and infinities, which are not JSON, are scores that could not be given."""
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)

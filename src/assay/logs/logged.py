@@ -10,7 +10,7 @@ from assay.logs.contents import LogContent
 from assay.registry import Registry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, which would take twice as long to make
 class LoggedAnswer:
     """One scored answer of a log."""
 

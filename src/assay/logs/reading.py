@@ -7,9 +7,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from assay.chat.scoring.answers import Answer, FailedCheck
 from assay.chat.scoring.metric import LOG_VERSION, Entry, Metric, ScoreScale, band
@@ -18,13 +19,15 @@ from assay.errors import SourceError, UsageError
 from assay.logs.contents import AnswerBudget, LogContent
 from assay.logs.directions import lower_is_better
 from assay.logs.logged import LOG_FORMATS, LogFormat, LoggedAnswer, LogOptions
-from assay.redaction import redacted
+from assay.redaction import redacted, redacted_all
 
 PASS_AT = 0.5
 """If nothing in a log says what passes: every score from 0 to 1 must be at least this."""
 _MOST_LEVELS = 11
 _MOST_SCORES = 5000
 _BYTES_A_SCORE = 300
+_MOST_KNOWN = 50_000
+_Scored = tuple[str, Entry, FailedCheck | None]
 BetterWhen = Literal["higher", "lower"]
 
 
@@ -74,7 +77,9 @@ def read_logs(
             if not read:
                 raise SourceError("has no scored answers", where=str(path), hint="Was the evaluation cancelled?")
             own = agent or path.name.partition(".")[0]
-            answers += [one if one.agent else replace(one, agent=own) for one in read]
+            for one in read:
+                one.agent = one.agent or own
+            answers += read
             inputs.append({"source": str(path), "sha256": content.sha256, "format": found.title})
         stated |= dict.fromkeys(map(_identifier, lower), "lower")
         stated |= dict.fromkeys(map(_identifier, higher), "higher")
@@ -90,6 +95,10 @@ def no_garbage_collection() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                # Together these make all objects old ones, which are not searched at once.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -116,11 +125,12 @@ def _scores(
 ) -> Scores:
     tool = " and ".join(dict.fromkeys(one["format"] for one in inputs))
     names = _names(name for answer in answers for name in answer.scores)
-    values: dict[str, list[float]] = {name: [] for name in names.values()}
+    by_score: dict[str, list[float]] = {given: [] for given in names}
     for answer in answers:
-        for name, score in answer.scores.items():
+        for given, score in answer.scores.items():
             if score is not None:
-                values[names[name]].append(score)
+                by_score[given].append(score)
+    values = {names[given]: found for given, found in by_score.items()}
     metrics = {
         name: Metric(
             name,
@@ -135,13 +145,19 @@ def _scores(
         for given, name in names.items()
     }
     several_tasks = len({answer.task for answer in answers}) > 1
-    decisive = _decisive(metrics, pass_at)
+    making = _Answers(names, metrics, _decisive(metrics, pass_at), pass_at)
     agents = {name: redacted(name) for name in {answer.agent for answer in answers}}
     seen: defaultdict[tuple[str, str], int] = defaultdict(int)
     keys: dict[tuple[str, str, int], None] = {}
     found = []
-    for answer in answers:
-        case = f"{answer.task}/{answer.case}" if several_tasks and answer.task else answer.case
+    cases = [f"{one.task}/{one.case}" if several_tasks and one.task else one.case for one in answers]
+    texts = zip(
+        redacted_all(cases),
+        redacted_all([one.query for one in answers]),
+        redacted_all([one.response for one in answers]),
+        strict=True,
+    )
+    for answer, case, shown in zip(answers, cases, texts, strict=True):
         at = seen[answer.agent, case] if answer.repetition is None else answer.repetition
         seen[answer.agent, case] += 1
         if (answer.agent, case, at) in keys:
@@ -150,7 +166,7 @@ def _scores(
                 hint="Give each repetition a number of its own, or read the files one by one",
             )
         keys[answer.agent, case, at] = None
-        found.append(_answer(answer, agents[answer.agent], case, at, names, metrics, decisive, pass_at))
+        found.append(making.answer(answer, agents[answer.agent], shown, at))
     if not found:
         raise SourceError("the logs have no scored answers")
     named = {"log" if len(inputs) == 1 else f"log {at}": one for at, one in enumerate(inputs, 1)}
@@ -159,54 +175,92 @@ def _scores(
 
 def scale_of(values: Sequence[float]) -> ScoreScale:
     """What kind of score these values are: right or wrong, from 0 to 1, a few levels, or any number."""
-    if all(value in (0.0, 1.0) for value in values):
+    found = np.asarray(values, np.float64)
+    if ((found == 0.0) | (found == 1.0)).all():
         return "binary"
-    if all(0.0 <= value <= 1.0 for value in values):
+    if ((found >= 0.0) & (found <= 1.0)).all():
         return "share"
-    if all(value == int(value) for value in values) and len(set(values)) <= _MOST_LEVELS and max(values) <= 100:
+    if (found == np.trunc(found)).all() and found.max() <= 100 and len(np.unique(found)) <= _MOST_LEVELS:
         return "ordinal"
-    return "positive" if min(values) > 0 else "any"
+    return "positive" if found.min() > 0 else "any"
 
 
-def _answer(
-    answer: LoggedAnswer,
-    agent: str,
-    case: str,
-    repetition: int,
-    names: dict[str, str],
-    metrics: dict[str, Metric],
-    decisive: set[str],
-    pass_at: float | None,
-) -> Answer:
-    entries = {}
-    failed = []
-    limit = PASS_AT if pass_at is None else pass_at
-    for given, score in answer.scores.items():
-        metric = metrics[names[given]]
-        reason = redacted(answer.reasons.get(given, "")).strip()
-        entries[metric.name] = _entry(metric, score, reason or (redacted(answer.error) if score is None else ""))
-        if score is not None and metric.name in decisive and score < limit:
-            failed.append(FailedCheck(f"{metric.name} >= {limit:g}", reason or f"it is {score:g}"))
-    if answer.passed is not None and pass_at is None:
-        passed = answer.passed
-    else:
-        known = [names[given] for given, score in answer.scores.items() if score is not None]
-        passed = not failed and not answer.error and any(not decisive or name in decisive for name in known)
-    if passed:
-        failed = []
-    elif not failed:
-        failed = [FailedCheck("passed", redacted(answer.error) or "the tool says that it failed")]
-    return Answer(
-        agent=agent,
-        scenario=redacted(case),
-        repetition=repetition,
-        turn=0,
-        query=redacted(answer.query),
-        response=redacted(answer.response),
-        entries=entries,
-        passed=passed,
-        failures=tuple(failed),
-    )
+class _Answers:
+    """Makes answers with scores from what logs say."""
+
+    def __init__(
+        self, names: Mapping[str, str], metrics: Mapping[str, Metric], decisive: set[str], pass_at: float | None
+    ) -> None:
+        """`names` are those of metrics by the names of scores."""
+        self._names = names
+        self._decisive = decisive
+        self._pass_at = pass_at
+        self._limit = limit = PASS_AT if pass_at is None else pass_at
+        self._of_score = {
+            given: (name, metrics[name].group, metrics[name].version, f"{name} >= {limit:g}" * (name in decisive))
+            for given, name in names.items()
+        }
+        self._known: dict[tuple[str, float | None, str], _Scored] = {}
+
+    def answer(self, logged: LoggedAnswer, agent: str, shown: tuple[str, str, str], repetition: int) -> Answer:
+        """`shown` are case, query and response without secrets."""
+        entries = {}
+        failed: list[FailedCheck] = []
+        reasons, error = logged.reasons, logged.error
+        for given, score in logged.scores.items():
+            details = redacted(reasons.get(given, "")).strip() if reasons else ""
+            if score is None:
+                details = details or redacted(error)
+            known = self._known.get((given, score, details)) or self._scored(given, score, details)
+            name, entries[name], failure = known
+            if failure is not None:
+                failed.append(failure)
+        passed = self._passed(logged, failed) if logged.passed is None or self._pass_at is not None else logged.passed
+        if passed:
+            failed = []
+        elif not failed:
+            failed = [FailedCheck("passed", redacted(logged.error) or "the tool says that it failed")]
+        case, query, response = shown
+        return Answer(
+            agent=agent,
+            scenario=case,
+            repetition=repetition,
+            turn=0,
+            query=query,
+            response=response,
+            entries=entries,
+            passed=passed,
+            failures=tuple(failed),
+        )
+
+    def _scored(self, given: str, score: float | None, details: str) -> _Scored:
+        """One score as the name of its metric, its entry, and the check that it fails; most logs have few of them."""
+        name, group, version, check = self._of_score[given]
+        value = 0.0 if score is None else score
+        entry = Entry(
+            score=value,
+            measured=score is not None,
+            band=band(value),
+            details=details or ("" if score is not None else "Not measured: the log has no score."),
+            evidence=[],
+            base=0.0,
+            group=group,
+            version=version,
+        )
+        failure = None
+        if check and score is not None and score < self._limit:
+            failure = FailedCheck(check, details or f"it is {score:g}")
+        found = name, entry, failure
+        if len(self._known) < _MOST_KNOWN:
+            self._known[given, score, details] = found
+        return found
+
+    def _passed(self, logged: LoggedAnswer, failed: Sequence[FailedCheck]) -> bool:
+        """Whether an answer passes by its scores."""
+        if failed or logged.error:
+            return False
+        known = (self._names[given] for given, score in logged.scores.items() if score is not None)
+        return any(name in self._decisive for name in known) if self._decisive else any(True for _ in known)
 
 
 def _decisive(metrics: dict[str, Metric], pass_at: float | None) -> set[str]:
@@ -215,20 +269,6 @@ def _decisive(metrics: dict[str, Metric], pass_at: float | None) -> set[str]:
     right_or_wrong = {name for name, scale in higher.items() if scale == "binary"}
     up_to_one = right_or_wrong | {name for name, scale in higher.items() if scale == "share"}
     return up_to_one if pass_at is not None else right_or_wrong or up_to_one
-
-
-def _entry(metric: Metric, score: float | None, details: str) -> Entry:
-    known = 0.0 if score is None else score
-    return Entry(
-        score=known,
-        measured=score is not None,
-        band=band(known),
-        details=details or ("" if score is not None else "Not measured: the log has no score."),
-        evidence=[],
-        base=0.0,
-        group=metric.group,
-        version=metric.version,
-    )
 
 
 def _names(given: Iterable[str]) -> dict[str, str]:

@@ -30,10 +30,10 @@ class HarnessSamples:
         filters = {words(line.get("filter")) for _, line in lines}
         # One document has a line for each filter; together they are one answer with several scores.
         found: dict[str, dict[str, Any]] = {}
-        for where, line in lines:
+        for number, line in lines:
             names = line.get("metrics")
             if not isinstance(names, list) or "doc_id" not in line:
-                raise SourceError("is not a sample with doc_id and metrics", where=where)
+                raise SourceError("is not a sample with doc_id and metrics", where=content.line(number))
             of_document = found.setdefault(str(line["doc_id"]), {"line": line, "scores": {}})
             for name in map(words, names):
                 key = name if len(filters) < 2 else f"{name}_{words(line.get('filter'))}"

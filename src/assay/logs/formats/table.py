@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any, TextIO
 
 from assay.errors import ColumnError, SourceError, missing_extra
@@ -21,6 +22,7 @@ _PASSED = ("passed", "success", "pass")
 _OTHER = {"seed", "index", "row", "turn", "timestamp", "unnamed: 0", ""}
 # As seconds this is three years: a column called "time" with such values has points in time.
 _LONGEST_TIME = 1e8
+_GAPS = (None, "", "None", "null", "nan", "NaN", "NA")
 _WHOLE = re.compile(r"(-?\d{1,18})(?:\.0+)?", re.ASCII)
 
 
@@ -36,15 +38,23 @@ class ScoreColumns:
         return content.path.suffix.lower() in (".jsonl", ".ndjson") and isinstance(content.first_line, dict)
 
     def answers(self, content: LogContent, options: LogOptions) -> Iterator[LoggedAnswer]:
-        rows, budget = [], AnswerBudget(bytes_each=200)
-        for where, row in _rows(content):
-            budget.spend(sum(map(_bytes_of, row.values())), where)
-            rows.append((where, row))
-        if not rows:
+        table = _table(content)
+        if not table.places:
             raise SourceError("has no rows", where=str(content.path))
-        columns = _Columns(list(dict.fromkeys(name for _, row in rows for name in row)), rows, options, content)
-        for where, row in rows:
-            yield columns.answer(where, row)
+        return _Columns(table, options, content).answers()
+
+
+class _Table:
+    """The columns of a file by name, and where each row stands, as a number of `place`."""
+
+    def __init__(self, columns: Mapping[str, list[Any]], places: Sequence[int], place: Callable[[int], str]) -> None:
+        self.columns = columns
+        self.places = places
+        self._place = place
+
+    def where(self, row: int) -> str:
+        """How a row is called in messages."""
+        return self._place(self.places[row])
 
 
 def _bytes_of(value: Any) -> int:
@@ -57,9 +67,9 @@ def _bytes_of(value: Any) -> int:
 class _Columns:
     """Which column means what."""
 
-    def __init__(
-        self, names: Sequence[str], rows: Sequence[tuple[str, Mapping[str, Any]]], options: LogOptions, log: LogContent
-    ) -> None:
+    def __init__(self, table: _Table, options: LogOptions, log: LogContent) -> None:
+        self._table = table
+        names = list(table.columns)
         self._by_name = {name.lower(): name for name in reversed(names)}
         self._where = str(log.path)
         case = self._chosen(options.case, _CASE)
@@ -70,22 +80,21 @@ class _Columns:
                 hint="Name it: --case COLUMN",
             )
         self.case = case
-        # pandas writes whole numbers as 1.0 if one is missing; the other log may have 1.
-        given = {_case_text(row.get(case)) for _, row in rows}
-        whole = {text: found[1] for text in given if (found := _WHOLE.fullmatch(text))}
-        is_numbered = len(whole) == len(given) == len(set(whole.values()))
-        self._cases = whole if is_numbered else {}
         self.repetition = self._chosen(options.repetition, _REPETITION)
         self.agent = self._chosen(options.agent, _AGENT)
         self.task, self.query, self.response, self.passed = (
             self._chosen("", usual) for usual in (_TASK, _QUERY, _RESPONSE, _PASSED)
         )
         taken = {self.case, self.repetition, self.agent, self.task, self.query, self.response, self.passed}
-        self.scores = [self._chosen(name, ()) or name for name in options.scores] or [
-            name for name in names if name not in taken and name.lower() not in _OTHER and _is_score(name, rows)
-        ]
+        named = [self._chosen(name, ()) or name for name in options.scores]
+        self.scores: dict[str, list[float | None]] = {}
+        for name in named or (name for name in names if name not in taken and name.lower() not in _OTHER):
+            if named:
+                self.scores[name] = self._stated_scores(name)
+            elif (values := _numbers_of(name, table.columns[name])) is not None:
+                self.scores[name] = values
         if not self.scores and self.passed is not None:
-            self.scores = [self.passed]
+            self.scores = {self.passed: self._stated_scores(self.passed)}
         if not self.scores:
             raise ColumnError(
                 "has no column of numbers that could be scores", where=self._where, hint="Name them: --score COLUMN"
@@ -99,97 +108,166 @@ class _Columns:
             return self._by_name[given.lower()]
         return next((self._by_name[name] for name in usual if name in self._by_name), None)
 
-    def answer(self, where: str, row: Mapping[str, Any]) -> LoggedAnswer:
-        case = row.get(self.case)
-        if case is None or case == "":
-            raise SourceError(f"has no value in the column '{self.case}'", where=where)
-        scores = {}
-        for name in self.scores:
-            value = row.get(name)
-            scores[name] = score_value(value)
-            if scores[name] is None and value not in (None, "", "None", "null", "nan", "NaN", "NA"):
-                if isinstance(value, float):
-                    continue  # NaN and infinities
+    def _stated_scores(self, name: str) -> list[float | None]:
+        """The scores of a column that must have nothing else; gaps are None."""
+        values = self._table.columns[name]
+        scores = list(map(score_value, values))
+        for row, (score, value) in enumerate(zip(scores, values, strict=True)):
+            # A number that is no score is NaN or infinite.
+            if score is None and not isinstance(value, float) and value not in _GAPS:
+                where = self._table.where(row)
                 raise SourceError(f"'{words(value, 40)}' in the column '{name}' is not a score", where=where)
-        repetition = score_value(row.get(self.repetition)) if self.repetition else None
-        passed = score_value(row.get(self.passed)) if self.passed else None
-        return LoggedAnswer(
-            case=self._cases.get(text := _case_text(case), text),
-            task=self._text(row, self.task),
-            agent=self._text(row, self.agent),
-            # Repetitions may be counted from 1, or be called otherwise: what matters is which are the same.
-            repetition=int(repetition) if repetition is not None and 0 <= repetition < 2**31 else None,
-            query=self._text(row, self.query),
-            response=self._text(row, self.response),
-            scores=scores,
-            passed=None if passed is None else passed > 0,
-        )
+        return scores
 
-    def _text(self, row: Mapping[str, Any], column: str | None) -> str:
-        value = row.get(column) if column else None
-        return "" if value is None else words(value) if isinstance(value, str | list | dict) else str(value)
+    def _case_ids(self) -> list[str]:
+        given = self._table.columns[self.case]
+        if None in given or "" in given:
+            row = next(row for row, value in enumerate(given) if value is None or value == "")
+            raise SourceError(f"has no value in the column '{self.case}'", where=self._table.where(row))
+        texts = list(map(_case_text, given))
+        # pandas writes whole numbers as 1.0 if one is missing; the other log may have 1.
+        distinct = set(texts)
+        whole: dict[str, str] = {}
+        for text in distinct:
+            found = _WHOLE.fullmatch(text)
+            if found is None:
+                return texts
+            whole[text] = found[1]
+        return [whole[text] for text in texts] if len(set(whole.values())) == len(distinct) else texts
+
+    def answers(self) -> Iterator[LoggedAnswer]:
+        """Every row as an answer."""
+        cases = self._case_ids()
+        n = len(cases)
+        names = tuple(self.scores)
+        passed = self._numbers(self.passed)
+        rows = zip(
+            cases,
+            zip(*self.scores.values(), strict=True),
+            self._texts(self.task) or repeat("", n),
+            self._texts(self.agent) or repeat("", n),
+            self._numbers(self.repetition) or repeat(None, n),
+            self._texts(self.query) or repeat("", n),
+            self._texts(self.response) or repeat("", n),
+            [None if value is None else value > 0 for value in passed] if passed else repeat(None, n),
+            strict=True,
+        )
+        for case, scores, task, agent, repetition, query, response, has_passed in rows:
+            yield LoggedAnswer(
+                case=case,
+                task=task,
+                agent=agent,
+                # Repetitions may be counted from 1, or be called otherwise: what matters is which are the same.
+                repetition=int(repetition) if repetition is not None and 0 <= repetition < 2**31 else None,
+                query=query,
+                response=response,
+                scores=dict(zip(names, scores, strict=True)),
+                passed=has_passed,
+            )
+
+    def _numbers(self, column: str | None) -> list[float | None] | None:
+        return None if column is None else list(map(score_value, self._table.columns[column]))
+
+    def _texts(self, column: str | None) -> list[str] | None:
+        return None if column is None else list(map(_text, self._table.columns[column]))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else words(value) if isinstance(value, str | list | dict) else str(value)
 
 
 def _case_text(value: Any) -> str:
     return words(value) if isinstance(value, str) else str(value)
 
 
-def _is_score(name: str, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
-    """Whether a column has numbers and nothing else but gaps."""
-    values = [row.get(name) for _, row in rows]
-    known = [value for value in values if value not in (None, "")]
-    if not known or not all(score_value(value) is not None or isinstance(value, float) for value in known):
-        return False
-    return name.lower() != "time" or all((score_value(value) or 0.0) < _LONGEST_TIME for value in known)
+def _numbers_of(name: str, values: Sequence[Any]) -> list[float | None] | None:
+    """A column as scores; None if it has anything else than numbers and gaps."""
+    scores = list(map(score_value, values))
+    if None in scores:
+        if all(value in _GAPS for value in values):
+            return None
+        for score, value in zip(scores, values, strict=True):
+            if score is None and value not in _GAPS and not isinstance(value, float):
+                return None
+    if name.lower() == "time" and any((score or 0.0) >= _LONGEST_TIME for score in scores):
+        return None
+    return scores
 
 
-def _rows(content: LogContent) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _table(content: LogContent) -> _Table:
     if content.head.startswith(b"PAR1"):
-        yield from _of_parquet(content)
-    elif content.path.suffix.lower() in (".csv", ".tsv"):
-        yield from _of_csv(content)
-    else:
-        yield from content.lines()
+        return _of_parquet(content)
+    if content.path.suffix.lower() in (".csv", ".tsv"):
+        return _of_csv(content)
+    return _of_lines(content)
 
 
-def _of_csv(content: LogContent) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _of_lines(content: LogContent) -> _Table:
+    budget = AnswerBudget(bytes_each=200)
+    numbers, rows = [], []
+    for number, row in content.lines():
+        budget.spend(sum(map(_bytes_of, row.values())), str(content.path))
+        numbers.append(number)
+        rows.append(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return _Table({name: [row.get(name) for row in rows] for name in names}, numbers, content.line)
+
+
+def _of_csv(content: LogContent) -> _Table:
     separator = "\t" if content.path.suffix.lower() == ".tsv" else ","
+    budget = AnswerBudget(bytes_each=200)
+    names: list[str] = []
+    numbers, rows = [], []
     with content.path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        reader = csv.DictReader(_lines_of(file, content), delimiter=separator)
+        reader = csv.reader(_lines_of(file, content), delimiter=separator)
         try:
+            names = next(reader, [])
             for row in reader:
-                where = f"{content.path}:{reader.line_num}"
-                if None in row or None in row.values():
+                if not row:
+                    continue
+                if len(row) != len(names):
+                    where = content.line(reader.line_num)
                     raise SourceError("has another number of fields than the first line", where=where)
-                yield where, row
+                budget.spend(64 * len(row) + sum(map(len, row)), str(content.path))
+                numbers.append(reader.line_num)
+                rows.append(row)
         except csv.Error as error:
-            raise SourceError(f"is not CSV: {error}", where=f"{content.path}:{reader.line_num}") from error
+            raise SourceError(f"is not CSV: {error}", where=content.line(reader.line_num)) from error
+    # If two columns have the same name, the last counts.
+    return _Table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=False)), numbers, content.line)
 
 
 def _lines_of(file: TextIO, content: LogContent) -> Iterator[str]:
     """The lines, none of which may be longer than memory allows: a file of zeros has no line ends."""
-    while line := file.readline(most_bytes() + 1):
-        if len(line) > most_bytes():
-            raise too_large("a line", most_bytes(), str(content.path))
+    longest = most_bytes()
+    while line := file.readline(longest + 1):
+        if len(line) > longest:
+            raise too_large("a line", longest, str(content.path))
         yield line
 
 
-def _of_parquet(content: LogContent) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _of_parquet(content: LogContent) -> _Table:
     try:
         import pyarrow as pa
 
         from assay.events.sources.parquet import every_batch
     except ImportError as error:
         raise missing_extra("pyarrow", "events", f"read {content.path}") from error
+    budget = AnswerBudget(bytes_each=200)
+    columns: dict[str, list[Any]] = {}
+    rows = 0
     try:
-        number_of_row = 0
         for batch in every_batch(str(content.path), 1000, memory_limit()):
             batch.validate(full=True)
-            for row in batch.to_pylist():
-                number_of_row += 1
-                yield f"{content.path}: row {number_of_row}", row
+            found = batch.to_pydict()
+            rows += batch.num_rows
+            for row in zip(*found.values(), strict=True):
+                budget.spend(sum(map(_bytes_of, row)), str(content.path))
+            for name, values in found.items():
+                columns.setdefault(name, []).extend(values)
     except (pa.ArrowException, OSError) as error:
         raise SourceError(f"is not a whole Parquet file: {error}", where=str(content.path)) from error
+    return _Table(columns, range(1, rows + 1), lambda number: f"{content.path}: row {number}")
 
 
 FORMAT = ScoreColumns()
