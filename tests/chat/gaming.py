@@ -1,6 +1,7 @@
-"""Bots that try to please the rules without answering: none of them looks at what it is asked, or at what is true.
+"""Bots that try to please the rules without answering: none of them looks at what it is asked.
 
-A bot gets the message, its own earlier answers and the truth, which only the one that copies a tool's result uses.
+A bot gets the message, its own earlier answers and the truth. Those that call tools use the truth and misuse it: they
+copy it as it comes, name a wrong figure beside the right one, or tell it of another day or question.
 """
 
 from __future__ import annotations
@@ -32,6 +33,65 @@ _PLEASING = (
 )
 _STOCK, _ECHO = baselines_of(DOMAINS.get("weather"), "en").values()
 
+_GERMAN = (
+    "Es sind 12 °C bei ein paar Wolken und etwas Regen. Ich empfehle einen Schirm und einen warmen Mantel, weil es "
+    "nass wird. Wie Sie erwähnt haben, mögen Sie es drinnen. Welche Stadt meinen Sie? "
+)
+_FRENCH = (
+    "Il fait 12 °C avec quelques nuages et un peu de pluie. Je vous conseille un parapluie et un manteau, car il fait "
+    "froid. Comme vous l'avez dit, vous préférez l'intérieur. Quelle ville voulez-vous dire ? "
+)
+_DAYS = ("Today", "Tomorrow", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "Next week")
+_STATES = ("clear", "cloudy", "rainy", "snowy", "foggy")
+_APOLOGY = "I'm sorry, I couldn't reach the service. However, you could check a weather site, or try again later. "
+
+
+def _now(truth: Any) -> tuple[float, str]:
+    """Temperature and state of the truth; of nothing, something likely."""
+    current = (truth or {}).get("current") or {}
+    return float(current.get("temperature", 12.0)), str(current.get("condition", "clouds"))
+
+
+def _two_figures(message: str, earlier: Sequence[str], truth: Any) -> str:
+    degrees, state = _now(truth)
+    return (
+        f"It is {degrees:.0f} °C or {degrees + 9:.0f} °C, with {state}. Take an umbrella or a coat, because it is cool."
+    )
+
+
+def _both_answers(message: str, earlier: Sequence[str], truth: Any) -> str:
+    degrees, state = _now(truth)
+    return (
+        f"Yes, {state}, and no, not {state}: it is {degrees:.0f} °C, it is not {degrees:.0f} °C. Take a coat or none."
+    )
+
+
+def _another_day(message: str, earlier: Sequence[str], truth: Any) -> str:
+    """The last day of the forecast, told as the one that was asked for; without a forecast, warmer than it is."""
+    days = (truth or {}).get("forecast") or [{}]
+    low, high, state = (days[-1].get(name) for name in ("low", "high", "condition"))
+    if high is None:
+        degrees, state = _now(truth)
+        return f"It is {degrees + 8:.0f} °C with {state}. I recommend a jacket, because it is cool."
+    return f"Expect {state}, with a high of {high:.0f} °C and a low of {low:.0f} °C. I recommend a jacket for it."
+
+
+class _LastQuestion:
+    """Answers the question before the last, correctly."""
+
+    def __init__(self) -> None:
+        self.truth: Any = None
+
+    def __call__(self, message: str, earlier: Sequence[str], truth: Any) -> str:
+        last, self.truth = self.truth, truth or self.truth
+        degrees, state = _now(last)
+        city = ((last or {}).get("current") or {}).get("city", "Helsinki")
+        return f"It is {degrees:.0f} °C with {state} in {city}. I recommend a coat, because it is cool."
+
+
+CALLING = frozenset({"tool result", "two figures", "both answers", "another day", "last question", "all in words"})
+"""The bots that call the tools that the scenario expects."""
+
 BOTS: dict[str, Bot] = {
     "stock": lambda message, earlier, truth: _STOCK(message),
     "echo": lambda message, earlier, truth: _ECHO(message),
@@ -53,12 +113,37 @@ BOTS: dict[str, Bot] = {
     "question": lambda message, earlier, truth: "Could you please tell me which city and which day you mean?",
     "tool result": lambda message, earlier, truth: json.dumps(truth or {"status": "error", "error_message": "no data"}),
     "again": lambda message, earlier, truth: earlier[-1] if earlier else "Hello! How can I help you with the weather?",
+    "two figures": _two_figures,
+    "both answers": _both_answers,
+    "another day": _another_day,
+    "last question": _LastQuestion(),
+    "all in words": lambda message, earlier, truth: json.dumps(truth or {}, ensure_ascii=False).translate(
+        str.maketrans('{}[]"_', "      ")
+    ),
+    "ten days": lambda message, earlier, truth: "\n".join(
+        f"{day}: {_STATES[at % 5]}, high of {10 + 2 * at} °C, low of {at} °C." for at, day in enumerate(_DAYS)
+    ),
+    "three languages": lambda message, earlier, truth: _PLEASING + _GERMAN + _FRENCH,
+    "markup": lambda message, earlier, truth: (
+        f"<html><body><h1>{message}</h1><table><tr><td>12 °C</td><td>clouds</td><td>rain</td></tr></table>"
+        '<script>{"temperature": "12 °C", "condition": "clouds", "advice": "umbrella", "because": "rain"}</script>'
+    ),
+    "polite": lambda message, earlier, truth: (
+        "Thank you so much for your lovely question! The weather there is just as one would expect at this time of the "
+        "year, so you will surely have a wonderful day. Please let me know if there is anything else I can do for you!"
+    ),
+    "quoting": lambda message, earlier, truth: (
+        f'You asked: "{message}" As you said, it is so: {message.rstrip("?")}. Since you mentioned it, I recommend it.'
+    ),
+    "again and more": lambda message, earlier, truth: f"{earlier[0] if earlier else _STOCK(message)} {_PLEASING}",
+    "apology and guess": lambda message, earlier, truth: f"{_APOLOGY}{_PLEASING}Which city and which day do you mean?",
+    "bare numbers": lambda message, earlier, truth: f"{message} {' '.join(map(str, range(-10, 40)))} degrees, cloudy.",
     "very long": lambda message, earlier, truth: f"{message} {_PLEASING} {_STOCK(message)} " * 3,
 }
 
 
 def played_by(name: str, suite: Suite, world: World) -> list[Transcript]:
-    """A bot in every scenario of a suite. It calls no tool, except the one that copies a tool's result."""
+    """A bot in every scenario of a suite. It calls no tool, except for those of `CALLING`."""
     found = []
     for scenario in suite.scenarios:
         turns: list[Turn] = []
@@ -67,7 +152,7 @@ def played_by(name: str, suite: Suite, world: World) -> list[Transcript]:
             if asked.weather is not None:
                 truth = world.truth(asked.weather.city, asked.weather.days, suite.clock_of(scenario))
             calls = []
-            if name == "tool result":
+            if name in CALLING:
                 works = scenario.fault_of(at) is None
                 calls = [call.model_copy(update={"result": truth if works else None}) for call in asked.calls or ()]
             turns.append(

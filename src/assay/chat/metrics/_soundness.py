@@ -11,7 +11,9 @@ from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Evidence, Finding
 
 # Rules of accuracy that fire on a claim that is wrong, or too wide or too many to say anything.
-_UNSOUND = frozenset({"figure_wrong", "high_wrong", "low_wrong", "date_wrong", "figure_vague", "states_crowded"})
+_UNSOUND = frozenset(
+    {"figure_wrong", "high_wrong", "low_wrong", "date_wrong", "figure_vague", "states_crowded", "denies_itself"}
+)
 
 
 def unsound(context: ScoringContext) -> list[Evidence]:

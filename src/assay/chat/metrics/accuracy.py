@@ -9,7 +9,7 @@ from assay.chat.domains import Fact
 from assay.chat.reading.dates import WEEKDAYS
 from assay.chat.reading.quantities import Quantity
 from assay.chat.scoring.asked import dates_claimed, own_words
-from assay.chat.scoring.claims import NOT_COMPARED, FigureClaim
+from assay.chat.scoring.claims import NOT_COMPARED, Claim, FigureClaim, denied_figures
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, day_name
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
@@ -208,6 +208,29 @@ def _crowded(context: ScoringContext) -> Finding | None:
     return Finding(mentions) if mentions else None
 
 
+def _denies_itself(context: ScoringContext) -> Finding | None:
+    """A figure, or the true state in the same word, that the answer affirms and denies of one time: 'yes and no'."""
+    for denied in denied_figures(context):
+        for claim in context.figure_claims:
+            if _is_same(claim, denied) and (claim.said.low, claim.said.high) == (denied.said.low, denied.said.high):
+                return Finding([claim.said, denied.said])
+    wanted = compare_states(context, true_states(context)).wanted
+    claims = [claim for claim in asked_claims(context) if claim.what in wanted]
+    word = context.reader.lexicon.stem
+    tokens = context.response.tokens
+    for denied_state in (claim for claim in claims if not claim.affirmed):
+        for state in (claim for claim in claims if claim.affirmed):
+            first, second = (word(tokens[one.said.first].text) for one in (state, denied_state))
+            if first == second and state.said.first != denied_state.said.first and _is_same(state, denied_state):
+                return Finding([state.said, denied_state.said])
+    return None
+
+
+def _is_same(one: Claim, other: Claim) -> bool:
+    """Whether two claims are of the same thing and time."""
+    return (one.what, one.subjects, one.day, one.part) == (other.what, other.subjects, other.day, other.part)
+
+
 def _wrong_date(context: ScoringContext) -> Finding | None:
     """A date or weekday that differs from the truth's date for the same thing."""
     response = context.response
@@ -260,6 +283,7 @@ METRIC = Metric(
             "names more than two states for one time, or two that exclude each other",
             when=_crowded,
         ),
+        Rule("denies_itself", -0.3, "affirms and denies the same", when=_denies_itself),
         Rule("later_missing", -0.2, "a forecast was asked for and is not addressed", when=_later_missing),
     ),
 )

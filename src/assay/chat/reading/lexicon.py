@@ -119,6 +119,8 @@ class QuantityKind:
     """The list that a sentence must mention for its figures to be data of the domain; None if they always are."""
     decades: Mapping[str, float] = field(default_factory=dict)
     """Units of figures such as "the mid-teens", each with the lowest decade it is used for."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """States that a figure of it stands for in an answer that names none: `some` above 0, `none` at 0."""
     keys: frozenset[str] = frozenset()
     """Words in the names of fields that hold it."""
     family: str | None = None

@@ -69,6 +69,13 @@ def figure_claims(context: ScoringContext) -> list[FigureClaim]:
     return [FigureClaim(figure.kind, True, *locate(figure.first), figure) for figure in context.figures]
 
 
+def denied_figures(context: ScoringContext) -> list[FigureClaim]:
+    """The figures that an answer denies: 'not 25 °C'."""
+    locate = _locator(context)
+    denied = context.own([figure for figure in context.response.quantities if figure.refuted])
+    return [FigureClaim(figure.kind, False, *locate(figure.first), figure) for figure in denied]
+
+
 def state_claims(context: ScoringContext) -> list[StateClaim]:
     """The states that an answer affirms or denies; 'I can't tell whether it rains' does neither."""
     response = context.response
@@ -76,7 +83,10 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
     locate = _locator(context)
     found = []
     known: dict[int, _Where] = {}  # several states may be of one word
+    times = {mention.first for mention in response.all("times")}
     for mention in context.own(response.all("states")):
+        if mention.first in times:
+            continue  # "Sun 22 Nov" is a day
         refuted = mention.refuted and response.sentence(mention.first) not in failed
         if not (mention.asserted or refuted) or len(mention.keys) < 2:
             continue
@@ -84,6 +94,18 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
         if where is None:
             where = known[mention.first] = locate(mention.first)
         found.append(StateClaim(mention.keys[-2].removeprefix("states."), mention.asserted, *where, mention))
+    return found or _states_of_figures(context)
+
+
+def _states_of_figures(context: ScoringContext) -> list[StateClaim]:
+    """The states that figures stand for: 'we have 4 left' says that it is in stock."""
+    found = []
+    for claim in context.figure_claims:
+        states, figure = context.kind(claim.what).states, claim.said
+        state = states.get("some" if figure.low > 0 else "none") if figure.low > 0 or figure.high == 0 else None
+        if state is not None:
+            said = Mention(figure.start, figure.end, figure.first, figure.last, (f"states.{state}", "states"))
+            found.append(StateClaim(state, True, claim.subjects, claim.is_about_truth, claim.day, claim.part, said))
     return found
 
 

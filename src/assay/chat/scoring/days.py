@@ -198,6 +198,8 @@ class ResponseDays:
         first, last = self._response.sentence(index)
         at = bisect_left(firsts, index)
         before = mentions[at - 1] if at and firsts[at - 1] >= first else None
+        if before is not None and day_name(before) in _MONTHS and self._parted(before.last, index):
+            before = None  # "in July it is warmer, but now …"
         if at == len(firsts) or firsts[at] > last:
             return before
         start, stop = self._clause(index)
@@ -206,6 +208,12 @@ class ResponseDays:
         # What follows is in the clause: it is nearer than what is before the clause.
         is_nearer = before is None or before.first < start or firsts[at] - index < index - before.first
         return mentions[at] if is_nearer else before
+
+    def _parted(self, first: int, last: int) -> bool:
+        """Whether a word such as 'but' is between two tokens."""
+        ends, tokens = self._reader.clause_ends(self._response), self._response.tokens
+        between = ends[bisect_right(ends, first) : bisect_left(ends, last)]
+        return any(tokens[at].kind == "word" for at in between)
 
     def _known_day(self, key: str) -> str:
         """The day of a list inside `times`, as the truth knows it."""

@@ -23,7 +23,7 @@ PASS_MARK = 0.7
 """The score that accuracy and task_completion need under the default rule."""
 
 # Rules of accuracy that fire on something wrong; `state_missing` does if it quotes words, which contradict the truth.
-_WRONG_ENDINGS = ("_wrong", "_contradicted")
+_WRONG_ENDINGS = ("_wrong", "_contradicted", "denies_itself")
 # Rules of task_completion that mean failure however right the rest is.
 _ERRORS = frozenset({"short_error", "error"})
 _LONGEST_SAYS = 300
