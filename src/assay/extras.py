@@ -15,6 +15,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "postgres": ("psycopg",),
     "ray": ("ray",),
     "web": ("python_multipart",),
+    "video": ("av",),
     "mcp": ("mcp",),
     "google-adk": ("google.adk",),
     "agent-framework": ("agent_framework", "agent_framework_openai"),

@@ -244,3 +244,20 @@ def _f1_at(tab: Tab, shift: int) -> float:
     tab.value(f"{slider}.value = {shift}; {slider}.dispatchEvent(new Event('input', {{bubbles: true}}))")
     tab.wait(f"{words}.textContent.startsWith('{shift} ms  ·')")
     return float(tab.value(f"{words}.textContent.split('F1 ')[1]"))
+
+
+@pytest.mark.parametrize("baseline", ["idle", "repeat_last", "majority", "random"])
+def test_a_baseline_in_place_of_the_prediction_has_the_f1_of_the_report(
+    baseline: str, reader: TestClient, named: dict[str, str], folder: Path
+) -> None:
+    report = evaluate(
+        str(folder / "late.parquet"), str(folder / "truth.parquet"), protocols=("assay",), reps=10, seed=42
+    ).flat("assay")
+    counts = [
+        ask(reader, "whole", **named, episode=episode, baseline=baseline)["figures"] for episode in ("first", HOSTILE)
+    ]
+    matched = sum(2 * one["matched"] for one in counts)
+    total = sum(one["true"] + one["predicted"] for one in counts)
+    assert matched / total == pytest.approx(report[f"{baseline}_f1"])
+    page = reader.get("/timeline", params={**named, "baseline": baseline}).text
+    assert f'baseline={baseline}&amp;episode=first" aria-current="page"' in page

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from assay import report
-from assay.errors import AssayError, NotFoundError, UnknownRunError, UsageError
+from assay.errors import AssayError, MissingExtraError, NotFoundError, UnknownRunError, UsageError
 from assay.redaction import redacted
 from assay.report.html.elements import Markup, element
 from assay.report.html.page import Content
@@ -35,6 +35,7 @@ from assay.web.site import Site
 
 # A page that takes longer is abandoned; no page should take this long.
 SECONDS_FOR_A_PAGE = 60.0
+_A_MINUTE = "private, max-age=60"
 _FOREVER = "public, max-age=31536000, immutable"
 _logger = logging.getLogger("assay.web")
 
@@ -51,6 +52,7 @@ def make_app(site: Site, access: Access) -> ASGIApp:
         *(Route(path, _change(site, change), methods=["POST"]) for path, change in _CHANGES.items()),
         Route("/runs/{run}/report.html", _thread(site, _saved)),
         Route("/timeline/window", _thread(site, _timeline_part)),
+        Route("/timeline/frame", _thread(site, _timeline_frame)),
         *live.routes(),
         Route("/api/openapi.json", lambda request: json_response(openapi())),
         *(Route(one.path, _data(site, one.handle)) for one in OPERATIONS),
@@ -60,6 +62,7 @@ def make_app(site: Site, access: Access) -> ASGIApp:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
         site.started.stop_all()
+        site.close()
         await live.close()
 
     app = Starlette(
@@ -155,19 +158,21 @@ def _start(site: Site, request: Request) -> View:
 
 def _timeline(site: Site, request: Request) -> View:
     from assay.web.pages.timeline import choose_view, timeline_view
-    from assay.web.timeline.operations import chosen_of, shift_of, shown_of
+    from assay.web.timeline.operations import chosen_of, cursor_of, shift_of, shown_of
 
     chosen = chosen_of(request)
     if not (chosen.run or chosen.predicted or chosen.truth):
         return choose_view(site)
     opened = site.timelines.open(chosen)
-    matched = site.timelines.shifted(opened, query_text(request, "episode"), shift_of(request))
-    return timeline_view(opened, chosen, matched, shown_of(request, matched))
+    episode = query_text(request, "episode")
+    matched = site.timelines.shifted(opened, episode, shift_of(request), chosen.baseline)
+    frames = site.timelines.frames(opened, episode)
+    return timeline_view(opened, chosen, matched, shown_of(request, matched), frames, at_us=cursor_of(request))
 
 
 def _timeline_part(site: Site, request: Request) -> Response:
     """The text and tables about a window, to be put into the page."""
-    from assay.web.pages.timeline import window_part
+    from assay.web.pages.timeline_window import window_part
     from assay.web.timeline.operations import shifted_of, window_of
 
     matched = shifted_of(site, request)
@@ -175,7 +180,19 @@ def _timeline_part(site: Site, request: Request) -> Response:
     return HTMLResponse(_bytes(str(window_part(matched, *window_of(request, matched.episode.span_ns), named))))
 
 
-_NAMING = ("predicted", "truth", "run", "encoding", "tolerance", "clock")
+def _timeline_frame(site: Site, request: Request) -> Response:
+    """What was on the screen at a time, as an image; or a sentence why there is none."""
+    from assay.web.timeline.operations import frame_of
+
+    try:
+        found = frame_of(site, request)
+    except AssayError as error:
+        return error_json(error, 404 if isinstance(error, NotFoundError | MissingExtraError) else 400)
+    headers = {"x-frame-from": str(found.from_us), "x-frame-to": str(found.to_us), "cache-control": _A_MINUTE}
+    return Response(found.content, media_type=found.media_type, headers=headers)
+
+
+_NAMING = ("predicted", "truth", "run", "encoding", "tolerance", "clock", "baseline")
 
 _PAGES: dict[str, _Page] = {
     "/runs": _runs,

@@ -70,6 +70,11 @@ class Site:
 
         return Timelines(self.store, self.folders)
 
+    def close(self) -> None:
+        """End what the pages have started."""
+        if "timelines" in self.__dict__:
+            self.timelines.close()
+
     def result(self, run_id: str) -> Result:
         """The result of a complete run, by its whole id."""
         return self._results.get(run_id, lambda: rebuilt(self.store.load(run_id), self.store.answers(run_id)))

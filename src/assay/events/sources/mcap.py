@@ -23,6 +23,7 @@ from assay.events.messages import ABSOLUTE_MOUSE, RAW_MOUSE, frame_pts_ns
 from assay.events.sources import ReadOptions
 from assay.events.sources._chunks import Span, in_order, joined, spans_without_index
 from assay.events.sources._files import open_binary, path_part, size
+from assay.events.sources._limits import default_max_memory
 from assay.events.sources._recorded import CODES, Events, parsed
 from assay.events.stream import Episode, EventStream
 
@@ -32,6 +33,7 @@ _MAGIC = b"\x89MCAP0\r\n"
 # Opcode and length, then where the summary and its offsets start, and the checksum of all from there to itself.
 _FOOTER = struct.Struct("<BQQQI")
 _FOOTER_OPCODE = 2
+_SCREENS_AT_ONCE = 4096
 _RECOVER = "If it was cut short, try: mcap recover FILE -o NEW"
 
 
@@ -55,6 +57,12 @@ def metadata(address: str) -> dict[str, dict[str, str]]:
     """The recording's metadata records by name, such as `keyboard_repeat_timing`."""
     with open_binary(address) as file:
         return _Recording(file, address).metadata()
+
+
+def screen_messages(address: str, time_ns: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Time and JSON of every screen message of a recording in order of time, or of those at one time only."""
+    with open_binary(address) as file:
+        yield from _Recording(file, address).screens(time_ns)
 
 
 class _Recording:
@@ -197,6 +205,17 @@ class _Recording:
                 return Episode(name, end_ns=end_ns)
             pts_ns = frame_pts_ns(parsed(frames.raw(0)))
             return Episode(name, first_frame_ns=int(frames.columns["time"][0]), first_pts_ns=pts_ns, end_ns=end_ns)
+
+    def screens(self, time_ns: int | None) -> Iterator[tuple[int, bytes]]:
+        with self._mcap_errors():
+            spans, channels = self._spans(["screen"]) if self._topics["screen"] else [], self._channels(["screen"])
+            if time_ns is not None:
+                spans = [one for one in spans if one.first is None or one.first <= time_ns <= (one.last or 0)]
+            most = default_max_memory()
+            for found in in_order(self._file, spans, channels, _SCREENS_AT_ONCE, max_memory=most):
+                for at, time in enumerate(found.columns["time"].tolist()):
+                    if time_ns is None or time == time_ns:
+                        yield time, found.raw(at)
 
     def metadata(self) -> dict[str, dict[str, str]]:
         with self._mcap_errors():

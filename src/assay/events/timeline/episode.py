@@ -5,14 +5,14 @@ Times are nanoseconds after `origin_ns`, the first action or movement of either 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import UsageError
-from assay.events.actions import lag
+from assay.events.actions import baselines, lag
 from assay.events.actions.clock import ClockSide
 from assay.events.actions.comparing import compare_actions
 from assay.events.actions.holds import HELD, Holds
@@ -134,6 +134,25 @@ class EpisodeTimeline:
             true_frames=_frames(sides[0]) - origin,
             predicted_frames=_frames(sides[1]) - origin,
             events=(len(pair.truth), len(pair.predicted)),
+        )
+
+    def with_baseline(self, name: str) -> EpisodeTimeline:
+        """The same episode with a trivial baseline in place of the prediction: keys and buttons, no pointer."""
+        tolerance_ns, unit_ns = round(self.scoring.tolerance_ms * 1e6), round(self.scoring.unit_ms * 1e6)
+        true = self.paired.true
+        made = baselines.predictions(true, tolerance_ns, self.scoring.seed, self.name)[name]
+        nothing = np.empty(0, np.int64)
+        silent = replace(self.paired.predicted_side, at=nothing, time_ns=nothing, first_ns=None, last_ns=None, stray=0)
+        by_shift = lag.matches_by_shift(true, made, unit_ns, tolerance_ns)
+        last = int(made.time_ns.max()) - self.origin_ns if len(made) else 0
+        return replace(
+            self,
+            paired=replace(self.paired, predicted=made, predicted_side=silent, by_shift=by_shift),
+            span_ns=max(self.span_ns, last),
+            predicted_holds=Holds.of(made, self.paired.end_ns),
+            predicted_travel=Travel.of(silent, self.origin_ns),
+            predicted_frames=nothing,
+            events=(self.events[0], len(made)),
         )
 
     @cached_property

@@ -7,27 +7,36 @@ the server makes, here, at first and whenever the window changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assay.plural import counted
-from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
-from assay.report.html.events.paths import path_legend, pointer_path
+from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.events.timeline import outcome_legend
 from assay.report.html.page import Content, table
 from assay.report.numbers import number
 from assay.web.addresses import address, run_address
+from assay.web.pages.timeline_window import window_part
 from assay.web.shell import View, crumbs, form, hidden
 from assay.web.site import Site
 from assay.web.timeline.operations import described_episode
 
 if TYPE_CHECKING:
     from assay.events.timeline.episode import ShiftedTimeline
+    from assay.web.timeline.frames import EpisodeFrames
     from assay.web.timeline.opening import Chosen, OpenedRecordings
     from assay.web.timeline.recordings import Recording
 
-_SCRIPTS = ("timeline-tiles.js", "timeline-draw.js", "timeline-overview.js", "timeline.js")
+_SCRIPTS = ("timeline-tiles.js", "timeline-draw.js", "timeline-overview.js", "timeline-frames.js", "timeline.js")
+_SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
 _MOST_SHIFT_MS = 500
-_ONE_AROUND_US = 1_000_000
+BASELINES = {
+    "idle": "Baseline: idle",
+    "repeat_last": "Baseline: repeat last",
+    "majority": "Baseline: majority",
+    "random": "Baseline: random",
+}
+"""The trivial baselines as tabs call them."""
 _KEYS = (
     ("W, S", "zoom in and out"),
     ("A, D", "go back and forth in time"),
@@ -38,7 +47,8 @@ _KEYS = (
     ("B", "take the figures of what is shown now; Esc gives the choice up"),
     ("↑ and ↓", "keys further up and down"),
     ("/", "find a key"),
-    ("Space", "play"),
+    ("Space", "play and pause"),
+    ("J, L", "the frame before and after, where the recording has frames"),
     ("?", "this help"),
 )
 
@@ -58,26 +68,35 @@ def choose_view(site: Site) -> View:
 
 
 def timeline_view(
-    opened: OpenedRecordings, chosen: Chosen, matched: ShiftedTimeline, window: tuple[int, int] | None
+    opened: OpenedRecordings,
+    chosen: Chosen,
+    matched: ShiftedTimeline,
+    window: tuple[int, int] | None,
+    frames: EpisodeFrames | None = None,
+    *,
+    at_us: int | None = None,
 ) -> View:
-    """One episode."""
+    """One episode; `at_us` is where the cursor stands."""
     shift_us = matched.shift_ns // 1000
     known = described_episode(opened, matched.episode)
     span_us = known["span_us"]
     begin, end = window or (0, span_us)
     named = _named(chosen)
     data = known | {"query": {**named, "episode": matched.episode.name}, "shift_us": shift_us, "window": window}
+    data |= {"at": at_us, "has_frames": frames is not None and frames.are_shown}
     facts = (
         f"{counted(known['true_events'], 'true event')}, {counted(known['predicted_events'], 'predicted event')}, "
         f"{span_us / 1e6:,.1f} s. Matched within {number(known['tolerance_ms'], 'ms')} ms under assay@1."
     )
-    lead = element("p", isolated(opened.predicted), " against ", isolated(opened.truth), ". ", facts)
+    predicted = BASELINES.get(chosen.baseline, opened.predicted)
+    lead = element("p", isolated(predicted), " against ", isolated(opened.truth), ". ", facts)
     body = join(
         [
             *(element("p", note, class_="note") for note in known["notes"]),
             _episodes(opened, matched.episode.name, named),
+            _sides(chosen, matched, window),
             _tools(known, shift_us),
-            _canvas(matched.episode.name),
+            _canvas(matched.episode.name, frames),
             outcome_legend(),
             _help(),
             element("div", window_part(matched, begin, end, named), data_timeline="window"),
@@ -91,26 +110,6 @@ def timeline_view(
         above=above,
         wide=True,
         modules=_SCRIPTS,
-    )
-
-
-def window_part(matched: ShiftedTimeline, begin_us: int, end_us: int, named: dict[str, str]) -> Markup:
-    """Figures of a window, by key too, the pointer's path, and a list of errors."""
-    from assay.events.timeline.windows import window
-
-    found = window(matched, begin_us, end_us)
-    names = {**named, "episode": matched.episode.name, "shift": str(matched.shift_ns // 1000 or "")}
-    heading = element("h2", f"Figures from {_seconds(begin_us)} to {_seconds(end_us)}")
-    parts = [element("div", _by_key(found["lanes"]), class_="tl-keys")]
-    if found["pointer"] is not None:
-        parts.append(_path(found["pointer"]))
-    return join(
-        [
-            heading,
-            _tiles(found),
-            element("div", *parts, class_="tl-beside"),
-            _errors(found, names),
-        ]
     )
 
 
@@ -179,9 +178,10 @@ def _size(n: int) -> str:
 
 def _named(chosen: Chosen) -> dict[str, str]:
     """What of an address names the recordings; settings as they are by default are left out."""
+    baseline = {"baseline": chosen.baseline} if chosen.baseline else {}
     if chosen.run:
-        return {"run": chosen.run}
-    named = {"predicted": chosen.predicted, "truth": chosen.truth}
+        return {"run": chosen.run, **baseline}
+    named = {"predicted": chosen.predicted, "truth": chosen.truth, **baseline}
     if chosen.encoding != "hierarchical":
         named["encoding"] = chosen.encoding
     if chosen.clock != "auto":
@@ -209,6 +209,17 @@ def _episodes(opened: OpenedRecordings, current: str, named: dict[str, str]) -> 
     )
 
 
+def _sides(chosen: Chosen, matched: ShiftedTimeline, window: tuple[int, int] | None) -> Markup:
+    """The prediction and the trivial baselines, each with the same window of the same episode."""
+    begin, end = window or (None, None)
+    links = []
+    for name, words in {"": "The prediction", **BASELINES}.items():
+        named = _named(replace(chosen, baseline=name))
+        to = address("/timeline", **named, episode=matched.episode.name, **{"from": begin, "to": end})
+        links.append(element("a", words, href=to, aria_current="page" if name == chosen.baseline else None))
+    return element("nav", *links, class_="tabs", aria_label="What is compared with the truth", data_timeline="sides")
+
+
 def _tools(known: dict[str, Any], shift_us: int) -> Markup:
     def button(words: str, act: str, key: str, label: str) -> Markup:
         return element("button", words, type="button", data_act=act, aria_label=label, title=f"{label} ({key})")
@@ -221,6 +232,12 @@ def _tools(known: dict[str, Any], shift_us: int) -> Markup:
         button("←", "back", "A", "Go back"),
         button("→", "forth", "D", "Go forth"),
         button("▶", "play", "Space", "Play"),
+        element(
+            "select",
+            *(element("option", f"{speed:g}×", value=f"{speed:g}", selected=speed == 1) for speed in _SPEEDS),
+            data_timeline="speed",
+            aria_label="Speed of playback",
+        ),
         class_="tl-group",
     )
     errors = element(
@@ -277,7 +294,7 @@ def _curve_words(known: dict[str, Any]) -> str:
     return f"F1 against the shift: at most {f1:.3f}, with the prediction {shift:g} ms earlier"
 
 
-def _canvas(name: str) -> Markup:
+def _canvas(name: str, frames: EpisodeFrames | None) -> Markup:
     overview = element(
         "canvas",
         data_timeline="overview",
@@ -292,7 +309,14 @@ def _canvas(name: str) -> Markup:
         aria_label=f"Timeline of {name or 'the recording'}. Question mark tells the keys; tables below say the same.",
     )
     status = element("p", role="status", data_timeline="status", class_="tl-status")
-    return element("div", overview, main, status, class_="tl-stage")
+    stage = element("div", overview, main, status, class_="tl-stage")
+    if frames is None:
+        return stage
+    if not frames.are_shown:
+        return stage + element("p", frames.sentence, ".", class_="muted tl-status")
+    picture = element("canvas", data_timeline="frame", role="img", aria_label="Frame of the recording at the cursor")
+    caption = element("figcaption", frames.sentence, data_timeline="frame-words")
+    return element("div", stage, element("figure", picture, caption, class_="tl-frame"), class_="tl-with-frames")
 
 
 def _help() -> Markup:
@@ -309,72 +333,3 @@ def _help() -> Markup:
     return element(
         "details", element("summary", "Keys and mouse"), mouse, shown, silent, data_timeline="help", class_="tl-help"
     )
-
-
-# --- a window ---------------------------------------------------------------------------------------------------------
-
-
-def _seconds(us: int) -> str:
-    return f"{us / 1e6:,.3f} s".replace("-", "−")
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _tiles(found: dict[str, Any]) -> Markup:
-    figures, timing, pointer = found["figures"], found["timing"], found["pointer"]
-    late = timing["median_ms"]
-    shown = [
-        ("F1", _share(figures["f1"]), "keys and buttons"),
-        ("precision", _share(figures["precision"]), counted(figures["predicted"], "prediction")),
-        ("recall", _share(figures["recall"]), counted(figures["true"], "truth")),
-        ("matched", f"{figures['matched']:,}", ""),
-        ("missed", f"{figures['missed']:,}", ""),
-        ("inserted", f"{figures['inserted']:,}", ""),
-        ("substituted", f"{figures['substituted']:,}", ""),
-        ("time error", "–" if late is None else f"{number(late, 'ms')} ms", "median, later is positive"),
-    ]
-    if pointer is not None:
-        shown.append(("pointer R²", _share(pointer["r2"]), f"{pointer['true_px']:,.0f} px true"))
-    items = (
-        element("div", element("dt", name), element("dd", value, element("small", note) if note else EMPTY))
-        for name, value, note in shown
-    )
-    return element("dl", *items, class_="tl-figures")
-
-
-def _by_key(lanes: Sequence[dict[str, Any]]) -> Markup:
-    if not lanes:
-        return element("p", "No key, button or wheel is used in this window.", class_="nothing")
-    columns = ("true", "predicted", "matched", "missed", "inserted", "substituted")
-    rows = [
-        [one["name"], *(f"{one[column]:,}" for column in columns), _share(one["f1"])]
-        for one in sorted(lanes, key=lambda one: -(one["missed"] + one["inserted"] + one["substituted"]))
-    ]
-    return table(["key", *columns, "F1"], rows, label="Actions in the window by key")
-
-
-def _path(pointer: dict[str, Any]) -> Markup:
-    words = (
-        f"The pointer goes {pointer['true_px']:,.0f} px, the predicted one {pointer['predicted_px']:,.0f} px; "
-        f"they are {pointer['path_error_px'] or 0:,.0f} px apart on average."
-    )
-    return element("div", element("h3", "Pointer"), pointer_path(pointer), path_legend(), element("p", words))
-
-
-def _errors(found: dict[str, Any], names: dict[str, str]) -> Markup:
-    if not found["n_errors"]:
-        return element("p", "There is no error in this window.")
-    rows = []
-    for one in found["errors"]:
-        us = one["us"]
-        to = address("/timeline", **{**names, "from": us - _ONE_AROUND_US, "to": us + _ONE_AROUND_US})
-        link = element("a", _seconds(us), href=to, data_us=us)
-        taken = f", {one['taken_for']} predicted" if one["taken_for"] else ""
-        rows.append([link, one["action"], f"{one['outcome']}{taken}"])
-    shown = table(["time", "action", "outcome"], rows, numeric=(), label="Errors in the window")
-    more = f"{counted(found['n_errors'], 'error')} of keys, buttons and wheels in this window"
-    if found["n_errors"] > len(rows):
-        more += f", the first {len(rows)} listed"
-    return details(more, shown)

@@ -14,12 +14,14 @@
   const state = {
     from: known.window?.[0] ?? -0.01 * known.span_us, to: known.window?.[1] ?? 1.01 * known.span_us, span: known.span_us,
     shift: known.shift_us, shown: [known.shift_us], lanes: [], lane: null, layout: 0, first: 0,
-    brush: null, hover: null, focus: null, playing: null, tip: null, tipY: 0,
+    brush: null, hover: null, focus: known.at ?? null, playing: null, tip: null, tipY: 0,
     errors: [], actions: [], curve: known.f1_by_shift, most: Number(slider.max), figures: null, worst: [], version: 0,
   };
   const ask = (path, given) => `${path}?${new URLSearchParams({ ...known.query, ...given })}`;
   const drawing = new Drawing(main);
   const tiles = new Tiles((shift, level, at) => ask("/api/timeline/tile", { shift, level, at }), () => { settle(); redraw(); });
+
+  const frames = known.has_frames ? new around.Frames(part("frame"), part("frame-words"), (at, width) => ask("/timeline/frame", { at, width, shift: state.shift })) : null;
 
   // --- drawing, once for each frame at most ---
   let due = false;
@@ -35,6 +37,7 @@
     drawing.draw(state, tiles);
     around.overview(overview, state, drawing.colours, drawing.look);
     around.curve(curve, state, drawing.colours, drawing.look);
+    frames?.show(state.playing ?? state.focus ?? state.hover ?? Math.max(0, state.from), state.shift);
     document.documentElement.dataset.timeline = tiles.waiting ? "loading" : "done";
   }
 
@@ -102,7 +105,14 @@
   function address() {
     const given = { ...known.query, from: Math.round(state.from), to: Math.round(state.to) };
     if (state.shift) given.shift = state.shift;
+    if (state.focus != null) given.at = Math.round(state.focus);
     history.replaceState(null, "", `/timeline?${new URLSearchParams(given)}`);
+    // The baselines are looked at in the same window.
+    for (const link of part("sides").querySelectorAll("a")) {
+      const to = new URL(link.href);
+      for (const name of ["from", "to", "at"]) if (name in given) to.searchParams.set(name, given[name]);
+      link.href = to;
+    }
   }
 
   // One question at a time; a slider that moves on is answered for where it is then.
@@ -184,13 +194,14 @@
     layout();
   }
 
-  // --- playing: as fast as it was ---
+  // --- playing: as fast as it was, or slower or faster ---
   let last = null;
+  const speed = part("speed"), player = document.querySelector("[data-act=play]");
   function play() {
     const now = performance.now();
-    state.playing += last == null ? 0 : 1000 * (now - last);
+    state.playing += last == null ? 0 : 1000 * Number(speed.value) * (now - last);
     last = now;
-    if (state.playing > state.span) { stop(); return; }
+    if (state.playing > state.span) { state.playing = state.span; stop(); return; }
     const length = state.to - state.from;
     if (state.playing > state.from + 0.8 * length) {
       const by = state.playing - state.from - 0.8 * length;
@@ -198,12 +209,29 @@
     }
     setTimeout(redraw);
   }
-  function stop() { state.playing = null; last = null; later(); }
+  function playing(on) {
+    player.textContent = on ? "❚❚" : "▶";
+    player.setAttribute("aria-label", on ? "Pause" : "Play");
+    player.title = `${on ? "Pause" : "Play"} (Space)`;
+  }
+  // The cursor stays where playing ended, and playing goes on from the cursor.
+  function stop() { state.focus = state.playing; state.playing = null; last = null; playing(false); redraw(); later(); }
   function toggle() {
     if (state.playing != null) { stop(); return; }
-    if (state.to - state.from > 2e7) zoom(1e7 / (state.to - state.from), state.focus ?? state.from);
-    state.playing = Math.max(0, state.focus ?? state.from); state.focus = null;
+    const inside = state.focus != null && state.focus >= state.from && state.focus < Math.min(state.to, state.span);
+    const begin = inside ? state.focus : state.from;
+    if (state.to - state.from > 2e7) zoom(1e7 / (state.to - state.from), begin);
+    state.playing = Math.max(0, begin); state.focus = null;
+    playing(true);
     redraw();
+  }
+  function step(by) {
+    const to = frames?.beside(by);
+    if (to == null) { say(frames ? `There is no ${by < 0 ? "earlier" : "later"} frame.` : "This recording has no frames to step through."); return; }
+    if (state.playing != null) stop();
+    state.focus = to;
+    if (to < state.from || to > state.to) show(to - (state.to - state.from) / 2, to + (state.to - state.from) / 2);
+    else { redraw(); later(); }
   }
 
   // --- mouse, pen and fingers ---
@@ -272,7 +300,7 @@
       if (lane) { state.lane = state.lane === lane.lane ? null : lane.lane; redraw(); say(state.lane == null ? "All keys" : `${lane.name} chosen: E and Q go through its errors.`); }
     }
     if (gesture?.kind === "brush" && !gesture.moved) { state.brush = null; redraw(); later(); }
-    if (gesture?.kind === "pan" && !gesture.moved) { state.focus = gesture.us; redraw(); }
+    if (gesture?.kind === "pan" && !gesture.moved) { state.focus = gesture.us; if (state.playing != null) { state.playing = gesture.us; state.focus = null; } redraw(); later(); }
     held.delete(event.pointerId);
     if (!held.size) gesture = null;
   }
@@ -298,9 +326,9 @@
     brush: () => { state.brush = [state.from, state.to]; redraw(); later(); },
     clear: () => { state.brush = null; state.focus = null; state.lane = null; redraw(); later(); },
     unshift: () => shift(0), earlier: () => shift(state.shift + STEP_MS * 1000), later: () => shift(state.shift - STEP_MS * 1000),
-    find: () => { find.focus(); find.select(); },
+    find: () => { find.focus(); find.select(); }, before: () => step(-1), after: () => step(1),
   };
-  const KEYS = { f: "fit", w: "in", s: "out", a: "back", d: "forth", q: "previous", e: "next", p: "previous", n: "next", b: "brush", "?": "help", "/": "find", " ": "play", Escape: "clear", ",": "later", ".": "earlier" };
+  const KEYS = { f: "fit", w: "in", s: "out", a: "back", d: "forth", q: "previous", e: "next", p: "previous", n: "next", b: "brush", "?": "help", "/": "find", " ": "play", j: "before", l: "after", Escape: "clear", ",": "later", ".": "earlier" };
 
   for (const button of document.querySelectorAll("[data-act]")) {
     button.addEventListener("click", () => (button.dataset.act === "peak" ? shift(Number(button.dataset.lag)) : acts[button.dataset.act]()));

@@ -20,7 +20,9 @@ from assay.plural import counted
 from assay.store.store import Store
 from assay.types import Run
 from assay.web.recent import Recent
+from assay.web.timeline.frames import EpisodeFrames, frames_of
 from assay.web.timeline.recordings import Recording, ServedRecordings
+from assay.web.timeline.videos import VideoDecoders
 
 EXAMPLE = "example"
 """The id of a synthetic recording that every server has."""
@@ -40,6 +42,8 @@ class Chosen:
     encoding: str = "hierarchical"
     tolerance_ms: int = 50
     clock: str = "auto"
+    baseline: str = ""
+    """The trivial baseline that is shown in place of the prediction; empty for the prediction itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class OpenedRecordings:
     scoring: Assay
     notes: Sequence[str]
     """What a reader must know."""
+    paths: tuple[Path | None, Path | None] = (None, None)
+    """Where the true and the predicted recording are; None if it is not a file."""
 
     def pair(self, episode: str) -> Pair:
         """The episode of that name; the first one if the name is empty."""
@@ -72,6 +78,8 @@ class Timelines:
         self._opened: Recent[OpenedRecordings] = Recent(_OPENED_KEPT)
         self._episodes: Recent[EpisodeTimeline] = Recent(_EPISODES_KEPT)
         self._shifted: Recent[ShiftedTimeline] = Recent(_SHIFTED_KEPT)
+        self._frames: Recent[EpisodeFrames | None] = Recent(_EPISODES_KEPT)
+        self._videos = VideoDecoders()
 
     def open(self, chosen: Chosen) -> OpenedRecordings:
         """Both sides; raises UsageError if they are not to be had."""
@@ -91,20 +99,34 @@ class Timelines:
         sides = self.recordings.get(chosen.predicted), self.recordings.get(chosen.truth)
         return self._read(sides[0], sides[1], encoder, scoring, {})
 
-    def episode(self, opened: OpenedRecordings, name: str) -> EpisodeTimeline:
-        """One episode, made ready."""
+    def episode(self, opened: OpenedRecordings, name: str, baseline: str = "") -> EpisodeTimeline:
+        """One episode, made ready; with a trivial baseline in place of the prediction if one is named."""
         pair = opened.pair(name)
-        key = (opened.key, pair.episode.name)
+        if baseline:
+            known = self.episode(opened, name)
+            key = (opened.key, pair.episode.name, baseline)
+            return self._episodes.get(key, lambda: known.with_baseline(baseline))
+        key = (opened.key, pair.episode.name, "")
         try:
             return self._episodes.get(key, lambda: EpisodeTimeline.of(pair, opened.scoring))
         except UsageError as error:  # an episode without actions, or without the frames that its clock needs
             raise NotFoundError(error.what, where=error.where, hint=error.hint) from error
 
-    def shifted(self, opened: OpenedRecordings, name: str, shift_us: int) -> ShiftedTimeline:
+    def shifted(self, opened: OpenedRecordings, name: str, shift_us: int, baseline: str = "") -> ShiftedTimeline:
         """One episode, matched with its prediction moved to earlier times."""
-        episode = self.episode(opened, name)
-        key = (opened.key, episode.name, shift_us)
+        episode = self.episode(opened, name, baseline)
+        key = (opened.key, episode.name, baseline, shift_us)
         return self._shifted.get(key, lambda: ShiftedTimeline.of(episode, 1000 * shift_us))
+
+    def frames(self, opened: OpenedRecordings, name: str) -> EpisodeFrames | None:
+        """The frames of one episode; None if its recordings refer to none."""
+        episode = self.episode(opened, name)
+        key = (opened.key, episode.name)
+        return self._frames.get(key, lambda: frames_of(episode, opened.paths, self._videos))
+
+    def close(self) -> None:
+        """End what was started to decode videos."""
+        self._videos.close()
 
     def _of_run(self, run: Run) -> OpenedRecordings:
         if run.kind != "events":
@@ -131,7 +153,10 @@ class Timelines:
         for side in (predicted, truth):
             self._check_inside(side)
         names, paths = (predicted.name, truth.name), (str(predicted.path), str(truth.path))
-        return self._opened.get(key, lambda: _opened(key, names, paths, encoder, scoring, digests))
+        return self._opened.get(
+            key,
+            lambda: replace(_opened(key, names, paths, encoder, scoring, digests), paths=(truth.path, predicted.path)),
+        )
 
     def _check_inside(self, recording: Recording) -> None:
         """Files of a folder that are links could lead out of it."""

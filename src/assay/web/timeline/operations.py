@@ -17,6 +17,7 @@ from assay.web.site import Site
 
 if TYPE_CHECKING:
     from assay.events.timeline.episode import EpisodeTimeline, ShiftedTimeline
+    from assay.web.timeline.frames import Frame
     from assay.web.timeline.opening import Chosen, OpenedRecordings
 
 FURTHEST_US = 10**15
@@ -28,6 +29,7 @@ _LANES = 265
 # The names of `assay.events`, which takes long to import; the first is the default. A test compares them.
 _ENCODINGS = ("hierarchical", "hierarchical-time-first", "factorized", "json")
 _CLOCKS = ("auto", "frames", "shared", "start")
+_BASELINES = ("", "idle", "repeat_last", "majority", "random")
 
 
 def chosen_of(request: Request) -> Chosen:
@@ -41,18 +43,37 @@ def chosen_of(request: Request) -> Chosen:
         encoding=query_choice(request, "encoding", _ENCODINGS),
         tolerance_ms=query_number(request, "tolerance", 50, low=1, high=60_000),
         clock=query_choice(request, "clock", _CLOCKS),
+        baseline=query_choice(request, "baseline", _BASELINES),
     )
 
 
 def shifted_of(site: Site, request: Request) -> ShiftedTimeline:
     """The episode that an address names, matched at its shift."""
+    chosen = chosen_of(request)
+    opened = site.timelines.open(chosen)
+    return site.timelines.shifted(opened, query_text(request, "episode"), shift_of(request), chosen.baseline)
+
+
+def frame_of(site: Site, request: Request) -> Frame:
+    """The image that was on the screen at the time that an address names."""
     opened = site.timelines.open(chosen_of(request))
-    return site.timelines.shifted(opened, query_text(request, "episode"), shift_of(request))
+    found = site.timelines.frames(opened, query_text(request, "episode"))
+    if found is None:
+        raise NotFoundError("the recordings of this timeline have no frames")
+    at = query_number(request, "at", 0, low=-FURTHEST_US, high=FURTHEST_US)
+    return found.at(at, shift_of(request), query_number(request, "width", 640, high=10_000))
 
 
 def shift_of(request: Request) -> int:
     """Microseconds by which the prediction is moved to earlier times."""
     return query_number(request, "shift", 0, low=-MOST_SHIFT_US, high=MOST_SHIFT_US)
+
+
+def cursor_of(request: Request) -> int | None:
+    """Where the cursor of a timeline stands, in microseconds after the origin; None if the address does not say."""
+    if "at" not in request.query_params:
+        return None
+    return query_number(request, "at", 0, low=-FURTHEST_US, high=FURTHEST_US)
 
 
 def window_of(request: Request, span_ns: int) -> tuple[int, int]:
@@ -129,8 +150,9 @@ def _timeline_episodes(site: Site, request: Request) -> dict[str, Any]:
 
 def _timeline_episode(site: Site, request: Request) -> dict[str, Any]:
     """One episode."""
-    opened = site.timelines.open(chosen_of(request))
-    return described_episode(opened, site.timelines.episode(opened, query_text(request, "episode")))
+    chosen = chosen_of(request)
+    opened = site.timelines.open(chosen)
+    return described_episode(opened, site.timelines.episode(opened, query_text(request, "episode"), chosen.baseline))
 
 
 def _timeline_whole(site: Site, request: Request) -> dict[str, Any]:
@@ -180,7 +202,7 @@ _NAMED: Mapping[str, Mapping[str, Any]] = {
     "tolerance": {"type": "integer", "minimum": 1, "maximum": 60_000},
     "clock": {"enum": list(_CLOCKS)},
 }
-_EPISODE = {**_NAMED, "episode": TEXT}
+_EPISODE = {**_NAMED, "episode": TEXT, "baseline": {"enum": list(_BASELINES)}}
 _SHIFTED = {**_EPISODE, "shift": {"type": "integer", "minimum": -MOST_SHIFT_US, "maximum": MOST_SHIFT_US}}
 _TIME: Mapping[str, Any] = {"type": "integer", "minimum": -FURTHEST_US, "maximum": FURTHEST_US}
 _ROWS: Mapping[str, Any] = {"type": ["array", "null"], "items": {"type": "array"}}
