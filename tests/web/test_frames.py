@@ -45,7 +45,7 @@ def shade(number: int) -> int:
 
 def write_video(path: Path, codec: str = "libx264", *, frames: int = FRAMES) -> None:
     """A video of ten frames a second, each brighter than the one before, with a key frame every second."""
-    container = av.open(str(path), "w")
+    container: Any = av.open(str(path), "w")
     stream = container.add_stream(codec, rate=10)
     stream.width, stream.height, stream.pix_fmt, stream.gop_size = 64, 48, "yuv420p", 10
     stream.options = {"x265-params": "log-level=none"} if codec == "libx265" else {}
