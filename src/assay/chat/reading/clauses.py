@@ -57,7 +57,7 @@ class Clauses:
         self._adverbs = frozenset(language.get("adverbs", ()))
         self._copulas_and_adverbs = frozenset(language["copulas"]) | self._adverbs
         self._question_words = frozenset(language.get("question_words", ()))
-        self._keyword_lists = frozenset(language["keyword_lists"])
+        self._keyword_lists = tuple(language["keyword_lists"])  # a word in several counts for the first
         self._barely = frozenset(negation.get("barely", ()))
         self._with = frozenset(negation.get("with", ()))
         self._none = frozenset(negation.get("none", ()))
