@@ -58,13 +58,21 @@ class DateReader:
         self._articles = frozenset(language.get("day_articles", ()))
         self._ordinal_marks = frozenset(language.get("ordinal_marks", ()))
         self._dotted = bool(language.get("dotted_dates", False))
+        # What follows a number in every date and time whose month does not come before it.
+        self._following = frozenset((":", "-", *self._months, *self._halves)) | self._ordinals | self._links
+        self._following |= self._ordinal_marks
 
     def read(self, reading: Reading, numbers: Sequence[int]) -> list[Moment]:
         """Every date and clock time in the text, in order; `numbers` are the indices of its numbers."""
         found: list[Moment] = []
         taken_to = -1
+        tokens, months, following = reading.tokens, self._months, self._following
+        final = len(tokens) - 1
         for at in numbers:
-            if at > taken_to and reading.tokens[at].kind == "number":
+            if at <= taken_to or tokens[at].kind != "number":
+                continue
+            is_beside = (at < final and tokens[at + 1].text in following) or (at and tokens[at - 1].text in months)
+            if is_beside or self._dotted:
                 moment = self._at(reading, at)
                 if moment is not None:
                     found.append(moment)

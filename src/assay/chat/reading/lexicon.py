@@ -152,6 +152,11 @@ class Foreign:
     after: frozenset[str] = frozenset()
     """Words directly after such a figure: north."""
 
+    @property
+    def words(self) -> frozenset[str]:
+        """Words of which a clause has one if its figure is of such an object."""
+        return self.subjects | self.verbs | self.directed | self.after
+
 
 @dataclass(slots=True)
 class Lexicon:
@@ -167,6 +172,8 @@ class Lexicon:
     """Words that end with an apostrophe before the next one."""
     seconds: set[str] = field(default_factory=set)
     """The second word of every entry of several words, as `Phrase.parts` has it, in lower case."""
+    inner: set[str] = field(default_factory=set)
+    """The same of every word but the first."""
     openings: set[str] = field(default_factory=set)
     """The first two letters of every word in any entry; words that start differently are not stemmed."""
     units: dict[str, list[Unit]] = field(default_factory=dict)
@@ -192,6 +199,7 @@ class Lexicon:
             table.setdefault(first.lower() if exact else first, []).append(phrase)
             if len(parts) > 1:
                 self.seconds.add(parts[1][0].lower())
+                self.inner.update(form.lower() for form, _ in parts[1:])
 
     def _expanded(self, key: str, entries: Iterable[str]) -> Iterator[str]:
         """The entries with each {name} replaced by every word of the group."""

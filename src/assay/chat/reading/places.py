@@ -54,9 +54,13 @@ class CityNames:
     """Names of cities that start with the same word."""
 
     lengths: tuple[int, ...]
-    """Numbers of words in the names, descending."""
+    """Numbers of words in the names that have several, descending."""
     cities: Mapping[tuple[str, ...], GazetteerCity]
     """By the folded words of a name."""
+    seconds: frozenset[str]
+    """The second words of names that have several."""
+    alone: GazetteerCity | None
+    """The city whose name is this word."""
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -109,7 +113,9 @@ def _parse(line: str) -> CityNames:
         words = (first, *rest.split(" ")[1:])  # a combining mark by itself is folded to nothing
         name = main or " ".join(words)
         cities[words] = GazetteerCity(name, int(people), namesakes == "1", namesakes != "0")
-    return CityNames(tuple(sorted({len(words) for words in cities}, reverse=True)), cities)
+    longer = [words for words in cities if len(words) > 1]
+    lengths = sorted({len(words) for words in longer}, reverse=True)
+    return CityNames(tuple(lengths), cities, frozenset(words[1] for words in longer), cities.get((first,)))
 
 
 def main_name(words: tuple[str, ...]) -> str:
@@ -156,23 +162,23 @@ class PlaceReader:
         """The city whose name starts at token `at`, and its last token; None if the context does not suggest a city."""
         tokens = reading.tokens
         token = tokens[at]
-        assert token.cities is not None
-        for length in token.cities.lengths:
-            words = tuple([other.folded for other in tokens[at : at + length]])
-            city = token.cities.cities.get(words)
-            if city is None:
-                continue
-            large = city.people >= LARGE_CITY
-            if len(words) > 1:
-                if token.capital or large:
+        names = token.cities
+        assert names is not None
+        if names.seconds and at + 1 < len(tokens) and tokens[at + 1].folded in names.seconds:
+            for length in names.lengths:
+                words = tuple([other.folded for other in tokens[at : at + length]])
+                city = names.cities.get(words) if len(words) > 1 else None
+                if city is not None and (token.capital or city.people >= LARGE_CITY):
                     return city, at + len(words) - 1
-                continue
-            ordinary = token.text in self._ordinary or bool(token.phrases) or token.text in self._function_words
-            if token.capital and (not ordinary or (previous in self._prepositions and not _is_time(token))):
-                return city, at + len(words) - 1
-            if not token.capital and not ordinary and large and len(token.text) >= 4:
-                return city, at + len(words) - 1
-        return None
+        city = names.alone
+        if city is None:
+            return None
+        ordinary = token.text in self._ordinary or bool(token.phrases) or token.text in self._function_words
+        if token.capital:
+            is_city = not ordinary or (previous in self._prepositions and not _is_time(token))
+        else:
+            is_city = not ordinary and city.people >= LARGE_CITY and len(token.text) >= 4
+        return (city, at) if is_city else None
 
 
 def _is_specified(tokens: Sequence[Token], last: int) -> bool:

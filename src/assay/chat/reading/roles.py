@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.lexicon import Foreign, Lexicon
+from assay.chat.reading.traits import FOREIGN, has
 
 if TYPE_CHECKING:
     from assay.chat.reading.quantities import Quantity
@@ -47,53 +48,46 @@ class RoleReader:
 
     def assign(self, reading: Reading) -> None:
         """Set the role of each figure of a text."""
-        roles = _Roles(reading, self)
-        roles.assign()
-        roles.pair_highs_with_lows()
+        kinds = {quantity.kind for quantity in reading.quantities}
+        may_be_foreign = bool(self.foreign) and has(reading.traits, FOREIGN)
+        for kind in kinds:
+            foreign = self.foreign.get(kind) if may_be_foreign else None
+            roles, changes = reading.all(f"role.{kind}"), reading.all(f"change.{kind}")
+            if roles or changes or foreign is not None:
+                _Roles(reading, self).assign(kind, roles, changes, foreign)
+        if "/" in reading.text:
+            _Roles(reading, self).pair_highs_with_lows()
 
 
 class _Roles:
     def __init__(self, reading: Reading, grammar: RoleReader) -> None:
         self.reading = reading
         self.tokens = reading.tokens
-        self.roles = grammar.roles
-        self.foreign = grammar.foreign
-        self.function_words = grammar.function_words
-        self.prepositions = grammar.prepositions
-        self.small_words = grammar.small_words
-        self.ends = grammar.ends
-        self.links = grammar.links
-        self.parting = grammar.parting
+        self.grammar = grammar
 
-    def assign(self) -> None:
+    def assign(self, kind: str, roles: list[Mention], changes: list[Mention], foreign: Foreign | None) -> None:
         quantities = self.reading.quantities
-        for kind in {quantity.kind for quantity in quantities}:
-            roles = self.reading.all(f"role.{kind}")
-            changes = self.reading.all(f"change.{kind}")
-            foreign = self.foreign.get(kind)
-            if not roles and not changes and foreign is None:
+        roles = sorted(roles, key=lambda mention: (mention.last, mention.last - mention.first))
+        ends = [mention.last for mention in roles]
+        by_first = {mention.first: mention for mention in roles}
+        changed = {mention.first for mention in changes}
+        taken: Mention | None = None
+        for n, quantity in enumerate(quantities):
+            if quantity.kind != kind:
                 continue
-            roles = sorted(roles, key=lambda mention: (mention.last, mention.last - mention.first))
-            ends = [mention.last for mention in roles]
-            by_first = {mention.first: mention for mention in roles}
-            changed = {mention.first for mention in changes}
-            taken: Mention | None = None
-            for n, quantity in enumerate(quantities):
-                if quantity.kind != kind:
-                    continue
-                before = quantities[n - 1].last if n else -1
+            before = quantities[n - 1].last if n else -1
+            if quantity.last + 1 in changed:
+                quantity.role = "change"
+                continue
+            if foreign is not None and self.is_foreign(quantity, before, foreign):
+                quantity.role = "other"
+                continue
+            role = self.role_before(quantity, before, roles, ends)
+            if role is None or role is taken:
                 after = quantities[n + 1].first if n + 1 < len(quantities) else None
-                if quantity.last + 1 in changed:
-                    quantity.role = "change"
-                    continue
-                if foreign is not None and self.is_foreign(quantity, before, foreign):
-                    quantity.role = "other"
-                    continue
-                role = self.role_before(quantity, before, roles, ends)
-                if role is None or role is taken:
-                    role = taken = self.role_after(quantity, after, by_first)
-                if role is not None:
-                    self.take(quantity, role.keys[0].rpartition(".")[2])
+                role = taken = self.role_after(quantity, after, by_first)
+            if role is not None:
+                self.take(quantity, role.keys[0].rpartition(".")[2])
 
     def is_foreign(self, quantity: Quantity, before: int, foreign: Foreign) -> bool:
         """Whether a figure is of something else: 'the sea is at 14 °C', 'wind from 240°', '60° north'."""
@@ -110,12 +104,12 @@ class _Roles:
         for at in range(quantity.first - 1, max(nearest, quantity.first - _SUBJECT_REACH), -1):
             token = tokens[at]
             text = token.text
-            if text in self.ends or (token.capital and token.cities is not None):
+            if text in self.grammar.ends or (token.capital and token.cities is not None):
                 return False
             if text in foreign.verbs or (directed and text in foreign.directed):
                 return True
             if text in foreign.subjects and at > before:
-                article = at - 1 - (tokens[at - 1].text in self.function_words if at else 0)
+                article = at - 1 - (tokens[at - 1].text in self.grammar.function_words if at else 0)
                 around = {tokens[n].text for n in (at - 1, article) if n >= 0}
                 return not around & foreign.beside and not (
                     at + 1 < len(tokens) and tokens[at + 1].text in foreign.compounds
@@ -124,11 +118,11 @@ class _Roles:
 
     def is_in(self, last: int, foreign: Foreign) -> bool:
         """Whether 'in the oven' follows the figure that ends at token `last`."""
-        if last + 2 >= len(self.tokens) or self.tokens[last + 1].text not in self.prepositions:
+        if last + 2 >= len(self.tokens) or self.tokens[last + 1].text not in self.grammar.prepositions:
             return False
         after = self.tokens[last + 1 : last + 4]
         return after[1].text in foreign.subjects or (
-            len(after) > 2 and after[1].text in self.function_words and after[2].text in foreign.subjects
+            len(after) > 2 and after[1].text in self.grammar.function_words and after[2].text in foreign.subjects
         )
 
     def is_owned(self, last: int, foreign: Foreign) -> bool:
@@ -137,7 +131,7 @@ class _Roles:
         for at in range(last + 1, min(last + 3, len(tokens))):
             if tokens[at].text in foreign.owners:
                 return any(token.text in foreign.subjects for token in tokens[at + 1 : at + 3])
-            if tokens[at].kind != "word" or tokens[at].text not in self.small_words:
+            if tokens[at].kind != "word" or tokens[at].text not in self.grammar.small_words:
                 return False
         return False
 
@@ -149,7 +143,7 @@ class _Roles:
                 continue
             if a.unit.name != b.unit.name or a.high == b.high:
                 continue
-            if {a.role, b.role} <= {"actual", *_EXTREMES} and self.roles.get(a.kind, set()) >= _EXTREMES:
+            if {a.role, b.role} <= {"actual", *_EXTREMES} and self.grammar.roles.get(a.kind, set()) >= _EXTREMES:
                 a.role, b.role = ("high", "low") if a.high > b.high else ("low", "high")
 
     def role_before(self, quantity: Quantity, before: int, roles: list[Mention], ends: list[int]) -> Mention | None:
@@ -173,10 +167,10 @@ class _Roles:
             at += 1
         role, parting = by_first.get(at), _PARTING
         for token in self.tokens[at : at + _LINKS]:
-            if role is not None or token.text not in self.links:
+            if role is not None or token.text not in self.grammar.links:
                 break
             at += 1
-            role, parting = by_first.get(at), self.parting
+            role, parting = by_first.get(at), self.grammar.parting
         if role is not None and role.keys[0].endswith(_BOUNDS):
             return None  # "15 °C under heavy showers"
         if role is None or after is None or after - role.last > _ROLE_REACH:

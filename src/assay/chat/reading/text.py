@@ -14,28 +14,22 @@ from dataclasses import dataclass, field
 
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.dates import DateReader, Moment, read_relative_days
-from assay.chat.reading.lexicon import ANY_NUMBER, Lexicon, Phrase
+from assay.chat.reading.lexicon import Lexicon
 from assay.chat.reading.places import Place, PlaceReader
 from assay.chat.reading.quantities import FigureReader, Quantity
-from assay.chat.reading.tokens import Token, Tokeniser, is_form
+from assay.chat.reading.tokens import Token, Tokeniser
 from assay.chat.reading.traits import NOTABLE, having
 from assay.chat.reading.withdrawn import withdraw
 
 # Readings of longer texts are not cached: they are rare, and would crowd out the turns of a conversation.
 _LONGEST_CACHED = 4_000
-# How many of the words that have followed a word are remembered with it.
-_MOST_PAIRS = 1_000
 # The words that make a question one for yes or no are among this many tokens at its start: "Hi, is it …".
 _OPENING = 6
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Mention:
-    """Words of a text that are in one or more lists.
-
-    A text has dozens of them, and what is said of most is the default: that is an attribute of the class until it is
-    set, which is why the class has no slots.
-    """
+    """Words of a text that are in one or more lists."""
 
     start: int
     end: int
@@ -218,58 +212,21 @@ def _find_mentions(reading: Reading) -> list[Mention]:
     for at in having(reading.traits, NOTABLE):
         if at <= hidden_to:
             continue
-        token = tokens[at]
-        if token.longer and at < final:
-            begun = token.begun.get(tokens[at + 1])
-            if begun is None:
-                begun = _begun(token, tokens[at + 1])
-            fitting = begun and [phrase for phrase in begun if phrase.reach == 1 or _continues(tokens, at, phrase)]
-            if fitting:
-                hiding = max([at + phrase.reach for phrase in fitting if phrase.hides], default=-1)
-                if hiding < 0 and token.hides:
-                    hiding = at
-                for phrase in fitting:
-                    last = at + phrase.reach
-                    if last >= hiding:
-                        mention = Mention(starts[at], ends[last], at, last, phrase.keys)
-                        mentions.append(mention)
-                        for key in phrase.keys:
-                            lists[key].append(mention)
-                hidden_to = max(hidden_to, hiding)
-                if hiding > at:
-                    continue
-        if token.hides:
-            hidden_to = at
-        for phrase in token.phrases:
-            mention = Mention(starts[at], ends[at], at, at, phrase.keys)
+        run = tokens[at].run
+        last = at
+        while run.is_open and last < final:
+            last += 1
+            token = tokens[last]
+            if not token.is_inner:
+                break
+            run = run.steps.get(token) or run.followed_by(token)
+        for reach, keys in run.found:
+            mention = Mention(starts[at], ends[at + reach], at, at + reach, keys)
             mentions.append(mention)
-            for key in phrase.keys:
+            for key in keys:
                 lists[key].append(mention)
-        if token.denies and at > hidden_to:
+        if run.negates:
             lists["negation"].append(Mention(starts[at], ends[at], at, at, ("negation",)))
+        if run.hidden >= 0:
+            hidden_to = at + run.hidden
     return mentions
-
-
-def _begun(first: Token, second: Token) -> Sequence[Phrase]:
-    """The entries that begin with two words; kept with the first word, since the same pairs come again and again."""
-    known = first.begun
-    if len(known) >= _MOST_PAIRS:
-        known.clear()
-    keys = [key for key in second.seconds if key in first.longer]
-    fitting = [phrase for key in keys for phrase in first.longer[key] if _is_part(second, phrase.parts[1])]
-    # Two entries of a list may be the same words: "feels like", "feel like".
-    found = known[second] = list({(phrase.keys, phrase.parts[2:]): phrase for phrase in fitting}.values())
-    return found
-
-
-def _continues(tokens: Sequence[Token], at: int, phrase: Phrase) -> bool:
-    """Whether the words of an entry from its third on are those of the text, if it starts at token `at`."""
-    stop = at + phrase.reach + 1
-    return stop <= len(tokens) and all(map(_is_part, tokens[at + 2 : stop], phrase.parts[2:]))
-
-
-def _is_part(token: Token, part: tuple[str, bool]) -> bool:
-    form, exact = part
-    if not exact:
-        return token.stem == form and token.kind == "word"
-    return token.is_number if form == ANY_NUMBER else is_form(part, token.raw, token.text)

@@ -6,14 +6,15 @@ Each word form is looked up once and remembered. Knows nothing of the words arou
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, compress
 from operator import attrgetter, sub
 
+from assay.chat.reading.entries import Run, is_form
 from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer
 from assay.chat.reading.quantities import parse_number
-from assay.chat.reading.traits import ENDS_CLAUSE, IN_RUN, IS_WORD, MARKED, NAMES_CITY, NOTABLE, having
+from assay.chat.reading.traits import ENDS_CLAUSE, FOREIGN, IN_RUN, IS_WORD, MARKED, NAMES_CITY, NOTABLE, having
 
 STOPS = frozenset(".!?…\n")
 """Marks that can end a sentence."""
@@ -42,10 +43,8 @@ class Token:
     """In lower case without accents; names are compared in this form."""
     phrases: Sequence[Phrase]
     """List entries of one word that are this word."""
-    longer: Mapping[str, Sequence[Phrase]]
-    """List entries of several words that start with this word, by their second word, longest first."""
-    begun: dict[Token, Sequence[Phrase]]
-    """Those of them that begin with this word and another, by the other; filled as pairs are met."""
+    is_inner: bool
+    """Whether it may be the second or a later word of a list entry."""
     units: Sequence[Unit]
     denies: bool
     """Whether it negates by its ending: isn't, won't."""
@@ -59,7 +58,7 @@ class Token:
     hides: bool
     """Whether a list entry of one word that is this word hides what is inside it."""
     seconds: tuple[str, ...]
-    """The keys under which `longer` of the token before it may have an entry with this word: its stem, its form."""
+    """The keys under which entries are found whose second word it may be: its stem, its form."""
     is_number: bool
     """Whether it is a number, in digits or words."""
     joins: bool
@@ -68,6 +67,8 @@ class Token:
     """What it may be searched for: whether it starts a list entry or negates (`NOTABLE`), whether the tokeniser has to
     look at it (`MARKED`: formatting, the end of a line or sentence, a number), and so on.
     """
+    run: Run = field(init=False, repr=False)
+    """The list entries that begin with it; only a `NOTABLE` one has it."""
 
 
 @dataclass(slots=True)
@@ -116,7 +117,7 @@ class Tokeniser:
                 left_out.append(at)
             elif token.is_number:
                 numbers.append(at - len(left_out))
-            elif _ends_sentence(text, ends[at], token.raw):
+            elif token.raw != "." or _ends_sentence(text, ends[at]):
                 stops.append(at - len(left_out))
         if left_out:
             kept = bytearray(b"\1") * len(tokens)
@@ -151,6 +152,7 @@ class _Known(dict[str, Token]):
         self._decimal_comma = bool(lexicon.language.get("decimal_comma", False))
         self._function_words = frozenset(lexicon.language["function_words"])
         self._clause_ends = CLAUSE_MARKS | frozenset(lexicon.language["clause_words"])
+        self._foreign = frozenset().union(*(foreign.words for foreign in lexicon.foreign.values()))
 
     def __missing__(self, piece: str) -> Token:
         raw, kind = piece.lstrip(), "word"
@@ -202,8 +204,10 @@ class _Known(dict[str, Token]):
             IN_RUN: joins or text == ",",
             IS_WORD: is_word,
             ENDS_CLAUSE: text in self._clause_ends,
+            FOREIGN: text in self._foreign or raw in self._foreign,
         }
-        return Token(
+        inner = self._lexicon.inner
+        token = Token(
             raw=raw,
             length=len(raw),
             kind=kind,
@@ -211,8 +215,7 @@ class _Known(dict[str, Token]):
             stem=stem,
             folded=folded,
             phrases=phrases,
-            longer=longer,
-            begun={},
+            is_inner=any(key in inner for key in seconds),
             units=self._lexicon.units.get(text, ()),
             denies=denies,
             value=self._number_words.get(text),
@@ -225,18 +228,13 @@ class _Known(dict[str, Token]):
             joins=joins,
             traits=sum(trait for trait, has in traits.items() if has),
         )
+        if traits[NOTABLE]:
+            token.run = Run(token, (), 1, longer)
+        return token
 
 
-def is_form(part: tuple[str, bool], raw: str, text: str) -> bool:
-    """Whether a word is the form that a list entry gives; an entry with a capital letter requires one."""
-    form, exact = part
-    return not exact or form == (text if form == form.lower() else raw)
-
-
-def _ends_sentence(text: str, end: int, mark: str) -> bool:
-    """Whether a mark ends its sentence; a full stop inside a word or before a lower-case letter does not."""
-    if mark != ".":
-        return True
+def _ends_sentence(text: str, end: int) -> bool:
+    """Whether a full stop ends its sentence; one inside a word or before a lower-case letter does not."""
     if end >= len(text):
         return True
     if not text[end].isspace() and text[end] not in "\"'”’)]*_<":

@@ -9,13 +9,19 @@ from itertools import compress
 
 # NOTABLE: starts a list entry or negates. MARKED: the tokeniser has to look at it (formatting, the end of a line or
 # sentence, a number). NAMES_CITY: starts the name of a city. IN_RUN: a content word or a comma, as in keyword stuffing.
-NOTABLE, MARKED, NAMES_CITY, IN_RUN, IS_WORD, ENDS_CLAUSE = _ALL = tuple(1 << bit for bit in range(6))
+# FOREIGN: can give a figure another object than the domain's.
+NOTABLE, MARKED, NAMES_CITY, IN_RUN, IS_WORD, ENDS_CLAUSE, FOREIGN = _ALL = tuple(1 << bit for bit in range(7))
 _HAVING = {trait: bytes(int(bool(traits & trait)) for traits in range(256)) for trait in _ALL}
 
 
 def having(traits: bytes, trait: int) -> list[int]:
     """Indices of the tokens that have a trait, ascending."""
     return list(compress(range(len(traits)), traits.translate(_HAVING[trait])))
+
+
+def has(traits: bytes, trait: int) -> bool:
+    """Whether a token has a trait."""
+    return b"\1" in traits.translate(_HAVING[trait])
 
 
 def count(traits: bytes, trait: int) -> int:
