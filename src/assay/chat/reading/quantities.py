@@ -72,14 +72,20 @@ class FigureReader:
         self.in_decades = next((kind for kind in lexicon.kinds.values() if kind.decades), None)
         # What may follow the number of a figure instead of its unit.
         self.joining = _DASHES | self.to | self.and_ | self.decade_marks | self.times.keys() | {"…", ".", "/", "'s"}
+        # Beside a figure that is only a number and its unit there is none of these: before it, after the number, after
+        # the unit. A full stop after the unit joins nothing unless another one follows.
+        self.not_before_plain = self.before | _MINUS | {"/", "\n"}
+        self.not_after_number = self.times.keys() | {"/"}
+        self.not_after_plain = (self.joining - self.and_ - {"."}) | self.after_words
+        self.negative_units = frozenset(self.after)
         self._roles = RoleReader(lexicon)
 
     def read(self, reading: Reading, numbers: Sequence[int]) -> None:
         """Fill `reading.quantities` and `reading.numbers`; `numbers` are the indices of all numbers."""
-        if self.in_decades is not None:
+        named = self._named_decades(reading) if self.in_decades is not None else []
+        if named:
             tokens = reading.tokens
-            named = [at for at in self._named_decades(reading) if not tokens[at].is_number]
-            numbers = sorted([*numbers, *named]) if named else numbers
+            numbers = sorted([*numbers, *(at for at in named if not tokens[at].is_number)])
         if not numbers:
             return
         parser = _Parser(reading, self)
@@ -87,7 +93,8 @@ class FigureReader:
         for at in numbers:
             if at >= read_to:
                 is_number = reading.tokens[at].is_number
-                read_to = max(parser.figure(at) if is_number else parser.decade(at), at + 1)
+                read_to = parser.plain_figure(at) or parser.figure(at) if is_number else parser.decade(at)
+                read_to = max(read_to, at + 1)
         if reading.quantities:
             self._roles.assign(reading)
 
@@ -110,9 +117,45 @@ class _Parser:
         self.tokens = reading.tokens
         self.grammar = grammar
         self.former = {mention.last for mention in reading.all("former.surely")}
-        self.moments = {at for moment in reading.moments for at in range(moment.first, moment.last + 1)}
+        self.moments: set[int] = set()
+        for moment in reading.moments:
+            self.moments.update(range(moment.first, moment.last + 1))
 
     # --- one figure -------------------------------------------------------------------------------------------------
+
+    def plain_figure(self, at: int) -> int:
+        """Read a figure that is a number in digits and its unit, as most are; return the index to continue from.
+
+        0 if it is not one, or if something beside it may belong to it; then `figure` has to look.
+        """
+        tokens, grammar = self.tokens, self.grammar
+        token = tokens[at]
+        if not at or at + 1 == len(tokens) or token.digits is None or at in self.moments:
+            return 0
+        after = tokens[at + 1]
+        if not after.units or after.text in grammar.not_after_number or tokens[at - 1].text in grammar.not_before_plain:
+            return 0
+        if after.kind == "word" and grammar.in_decades is not None and after.text.lstrip("'") in grammar.decade_marks:
+            return 0
+        unit, last = self.unit_after(at)
+        if unit is None or unit.tokens in grammar.negative_units:
+            return 0
+        if last + 1 < len(tokens):
+            following = tokens[last + 1]
+            text = following.text
+            if following.is_number or text in grammar.not_after_plain:
+                return 0
+            if last + 2 < len(tokens) and (text in grammar.and_ or text == "," or text == "."):
+                second = tokens[last + 2]
+                if second.is_number or second.text in grammar.not_before_plain or second.text == ".":
+                    return 0
+        reading = self.reading
+        reading.numbers.append(at)
+        value, decimals = token.digits
+        low = unit.convert(value)
+        start, end = reading.starts[at], reading.ends[last]
+        reading.quantities.append(Quantity(start, end, at, last, unit.kind, unit, low, low, (value, value), decimals))
+        return last + 1
 
     def figure(self, at: int) -> int:
         """Read the figure whose first number is token `at`; return the index to continue from."""
