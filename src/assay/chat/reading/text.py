@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 
 from assay.chat.reading.clauses import Clauses
 from assay.chat.reading.dates import DateReader, Moment, read_relative_days
+from assay.chat.reading.figures import FigureReader
 from assay.chat.reading.lexicon import Lexicon
 from assay.chat.reading.places import Place, PlaceReader
-from assay.chat.reading.quantities import FigureReader, Quantity
+from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import Token, Tokeniser
 from assay.chat.reading.traits import NOTABLE, having
 from assay.chat.reading.withdrawn import withdraw

@@ -1,0 +1,421 @@
+"""Finds the figures in a text: value, range, sign and unit.
+
+Knows how numbers are written; units come from the lexicon, and roles are in `roles`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.chat.reading.lexicon import Lexicon, QuantityKind, Unit
+from assay.chat.reading.quantities import LONGEST_NUMBER, Quantity, parse_number
+from assay.chat.reading.roles import RoleReader
+
+if TYPE_CHECKING:
+    from assay.chat.reading.text import Reading
+
+_DASHES = frozenset("-–—−‑")
+_GROUP = re.compile(r"\d{3}(?:,\d+)?")
+_MINUS = frozenset("-−–‑")
+
+
+class FigureReader:
+    """Finds figures in texts of one language and domain. Holds how they write numbers."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        language = lexicon.language
+        self.kinds = lexicon.kinds
+        self.before = frozenset(language["signs_before"])
+        self.after = [tuple(words) for words in language["signs_after"]]
+        self.after_words = frozenset(words[0] for words in self.after)
+        self.to = frozenset(language["range_words"])
+        self.between = frozenset(language["between_words"])
+        self.and_ = frozenset(language["and_words"])
+        self.decimal_comma = bool(language.get("decimal_comma", False))
+        self.space_groups = bool(language.get("space_groups", False))
+        self.times: dict[str, float] = language.get("multipliers", {})
+        self.decades: dict[str, int] = language.get("decades", {})
+        self.decade_marks = frozenset(language.get("decade_marks", ()))
+        self.parts_of_decade: dict[str, list[int]] = language.get("parts_of_decade", {})
+        self.in_decades = next((kind for kind in lexicon.kinds.values() if kind.decades), None)
+        # What may follow the number of a figure instead of its unit.
+        self.joining = _DASHES | self.to | self.and_ | self.decade_marks | self.times.keys() | {"…", ".", "/", "'s"}
+        # Beside a figure that is only a number and its unit there is none of these: before it, after the number, after
+        # the unit. A full stop after the unit joins nothing unless another one follows.
+        self.not_before_plain = self.before | _MINUS | {"/", "\n"}
+        self.not_after_number = self.times.keys() | {"/"}
+        self.not_after_plain = (self.joining - self.and_ - {"."}) | self.after_words
+        self.negative_units = frozenset(self.after)
+        self._roles = RoleReader(lexicon)
+
+    def read(self, reading: Reading, numbers: Sequence[int]) -> None:
+        """Fill `reading.quantities` and `reading.numbers`; `numbers` are the indices of all numbers."""
+        named = self._named_decades(reading) if self.in_decades is not None else []
+        if named:
+            tokens = reading.tokens
+            numbers = sorted([*numbers, *(at for at in named if not tokens[at].is_number)])
+        if not numbers:
+            return
+        parser = _Parser(reading, self)
+        read_to = 0
+        for at in numbers:
+            if at >= read_to:
+                is_number = reading.tokens[at].is_number
+                read_to = parser.plain_figure(at) or parser.figure(at) if is_number else parser.decade(at)
+                read_to = max(read_to, at + 1)
+        if reading.quantities:
+            self._roles.assign(reading)
+
+    def _named_decades(self, reading: Reading) -> list[int]:
+        """Indices of words such as 'teens'; they are also in a list, so that texts without them are not searched."""
+        return [mention.first for mention in reading.all("decade")]
+
+
+@dataclass(slots=True)
+class _Number:
+    value: float
+    decimals: int
+    first: int
+    last: int
+
+
+class _Parser:
+    def __init__(self, reading: Reading, grammar: FigureReader) -> None:
+        self.reading = reading
+        self.tokens = reading.tokens
+        self.grammar = grammar
+        self.former = {mention.last for mention in reading.all("former.surely")}
+        self.moments: set[int] = set()
+        for moment in reading.moments:
+            self.moments.update(range(moment.first, moment.last + 1))
+
+    # --- one figure -------------------------------------------------------------------------------------------------
+
+    def plain_figure(self, at: int) -> int:
+        """Read a figure that is a number in digits and its unit, as most are; return the index to continue from.
+
+        0 if it is not one, or if something beside it may belong to it; then `figure` has to look.
+        """
+        tokens, grammar = self.tokens, self.grammar
+        token = tokens[at]
+        if not at or at + 1 == len(tokens) or token.digits is None or at in self.moments:
+            return 0
+        after = tokens[at + 1]
+        if not after.units or after.text in grammar.not_after_number or tokens[at - 1].text in grammar.not_before_plain:
+            return 0
+        if after.kind == "word" and grammar.in_decades is not None and after.text.lstrip("'") in grammar.decade_marks:
+            return 0
+        unit, last = self.unit_after(at)
+        if unit is None or unit.tokens in grammar.negative_units:
+            return 0
+        if last + 1 < len(tokens):
+            following = tokens[last + 1]
+            text = following.text
+            if following.is_number or text in grammar.not_after_plain:
+                return 0
+            if last + 2 < len(tokens) and (text in grammar.and_ or text == "," or text == "."):
+                second = tokens[last + 2]
+                if second.is_number or second.text in grammar.not_before_plain or second.text == ".":
+                    return 0
+        reading = self.reading
+        reading.numbers.append(at)
+        value, decimals = token.digits
+        low = unit.convert(value)
+        start, end = reading.starts[at], reading.ends[last]
+        reading.quantities.append(Quantity(start, end, at, last, unit.kind, unit, low, low, (value, value), decimals))
+        return last + 1
+
+    def figure(self, at: int) -> int:
+        """Read the figure whose first number is token `at`; return the index to continue from."""
+        if at in self.moments:
+            return at + 1
+        if self.is_bare(at):
+            if not self.is_list_marker(at):
+                self.reading.numbers.append(at)
+            return at + 1
+        number = self.number(at)
+        if number is None:
+            return at + 1
+        tokens = self.tokens
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        is_digits = tokens[at].kind == "number"
+        if is_digits and not self.is_list_marker(at) and not self.is_slashed(at):
+            self.reading.numbers.append(at)
+        if is_digits and after is not None and after.kind == "word" and self.grammar.in_decades is not None:
+            decade = self.decade(at)
+            if decade:
+                return decade
+        unit, last = self.unit_after(number.last)
+        first, second = number, number
+        joined = self.connector(number.first, last)
+        if joined:
+            other = self.number(joined)
+            if other is not None:
+                other_unit, other_last = self.unit_after(other.last)
+                same = unit is None or (other_unit is not None and other_unit.kind == unit.kind)
+                if same and (other_unit is not None or unit is not None):
+                    second, last = other, other_last
+                    low_unit, unit = unit or other_unit, other_unit or unit
+                    if unit is not None and low_unit is not None:
+                        return self.add(first, second, low_unit, unit, last)
+        if unit is None:
+            unit, start = self.unit_before(number.first)
+            if unit is None:
+                return number.last + 1
+            number.first = start
+        else:
+            unit, last = self.compound(number, unit, last)
+        return self.add(first, second, unit, unit, last)
+
+    def is_bare(self, at: int) -> bool:
+        """Whether a number in digits has nothing beside it that could make it a figure; most have not."""
+        tokens = self.tokens
+        token = tokens[at]
+        if token.kind != "number" or len(token.raw) > LONGEST_NUMBER or not token.raw.isdecimal():
+            return False
+        if at + 1 < len(tokens):
+            after = tokens[at + 1]
+            if after.units or after.text in self.grammar.joining or after.kind == "number":
+                return False
+        return not (at and (tokens[at - 1].units or tokens[at - 1].text == "/"))
+
+    def compound(self, number: _Number, unit: Unit, last: int) -> tuple[Unit, int]:
+        """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.
+
+        Returns the smallest unit, which `number` is then in, and the last token.
+        """
+        part, tokens = number, self.tokens
+        while unit.zero == 0 and part.value.is_integer():
+            at = last + 1
+            if at < len(tokens) and (tokens[at].text in self.grammar.and_ or tokens[at].text == ","):
+                at += 1
+            following = self.number(at) if at < len(tokens) and tokens[at].kind == "number" else None
+            if following is None or following.first != at:
+                break
+            smaller, smaller_last = self.unit_after(following.last, second=True)
+            if smaller is None or smaller.kind != unit.kind or smaller.zero != 0 or smaller.size >= unit.size:
+                break
+            if following.value * smaller.size >= unit.size:
+                break
+            number.value = number.value * unit.size / smaller.size + following.value
+            number.decimals = following.decimals
+            part, unit, last = following, smaller, smaller_last
+        return unit, last
+
+    def decade(self, at: int) -> int:
+        """Read 'the mid-teens', 'the low 20s' at token `at`; return the index after it, or 0 if nothing matches."""
+        tokens = self.tokens
+        token = tokens[at]
+        last = at
+        base = self.grammar.decades.get(token.text)
+        if token.kind == "number":
+            following = tokens[at + 1] if at + 1 < len(tokens) else None
+            if (
+                following is None
+                or following.text.lstrip("'") not in self.grammar.decade_marks
+                or not token.raw.isdecimal()
+            ):
+                return 0
+            if self.reading.starts[at + 1] != self.reading.ends[at]:
+                return 0
+            base, last = int(token.raw) if len(token.raw) <= 2 else None, at + 1
+        if base is None or base % 10 or self.grammar.in_decades is None or not base:
+            return 0
+        before = at - 1
+        while before >= 0 and tokens[before].text in _DASHES:
+            before -= 1
+        part = self.grammar.parts_of_decade.get(tokens[before].text) if before >= 0 else None
+        if part is None:
+            return 0
+        unit, unit_last = self.unit_after(last)
+        if unit is None or unit.kind != self.grammar.in_decades.name:
+            unit, unit_last = self.usual_unit(self.grammar.in_decades, base), last
+        low, high = _Number(base + part[0], 0, before, last), _Number(base + part[1], 0, before, last)
+        return self.add(low, high, unit, unit, unit_last)
+
+    def usual_unit(self, kind: QuantityKind, base: int) -> Unit:
+        """The unit of a decade that is said without one: the twenties are Celsius, the seventies Fahrenheit."""
+        name = max((name for name, least in kind.decades.items() if base >= least), key=lambda n: kind.decades[n])
+        how = kind.units[name]
+        return Unit((), kind.name, name, how["zero"], how["times"], how["over"], cased=False)
+
+    def add(self, first: _Number, second: _Number, low_unit: Unit, high_unit: Unit, last: int) -> int:
+        tokens = self.tokens
+        is_signed = last + 1 < len(tokens) and tokens[last + 1].text in self.grammar.after_words
+        if high_unit.tokens in self.grammar.after:  # eight below zero
+            first.value = -abs(first.value)
+        elif is_signed and first is second and self.grammar.kinds[high_unit.kind].checked:
+            for words in self.grammar.after:  # five degrees below zero
+                stretch = tuple(token.text for token in tokens[last + 1 : last + 1 + len(words)])
+                if stretch == words:
+                    first.value, last = -abs(first.value), last + len(words)
+                    break
+        low, high = low_unit.convert(first.value), high_unit.convert(second.value)
+        written = (first.value, second.value)
+        if low > high:
+            low, high, written = high, low, written[::-1]
+        self.reading.quantities.append(
+            Quantity(
+                self.reading.starts[first.first],
+                self.reading.ends[last],
+                first.first,
+                last,
+                high_unit.kind,
+                high_unit,
+                low,
+                high,
+                written,
+                max(first.decimals, second.decimals),
+            )
+        )
+        return last + 1
+
+    def number(self, at: int) -> _Number | None:
+        """The number at token `at`, with its sign, in digits or words."""
+        tokens = self.tokens
+        if at >= len(tokens):
+            return None
+        token = tokens[at]
+        last = at
+        if token.kind == "number":
+            parsed = token.digits
+            if self.grammar.space_groups:
+                digits, last = self.grouped_digits(at)
+                if last > at:
+                    parsed = parse_number(digits, decimal_comma=self.grammar.decimal_comma)
+            if parsed is None:
+                return None
+            value, decimals = parsed
+        elif token.value is not None:
+            value, decimals, last = self.number_words(at)
+        else:
+            return None
+        if last + 1 < len(tokens) and tokens[last + 1].text in self.grammar.times:
+            value, decimals, last = self.multiplied(value, decimals, last)
+        if at and (tokens[at - 1].text in self.grammar.before or self.is_sign(at - 1)):
+            return _Number(-value, decimals, at - 1, last)
+        return _Number(value, decimals, at, last)
+
+    def grouped_digits(self, at: int) -> tuple[str, int]:
+        """The digits from token `at` and their last token; groups of three may be separated by spaces: 1 299,00."""
+        digits, last = self.tokens[at].raw, at
+        while (
+            last + 1 < len(self.tokens)
+            and len(digits) < LONGEST_NUMBER
+            and self.tokens[last].raw.isdecimal()
+            and len(self.tokens[last].raw) <= 3
+            and _GROUP.fullmatch(self.tokens[last + 1].raw)
+            and self.reading.starts[last + 1] == self.reading.ends[last] + 1
+        ):
+            last += 1
+            digits += self.tokens[last].raw
+        return digits, last
+
+    def multiplied(self, value: float, decimals: int, last: int) -> tuple[float, int, int]:
+        """The number with the multiplier that follows it, unless that is a letter by itself: 1.2k, 3 million."""
+        text = self.tokens[last + 1].text
+        times = self.grammar.times[text]
+        if len(text) == 1 and self.reading.starts[last + 1] != self.reading.ends[last]:
+            return value, decimals, last
+        return value * times, decimals - round(math.log10(times)), last + 1
+
+    def is_sign(self, at: int) -> bool:
+        """Whether the dash at `at` is a minus sign: it touches the number after it, and no word or number before it."""
+        if self.tokens[at].text not in _MINUS or self.reading.ends[at] != self.reading.starts[at + 1]:
+            return False
+        if not at or self.reading.ends[at - 1] != self.reading.starts[at]:
+            # "14 -16 °C" is a range; a dash after a bare number is not a sign.
+            return not (at and self.tokens[at - 1].kind == "number")
+        return self.tokens[at - 1].kind not in ("number", "word", "degree")
+
+    def number_words(self, at: int) -> tuple[float, int, int]:
+        """Value, decimals and last token of a number in words: twenty-five, one hundred and five."""
+        total, last = float(self.tokens[at].value or 0), at
+        while last + 1 < len(self.tokens):
+            step = 2 if self.tokens[last + 1].text in _DASHES and last + 2 < len(self.tokens) else 1
+            value = self.tokens[last + step].value
+            if value is None:
+                break
+            if value == 100 and 0 < total < 10:
+                total *= 100
+            elif (20 <= total < 100 and total % 10 == 0 and 0 < value < 10) or (
+                total >= 100 and total % 100 == 0 and 0 < value < 100
+            ):
+                total += value
+            else:
+                break
+            last += step
+        return total, 0, last
+
+    def unit_after(self, last: int, *, second: bool = False) -> tuple[Unit | None, int]:
+        """The unit after token `last`, and its own last token; `second` if it may be a compound's second part."""
+        tokens = self.tokens
+        at = last + 1
+        if at + 1 < len(tokens) and tokens[at].text == "-":
+            at += tokens[at + 1].kind == "word"  # a 15-degree day
+        for unit in tokens[at].units if at < len(tokens) else ():
+            size = len(unit.tokens)
+            if at + size > len(tokens) or (unit.second and not second):
+                continue
+            if unit.cased:
+                glued = self.reading.starts[at] == self.reading.ends[last]
+                if tokens[at].raw == unit.tokens[0] or (glued and tokens[at].text == unit.tokens[0].lower()):
+                    return unit, at
+            # A token has the units that its own text begins.
+            elif size == 1 or (tokens[at + 1].text == unit.tokens[1] and (size == 2 or self.is_unit(unit, at))):
+                return unit, at + size - 1
+        return None, last
+
+    def is_unit(self, unit: Unit, at: int) -> bool:
+        """Whether a unit of several tokens is written at token `at`."""
+        return tuple([token.text for token in self.tokens[at : at + len(unit.tokens)]]) == unit.tokens
+
+    def unit_before(self, first: int) -> tuple[Unit | None, int]:
+        if first:
+            for unit in self.tokens[first - 1].units:
+                if len(unit.tokens) == 1 and self.grammar.kinds[unit.kind].prefix:
+                    return unit, first - 1
+        return None, first
+
+    def connector(self, first: int, last: int) -> int:
+        """The index of the second number of a range whose first ends at `last`; 0 if there is none."""
+        at = last + 1
+        tokens = self.tokens
+        if at >= len(tokens):
+            return 0
+        text = tokens[at].text
+        if text not in self.grammar.joining or (self.former and first - 1 in self.former):
+            return 0  # "went from 80 to 64 euros" is not a range
+        joins = text in self.grammar.to or text in _DASHES or text == "…"
+        if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:
+            joins, at = True, at + 2
+        if not joins and text in self.grammar.and_:
+            joins = any(tokens[n].text in self.grammar.between for n in range(max(0, first - 3), first))
+        if not joins:
+            return 0
+        at += 1
+        if at < len(tokens) and (tokens[at].text in _MINUS or tokens[at].text in self.grammar.before):
+            at += 1
+        if at < len(tokens) and (tokens[at].kind == "number" or tokens[at].value is not None):
+            return at
+        return 0
+
+    def is_slashed(self, at: int) -> bool:
+        """Whether a number is one side of a slash between bare numbers: 24/7, 4/5."""
+        tokens = self.tokens
+        if not (at + 1 < len(tokens) and tokens[at + 1].text == "/") and not (at and tokens[at - 1].text == "/"):
+            return False
+        for slash, other in ((at + 1, at + 2), (at - 1, at - 2)):
+            if 0 <= other < len(self.tokens) and self.tokens[slash].text == "/" and self.tokens[other].kind == "number":
+                return self.unit_after(max(at, other))[0] is None
+        return False
+
+    def is_list_marker(self, at: int) -> bool:
+        """Whether a number only numbers a line: '1. Bring …'."""
+        if at and self.tokens[at - 1].kind != "newline":
+            return False
+        return at + 1 < len(self.tokens) and self.tokens[at + 1].text in (".", ")")
