@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -182,3 +185,18 @@ def test_names_of_the_suite_are_places_whatever_their_case() -> None:
         evaluator = ChatbotEvaluator(names=names)
         entry = evaluator.evaluate_response("Hm?", "xanaduville is cold.", "agent", None, history)["context_retention"]
         assert entry["measured"] is measured
+
+
+def test_a_word_in_two_keyword_lists_counts_for_the_same_one_in_every_process() -> None:
+    """Names of lists must not be kept in a set: its order differs between processes."""
+    program = (
+        "from assay.chat import ChatbotEvaluator\n"
+        "text = 'check a snow this time next week Sat me Maybe it is raining in Helsinki now.'\n"
+        "lists = ChatbotEvaluator().reader.read(text).lists\n"
+        "print([(key, m.start, m.asserted) for key in sorted(lists) for m in lists[key]])\n"
+    )
+    read_as = []
+    for seed in ("0", "5", "6"):
+        command, env = [sys.executable, "-c", program], {**os.environ, "PYTHONHASHSEED": seed}
+        read_as.append(subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout)
+    assert read_as[0] == read_as[1] == read_as[2]
