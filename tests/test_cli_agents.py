@@ -194,7 +194,7 @@ def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(whole: Path, 
     undisturbed = part_of(whole, RESUMED, limit)
     words = ("chat", "run", "--no-experience", "--agents", ",".join(RESUMED), "--limit", str(limit))
     with started(killed, *words) as process:
-        _wait_for_turns(killed, 6)
+        _wait_for_trials(killed, 6)
         process.send_signal(signal.SIGKILL)
     before = _kept(killed)
     assert 0 < len(before) < len(undisturbed)
@@ -218,7 +218,7 @@ def test_ctrl_c_stops_cleanly_and_prints_how_to_resume(tmp_path: Path) -> None:
     store = tmp_path / "stopped.db"
     words = ("chat", "run", "--no-experience", "--agents", "agent-framework")
     with started(store, *words, output=subprocess.PIPE) as process:
-        _wait_for_turns(store, 3)
+        _wait_for_trials(store, 3)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -355,7 +355,7 @@ def test_a_run_is_resumed_by_its_name_and_by_one_process_at_a_time(tmp_path: Pat
     held.touch()
     words = ("chat", "run", "--no-experience", "--agents", "mine=my_bot:answer", "--limit", "12", "--name", "mine")
     with started(store, *words, cwd=tmp_path) as process:
-        _wait_for_turns(store, 1)
+        _wait_for_trials(store, 1)
         second = assay(store, "chat", "run", "--resume", "mine", check=False)
         assert second.returncode == 2
         assert "another process is filling run" in second.stderr
@@ -378,10 +378,13 @@ def _kept(store: Path) -> dict[tuple[str, str, int, int], Any]:
     return {(one.agent, one.scenario, one.repetition, one.turn): (one.response, one.record) for one in answers}
 
 
-def _wait_for_turns(store: Path, count: int) -> None:
+def _wait_for_trials(store: Path, count: int) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if len(_kept(store)) >= count:
-            return
-        time.sleep(0.5)  # reading a store takes as long as a turn, and the run needs the processor
+        time.sleep(0.1)
+        if store.exists():
+            with open_store(store) as opened:
+                runs = opened.list()
+                if runs and opened.progress(runs[0].run.id) >= count:
+                    return
     raise AssertionError("the run did not get going")

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,14 @@ def test_every_command_exists(page: Path) -> None:
         check(words, f"{identify(page)}:{line}")
 
 
+@cache
+def whole_command() -> Any:
+    return typer.main.get_command(app)
+
+
 def check(words: list[str], where: str) -> None:
     """Walk down to the subcommand that the words name, and see that it knows the options that follow."""
-    command: Any = typer.main.get_command(app)
+    command = whole_command()
     rest = words[1:]
     while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         assert rest[0] in command.commands, f"{where}: there is no '{' '.join(words[:2])}' with '{rest[0]}'"

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,8 @@ def part(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def imports(path: Path) -> Iterator[tuple[str, str]]:
+@cache
+def imports(path: Path) -> tuple[tuple[str, str], ...]:
     """Every module of ours that a file imports, with the name of the function that does so, or ''."""
 
     def walk(node: ast.AST, inside: str) -> Iterator[tuple[str, str]]:
@@ -84,12 +86,11 @@ def imports(path: Path) -> Iterator[tuple[str, str]]:
                     yield inside, whole if whole in MODULES else str(child.module)
             elif isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from walk(child, f"{inside}.{child.name}".lstrip("."))
-            else:
+            elif not isinstance(child, ast.expr):  # which has no statements
                 yield from walk(child, inside)
 
-    for inside, name in walk(ast.parse(path.read_text(encoding="utf-8")), ""):
-        if name.split(".")[0] == "assay":
-            yield inside, name
+    found = walk(ast.parse(path.read_text(encoding="utf-8")), "")
+    return tuple((inside, name) for inside, name in found if name.split(".")[0] == "assay")
 
 
 MODULES = modules()

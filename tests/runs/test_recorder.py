@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.store.conftest import some_run
+from tests.store.runs import some_run
 
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import Entry

@@ -16,7 +16,7 @@ import sys
 import time
 from dataclasses import replace
 
-from tests.store.conftest import some_run
+from tests.store.runs import some_run
 
 from assay.store import open_store
 from assay.store.references import new_id

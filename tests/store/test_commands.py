@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from tests.command import assay_command
-from tests.store.conftest import some_run
+from tests.store.runs import some_run
 
 from assay.store import default_address, open_store
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.store import postgres
-from tests.store.conftest import some_run
+from tests.store.runs import some_run
 
 from assay.errors import StoreError, UsageError
 from assay.store import open_store
@@ -103,7 +103,7 @@ def test_a_limit_on_the_size_of_files_is_reported_and_loses_nothing(tmp_path: Pa
     code = """if True:
         import resource, signal, sys
         from assay.store import open_store
-        from tests.store.conftest import some_run
+        from tests.store.runs import some_run
         from tests.store.test_failures import _with, big
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         with open_store(sys.argv[1]) as store:
@@ -134,7 +134,7 @@ def test_a_read_only_file_is_read_and_not_written(tmp_path: Path, folder_too: bo
     code = """if True:
         import os, sys
         from assay.store import open_store
-        from tests.store.conftest import some_run
+        from tests.store.runs import some_run
         path, scratch = sys.argv[1:]
         with open_store(scratch) as store:  # imports whatever another user may not read
             store.load(store.save(some_run()))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text
-from tests.store.conftest import some_run
+from tests.store.runs import some_run
 
 from assay.errors import StoreError
 from assay.events.evaluation import rebuilt_report

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert
-from tests.store.conftest import MakeRun, some_run, states_of
+from tests.store.conftest import MakeRun
+from tests.store.runs import some_run, states_of
 
 from assay.errors import StoreError, UnknownRunError, UsageError
 from assay.runs import load
@@ -249,7 +250,7 @@ def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str
     """Three processes race for the making of the tables, and then for every write."""
     code = """if True:
         import sys, json
-        from tests.store.conftest import some_run
+        from tests.store.runs import some_run
         from assay.store import open_store
         address, number = sys.argv[1:]
         sys.stdin.readline()
@@ -293,7 +294,7 @@ def test_two_that_resume_one_run_do_nothing_twice(address: str) -> None:
     code = """if True:
         import sys
         from assay.store import open_store
-        from tests.store.conftest import some_run
+        from tests.store.runs import some_run
         address, run_id, way = sys.argv[1:]
         tallies = some_run(cases=40).tallies
         with open_store(address) as store:
