@@ -15,7 +15,7 @@ UV := UV_SYSTEM_CERTS=1 UV_HTTP_TIMEOUT=20 $(BIN)/uv pip install --quiet --pytho
 TRAIN_TESTS := tests/events/training tests/runs/test_training.py \
   'tests/test_docs.py::test_every_python_block_runs[docs/guides/training.md]'
 
-.PHONY: demo test test-train test-cluster check dist-check dist-test bench attack audit sbom docs pictures tutorials clean
+.PHONY: demo test test-train test-cluster check dist-check dist-test bench attack audit hashes sbom release docs pictures tutorials clean
 
 demo: $(VENV)/.user           ## everything embedded: synthetic recordings, three models, tables and a report
 	$(BIN)/assay demo
@@ -44,7 +44,7 @@ dist-test: $(VENV)/.dev       ## the same with empty environments that pip fills
 bench: $(VENV)/.dev           ## speed and memory against peers, in one run
 	$(BIN)/python -m benchmarks
 
-attack: $(VENV)/.dev          ## hostile files, names, stores and agents, many times; prints what was tried, held and broke
+attack: $(VENV)/.ray          ## hostile files, names, stores and agents, many times; prints what was tried, held and broke
 	$(BIN)/python -m tests.attacks
 
 audit: $(VENV)/.dev           ## known vulnerabilities of the tested versions, by pip-audit, which asks PyPI's database
@@ -53,6 +53,20 @@ audit: $(VENV)/.dev           ## known vulnerabilities of the tested versions, b
 
 sbom: $(VENV)/.user           ## the bill of materials of what is installed, as CycloneDX: sbom.cdx.json
 	$(BIN)/python .ci/sbom.py sbom.cdx.json
+
+hashes: $(VENV)/.dev          ## renew requirements-hashed.txt: what users install, with the digest of every file
+	UV_SYSTEM_CERTS=1 $(BIN)/uv pip compile --quiet pyproject.toml --extra all --constraint constraints.txt \
+	  --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	  --no-emit-find-links --output-file $(VENV)/hashed.txt
+	{ sed -n '/^#/p;/^[^#]/q' requirements-hashed.txt; cat $(VENV)/hashed.txt; } > $(VENV)/renewed.txt
+	mv $(VENV)/renewed.txt requirements-hashed.txt
+
+release: $(VENV)/.dev         ## wheel, sdist, bill of materials, hashed requirements and their digests, in dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python .ci/sbom.py dist/sbom.cdx.json
+	cp requirements-hashed.txt dist/
+	cd dist && sha256sum * > SHA256SUMS
 
 docs: $(VENV)/.docs           ## renew the generated part of the reference, build the site into site/, check its links
 	$(BIN)/python docs/generate.py

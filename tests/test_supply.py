@@ -38,6 +38,23 @@ def test_what_users_install_has_an_upper_bound_and_was_tested_below_it() -> None
             assert required.specifier.contains(tested[_normal(required.name)], prereleases=True), text
 
 
+def test_hashed_requirements_are_the_tested_versions_of_all_that_users_install() -> None:
+    text = (ROOT / "requirements-hashed.txt").read_text("utf-8")
+    assert "://" not in text
+    entries = [entry.split(" --hash=sha256:") for entry in text.replace("\\\n   ", "").splitlines() if entry[0] != "#"]
+    assert all(digests and all(re.fullmatch(r"[0-9a-f]{64} ?", one) for one in digests) for _, *digests in entries)
+    hashed = {_normal((found := Requirement(entry[0])).name): str(found.specifier) for entry in entries}
+    tested = {_normal(name): version.split(";")[0].strip() for name, version in _tested().items()}
+    # What only other systems need could not be tested here.
+    elsewhere = hashed.keys() - tested.keys()
+    assert elsewhere <= {"pywin32", "httpx2-jsfetch"}
+    assert {name: pin for name, pin in hashed.items() if name in tested} == {
+        name: f"=={tested[name]}" for name in hashed.keys() - elsewhere
+    }
+    needed = runpy.run_path(str(ROOT / ".ci" / "sbom.py"))["bill"]()["components"]
+    assert {_normal(one["name"]) for one in needed} <= hashed.keys()
+
+
 def test_the_bill_of_materials_names_what_is_needed_with_its_version() -> None:
     made = runpy.run_path(str(ROOT / ".ci" / "sbom.py"))["bill"]("pytest", "")
     names = {one["name"] for one in made["components"]}
