@@ -50,6 +50,9 @@ def shown_console(*, stderr: bool = False) -> Console:
             shown = (one if one.control else Segment(visible(one.text), one.style) for one in buffer)
             return super()._render_buffer(shown)
 
+        def on_broken_pipe(self) -> None:
+            raise  # rich would end with exit code 1, which looks like a gate that failed
+
     return VisibleConsole(stderr=stderr)
 
 

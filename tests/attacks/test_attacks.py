@@ -15,6 +15,7 @@ from tests.attacks import (
     names,
     outputs,
     pages,
+    processes,
     requests,
     servers,
     stores,
@@ -36,6 +37,7 @@ PARTS = {
     "pages": pages,
     "load": load,
     "workers": workers,
+    "processes": processes,
 }
 EVERY: list[tuple[str, Attack]] = [(part, attack) for part, module in PARTS.items() for attack in module.ATTACKS]
 

@@ -14,6 +14,7 @@ import typer
 
 from assay import __version__
 from assay.cli import chat, compare, completion, decide, demo, doctor, events, import_logs, init, mcp, runs, serve
+from assay.cli._process import ended_cleanly, open_closed_streams
 from assay.errors import AssayError
 from assay.extras import explained
 from assay.redaction import redacted
@@ -63,7 +64,8 @@ def main() -> None:
     """Entry point of the `assay` command."""
     if completion.VARIABLE in os.environ:
         completion.prepare()
-    with visible_streams():
+    open_closed_streams()
+    with ended_cleanly(), visible_streams():
         _run()
 
 
@@ -73,9 +75,12 @@ def _run() -> None:
     except AssayError as error:
         _exit_with(str(error))
     except BrokenPipeError:
-        # The program that reads our output has closed the pipe. Python would raise again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        _exit_unread()
+    except SystemExit:
+        # So typer marks the streams if it met that error first; its exit code 1 would look like a gate that failed.
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":
+            _exit_unread()
+        raise
     except OSError as error:
         # A file that cannot be opened or written is not a bug in assay: a full disk, a missing folder.
         _exit_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -86,6 +91,12 @@ def _run() -> None:
         # An error in assay itself. Not exit code 1, which would look like a gate that failed.
         print(redacted(traceback.format_exc()), file=sys.stderr)
         _exit_with(f"this is an error in assay itself: {type(error).__name__}. Please report it")
+
+
+def _exit_unread() -> NoReturn:
+    """The program that reads our output has closed the pipe. Python would raise again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(141)
 
 
 def _exit_with(sentence: str) -> NoReturn:

@@ -1,12 +1,60 @@
-"""How a command that computes much with arrays uses its process. Nothing here knows what is computed."""
+"""How a command uses its process: streams, signals, garbage and threads. Nothing here knows what is computed."""
 
 from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+# Exit codes that shells give to commands that SIGINT and SIGTERM have ended.
+_INTERRUPTED, _TERMINATED = 130, 143
+
+
+def open_closed_streams() -> None:
+    """Open the null device in place of standard streams that are closed.
+
+    Otherwise the next file that is opened, perhaps a store or a report, would get the number of the stream, and text
+    that is printed could end up in it.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+@contextmanager
+def ended_cleanly() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does: temporary files are deleted, transactions and processes are ended."""
+    told: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        told.append(number)
+        interrupt = signal.getsignal(signal.SIGINT)  # a transaction has put Ctrl-C off
+        if callable(interrupt):
+            interrupt(signal.SIGINT, frame)
+        else:  # Ctrl-C is ignored, as by a command in the background of a script
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except SystemExit as leaving:
+        if told and leaving.code == _INTERRUPTED:
+            raise SystemExit(_TERMINATED) from None
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

@@ -7,12 +7,13 @@ import json
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from assay.errors import SourceError, missing_extra
 from assay.json_safe import json_safe
+from assay.logs.streamed import streamed_object
 
 # A parsed JSON value takes up to this many bytes.
 _BYTES_A_VALUE = 128
@@ -30,8 +31,13 @@ def memory_limit() -> int:
 
 
 def most_bytes() -> int:
-    """How large a file that is parsed as a whole, a line and a member of an archive may be: 128 MB, unless set."""
+    """How large a value of a JSON log, a line and a member of an archive may be: 128 MB, unless set."""
     return memory_limit() // 4
+
+
+def largest_whole() -> int:
+    """How large a JSON object is parsed as a whole; the lists of a larger one are read an element at a time."""
+    return most_bytes() // 4
 
 
 def too_large(what: str, limit: int, where: str) -> SourceError:
@@ -42,18 +48,23 @@ def too_large(what: str, limit: int, where: str) -> SourceError:
 
 
 def _parsed(raw: bytes, where: str) -> Any:
-    """The JSON, if its values fit in memory: an empty list of two bytes takes dozens when it is parsed."""
-    most = memory_limit() // _BYTES_A_VALUE
+    """The JSON, if its values fit in memory."""
     if len(raw) > most_bytes():
         raise too_large("it", most_bytes(), where)
-    if len(raw) > most and raw.count(b",") + raw.count(b"[") + raw.count(b"{") > most:
-        raise too_large("the parsed JSON", memory_limit(), where)
+    _check_values(raw, (b",", b"[", b"{"), where)
     return _json(raw)
 
 
 def _json(raw: bytes) -> Any:
     """As `json.loads`, which would make a decoder for each line."""
     return _DECODER.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
+
+
+def _check_values(text: Any, marks: tuple[Any, Any, Any], where: str) -> None:
+    """Raise SourceError if JSON may take too much: an empty list of two bytes takes dozens when it is parsed."""
+    most = memory_limit() // _BYTES_A_VALUE
+    if len(text) > most and sum(text.count(mark) for mark in marks) > most:
+        raise too_large("the parsed JSON", memory_limit(), where)
 
 
 class AnswerBudget:
@@ -75,6 +86,12 @@ class LogContent:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.is_fifo():
+            raise SourceError(
+                "is a pipe, which can be read only once",
+                where=str(path),
+                hint="Save what it gives as a file, and name that",
+            )
         try:
             with path.open("rb") as file:
                 self.head = file.read(65_536)
@@ -98,6 +115,9 @@ class LogContent:
         if self.first_line is not None and b"\n" in self.head and self.path.stat().st_size > most_bytes():
             return None  # lines of JSON, which may be many
         try:
+            if self.head.lstrip()[:1] == b"{" and self.path.stat().st_size > largest_whole():
+                check = partial(_check_values, marks=(",", "[", "{"), where=str(self.path))
+                return streamed_object(self.path, check, most_bytes(), str(self.path))
             data = _parsed(self._text(), str(self.path))
             # ADK wraps its JSON in a JSON string.
             return _parsed(data.encode("utf-8", "replace"), str(self.path)) if isinstance(data, str) else data

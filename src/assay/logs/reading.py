@@ -28,6 +28,7 @@ _MOST_SCORES = 5000
 _BYTES_A_SCORE = 300
 _MOST_KNOWN = 50_000
 _Scored = tuple[str, Entry, FailedCheck | None]
+_LAST_REPETITION = 2**31 - 1  # of those that a store can hold
 BetterWhen = Literal["higher", "lower"]
 
 
@@ -158,7 +159,8 @@ def _scores(
         strict=True,
     )
     for answer, case, shown in zip(answers, cases, texts, strict=True):
-        at = seen[answer.agent, case] if answer.repetition is None else answer.repetition
+        given = answer.repetition
+        at = given if given is not None and 0 <= given <= _LAST_REPETITION else seen[answer.agent, case]
         seen[answer.agent, case] += 1
         if (answer.agent, case, at) in keys:
             raise SourceError(
@@ -219,7 +221,8 @@ class _Answers:
         if passed:
             failed = []
         elif not failed:
-            failed = [FailedCheck("passed", redacted(logged.error) or "the tool says that it failed")]
+            reason = "the log has no score for it" if logged.passed is None else "the tool says that it failed"
+            failed = [FailedCheck("passed", redacted(logged.error) or reason)]
         case, query, response = shown
         return Answer(
             agent=agent,

@@ -16,13 +16,13 @@ import numpy as np
 
 from assay.errors import SourceError, UsageError, unknown_name
 from assay.events.codecs import Codec
-from assay.events.sources._files import find_files, open_binary, path_part, quoted, size
+from assay.events.sources._files import find_files, is_pipe, local_path, open_binary, path_part, quoted, size
 from assay.events.sources._limits import default_max_memory
 from assay.events.sources._memory import arrow_table, read_array, read_arrow, read_list
 from assay.events.sources._rows import EVENT_START, check_mapping, is_header
 from assay.events.sources._rows import Decision as Decision
 from assay.events.sources._tokenizer import Tokens
-from assay.events.sources._unpacked import MAGIC, SUFFIX, Unpacked, read_standard_input
+from assay.events.sources._unpacked import MAGIC, SUFFIX, Unpacked, read_pipe, read_standard_input
 from assay.events.stream import EventStream, check_columns
 from assay.registry import Registry
 
@@ -114,9 +114,9 @@ def read(source: AnySource, reading: ReadOptions) -> Iterator[EventStream]:
             return iter([reading.codec.decode(source)])
         if source == "-":
             return read_standard_input(source_of, reading)
-        return read_files(source, reading)
+        return _read_path(source, reading)
     if isinstance(source, os.PathLike):
-        return read_files(os.fspath(source), reading)
+        return _read_path(os.fspath(source), reading)
     if isinstance(source, np.ndarray):
         return read_array(source, reading)
     table = arrow_table(source)
@@ -128,6 +128,13 @@ def read(source: AnySource, reading: ReadOptions) -> Iterator[EventStream]:
         f"events cannot be read from a {type(source).__name__}",
         hint="Give an EventStream, token text, a list, a table, or the path or address of a file or folder",
     )
+
+
+def _read_path(address: str, reading: ReadOptions) -> Iterator[EventStream]:
+    path = local_path(address)
+    if path is not None and is_pipe(path):
+        return read_pipe(path, source_of, reading)
+    return read_files(address, reading)
 
 
 def _token_bytes(raw: bytes, reading: ReadOptions) -> Iterator[EventStream]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -53,6 +54,14 @@ def local_path(address: str) -> str | None:
     return None if _SCHEME.match(address) else os.path.expanduser(address)
 
 
+def is_pipe(path: str) -> bool:
+    """Whether a path is that of a pipe, as a shell gives one for `<(command)`."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def _find_local(path: str) -> list[File]:
     try:
         exists, folder = os.path.exists(path), os.path.isdir(path)
@@ -60,6 +69,10 @@ def _find_local(path: str) -> list[File]:
         exists = folder = False
     if folder:
         return _listed(path, [os.path.join(at, name) for at, _, names in os.walk(path) for name in names])
+    if is_pipe(path):
+        raise SourceError(
+            "is a pipe, which can be read only once", where=path, hint="Save what it gives as a file, and name that"
+        )
     if exists:
         return [File(path)]
     if "\0" not in path and len(path) < _LONGEST_PATH and glob.has_magic(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ SUFFIX = ".zst"
 MAGIC = b"\x28\xb5\x2f\xfd"
 STANDARD_INPUT = "standard input"
 _PIECE = 1 << 20
+_CHECKED_EVERY = 64 << 20
 _PACKED_PIECE = 1 << 12  # a block of Zstandard can repeat one byte 30,000 times
 _LARGEST_WINDOW = 1 << 27
 
@@ -48,13 +50,43 @@ class Unpacked:
 
 def read_standard_input(source_of: Callable[[str], Source], reading: ReadOptions) -> Iterator[EventStream]:
     """The events from standard input, in any format that can be recognised by its first bytes."""
-    with _temporary_file(iter(lambda: sys.stdin.buffer.read(_PIECE), b""), STANDARD_INPUT, "input") as path:
-        if not os.path.getsize(path):
-            raise SourceError(
-                "there was no input", where=STANDARD_INPUT, hint="Send a file, e.g. with: cat FILE | assay …"
-            )
-        with _renamed_errors(path, STANDARD_INPUT):
-            yield from source_of(path).batches(path, replace(reading, name=reading.name or "input"))
+    yield from _read_once(sys.stdin.buffer, STANDARD_INPUT, source_of, reading)
+
+
+def read_pipe(path: str, source_of: Callable[[str], Source], reading: ReadOptions) -> Iterator[EventStream]:
+    """The events from a named pipe, likewise: it can be read only once, and a format may need several readings."""
+    with open(path, "rb", buffering=0) as pipe:
+        yield from _read_once(pipe, path, source_of, reading)
+
+
+def _read_once(
+    file: IO[bytes], where: str, source_of: Callable[[str], Source], reading: ReadOptions
+) -> Iterator[EventStream]:
+    first = file.read(_PIECE)
+    if not first:
+        raise SourceError("there was no input", where=where, hint="Send a file, e.g. with: cat FILE | assay …")
+    with _temporary_file(iter([first]), where, "input") as path, _renamed_errors(path, where):
+        source_of(path)  # input without an end in no format is refused before it fills the disk
+        with open(path, "ab") as target, _writing_errors(path, where):
+            target.writelines(_while_there_is_room(iter(lambda: file.read(_PIECE), b""), path, where))
+        yield from source_of(path).batches(path, replace(reading, name=reading.name or "input"))
+
+
+def _while_there_is_room(pieces: Iterator[bytes], path: str, where: str) -> Iterator[bytes]:
+    """The pieces, as long as they leave room on the disk for other programs: input may have no end."""
+    unchecked = 0
+    for piece in pieces:
+        unchecked += len(piece)
+        if unchecked > _CHECKED_EVERY:
+            unchecked = 0
+            disk = shutil.disk_usage(os.path.dirname(path))
+            if disk.free < max(_CHECKED_EVERY, disk.total // 20):
+                raise SourceError(
+                    "there is more input than room for it in the temporary folder",
+                    where=where,
+                    hint="Name a larger one with TMPDIR, or save the input as a file",
+                )
+        yield piece
 
 
 @contextmanager
@@ -62,12 +94,18 @@ def _temporary_file(pieces: Iterator[bytes], where: str, name: str) -> Iterator[
     """A temporary file with that name and these pieces as contents."""
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         path = os.path.join(folder, name or "input")
-        try:
-            with open(path, "wb") as target:
-                target.writelines(pieces)
-        except OSError as error:
-            raise SourceError(f"cannot write a temporary file in {folder}: {error}", where=where) from error
+        with _writing_errors(path, where), open(path, "wb") as target:
+            target.writelines(pieces)
         yield path
+
+
+@contextmanager
+def _writing_errors(path: str, where: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        folder = os.path.dirname(path)
+        raise SourceError(f"cannot write a temporary file in {folder}: {error}", where=where) from error
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from assay.errors import SourceError
@@ -26,7 +27,7 @@ class DeepEvalRun:
         model = settings.get("model") if isinstance(settings, Mapping) else None
         agent = words(run.get("identifier") or model)
         talks = run.get("conversationalTestCases")
-        for at, case in enumerate([*run["testCases"], *(talks if isinstance(talks, list) else ())]):
+        for at, case in enumerate(chain(run["testCases"], talks if isinstance(talks, list) else ())):
             if not isinstance(case, Mapping):
                 raise SourceError("is not a test case", where=f"{content.path}: testCases[{at}]")
             yield _answer(case, agent, at)

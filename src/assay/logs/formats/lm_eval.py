@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.errors import SourceError
-from assay.logs.contents import LogContent, score_value, words
+from assay.logs.contents import AnswerBudget, LogContent, score_value, words
 from assay.logs.logged import LoggedAnswer, LogOptions
+
+_LONGEST_NAME = 200
+_BYTES_A_SCORE = 300
 
 
 class HarnessSamples:
@@ -26,29 +29,36 @@ class HarnessSamples:
         # samples_TASK_TIME.jsonl
         name = content.path.stem
         task = name.removeprefix("samples_").rpartition("_")[0] if name.startswith("samples_") else ""
-        lines = list(content.lines())
-        filters = {words(line.get("filter")) for _, line in lines}
+        agent = content.path.resolve().parent.name if content.path.name.startswith("samples_") else ""
         # One document has a line for each filter; together they are one answer with several scores.
-        found: dict[str, dict[str, Any]] = {}
-        for number, line in lines:
+        found: dict[str, tuple[str, str, dict[tuple[str, str], float | None]]] = {}
+        filters: set[str] = set()
+        budget = AnswerBudget(bytes_each=200)
+        for number, line in content.lines():
             names = line.get("metrics")
             if not isinstance(names, list) or "doc_id" not in line:
                 raise SourceError("is not a sample with doc_id and metrics", where=content.line(number))
-            of_document = found.setdefault(str(line["doc_id"]), {"line": line, "scores": {}})
-            for name in map(words, names):
-                key = name if len(filters) < 2 else f"{name}_{words(line.get('filter'))}"
+            case = str(line["doc_id"])
+            if case not in found:
+                found[case] = _question(line), _response(line.get("filtered_resps")), {}
+                budget.spend(len(case) + sum(map(len, found[case][:2])), str(content.path))
+            used = words(line.get("filter"), _LONGEST_NAME)
+            filters.add(used)
+            budget.spend(_BYTES_A_SCORE * len(names), str(content.path))
+            for name in (words(name, _LONGEST_NAME) for name in names):
                 value = line.get(name)
                 # Metrics that are computed of the whole corpus leave their parts here.
-                of_document["scores"][key] = None if isinstance(value, list | dict) else score_value(value)
-        for case, document in found.items():
-            line = document["line"]
+                found[case][2][name, used] = None if isinstance(value, list | dict) else score_value(value)
+        for case, (query, response, scores) in found.items():
             yield LoggedAnswer(
                 case=case,
                 task=task,
-                agent=content.path.resolve().parent.name if content.path.name.startswith("samples_") else "",
-                query=_question(line),
-                response=_response(line.get("filtered_resps")),
-                scores=document["scores"],
+                agent=agent,
+                query=query,
+                response=response,
+                scores={
+                    name if len(filters) < 2 else f"{name}_{used}": score for (name, used), score in scores.items()
+                },
             )
 
 

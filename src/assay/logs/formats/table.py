@@ -222,6 +222,8 @@ def _of_csv(content: LogContent) -> _Table:
         reader = csv.reader(_lines_of(file, content), delimiter=separator)
         try:
             names = next(reader, [])
+            if len(set(names)) < len(names):
+                raise ColumnError("two columns have the same name", where=str(content.path), hint="Rename one of them")
             for row in reader:
                 if not row:
                     continue
@@ -233,7 +235,6 @@ def _of_csv(content: LogContent) -> _Table:
                 rows.append(row)
         except csv.Error as error:
             raise SourceError(f"is not CSV: {error}", where=content.line(reader.line_num)) from error
-    # If two columns have the same name, the last counts.
     return _Table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=False)), numbers, content.line)
 
 

@@ -1,0 +1,140 @@
+"""What a shell does to a command: closed streams, pipes that end early or never, pipes in place of files, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.events import evaluate
+from tests.attacks import Attack, Outcomes
+from tests.attacks.files import KEY
+from tests.attacks.names import transcript
+
+_COMMAND = [sys.executable, "-m", "assay.cli"]
+
+
+def _run(folder: Path, words: list[str], how: Callable[[], None] | None = None) -> tuple[int, str]:
+    """Exit code and what was printed, of a process that prepares its streams with `how`."""
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)
+    environment = os.environ | {"ASSAY_STORE": str(folder / "runs.db"), "TMPDIR": str(temporary)}
+    done = subprocess.run(
+        [*_COMMAND, *words], env=environment, capture_output=True, text=True, errors="replace", check=False,
+        preexec_fn=how, timeout=300,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+def _closed(*streams: int) -> Callable[[], None]:
+    return lambda: [os.close(stream) for stream in streams] and None
+
+
+def _from(path: str) -> Callable[[], None]:
+    return lambda: os.dup2(os.open(path, os.O_RDONLY), 0) and None
+
+
+def _to(path: str) -> Callable[[], None]:
+    return lambda: os.dup2(os.open(path, os.O_WRONLY), 1) and None
+
+
+def _unread() -> None:
+    """Standard output as a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.dup2(writing, 1)
+    os.close(reading)
+    os.close(writing)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it again
+
+
+_STREAMS: list[tuple[list[str], Callable[[], None], int]] = [
+    (["runs", "show", "no-such-run"], _closed(2), 2),
+    (["events", "decode", "-"], _closed(0), 2),
+    (["runs", "show", "@last"], _unread, 141),
+    (["events", "decode", "-"], _from("/dev/zero"), 2),
+    (["runs", "show", "@last"], _closed(1), 0),
+    (["runs", "show", "@last"], _closed(0, 1, 2), 0),
+    (["runs", "export", "@last", "-"], _to("/dev/full"), 2),
+    (["runs", "show", "@last"], _to("/dev/full"), 2),
+    (["events", "decode", "-"], _from("/dev/null"), 2),
+]
+
+
+def streams(times: int, folder: Path) -> Outcomes:
+    """Streams that are closed, full, without an end or not read: the right exit code, no traceback, nothing left."""
+    file = folder / "t.jsonl"
+    file.write_text(transcript(), "utf-8")
+    _run(folder, ["chat", "score", str(file)])
+    for words, how, expected in _STREAMS[:times]:
+        code, shown = _run(folder, words, how)
+        left = os.listdir(folder / "temporary")
+        held = code == expected and "Traceback" not in shown and not left
+        yield None if held else f"{words} ended with {code}, not {expected}: {shown[-100:]!r} {left}"
+
+
+def pipes(times: int, folder: Path) -> Outcomes:
+    """A pipe in place of a file, as a shell makes one of `<(command)`: all of it is read, or it is refused."""
+    lines = "".join(f'{{"text": "{KEY}", "episode": "e"}}\n' for _ in range(2000))
+    file = folder / "truth.jsonl"
+    file.write_text(lines)
+    right = evaluate(str(file), str(file), protocols=["owa"], reps=10).flat("owa")
+    for number in range(times):
+        pipe = folder / f"pipe{number}"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_text, args=(lines,), daemon=True)
+        writer.start()
+        try:
+            found = evaluate(str(pipe), str(file), protocols=["owa"], reps=10).flat("owa")
+            yield None if found == right else "a pipe gives other numbers than its file"
+        except AssayError:
+            yield None
+        finally:
+            _emptied(pipe)
+            writer.join()
+
+
+def _emptied(pipe: Path) -> None:
+    """Let a writer that still waits for a reader end."""
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as rest:
+        rest.read()
+
+
+def terminated(times: int, folder: Path) -> Outcomes:
+    """SIGTERM while input is read: the exit code says so, and no temporary file is left."""
+    for _ in range(times):
+        with tempfile.TemporaryDirectory(dir=folder) as temporary:
+            environment = os.environ | {"TMPDIR": temporary}
+            words = [*_COMMAND, "events", "decode", "-"]
+            pipes_to = subprocess.PIPE
+            with subprocess.Popen(words, env=environment, stdin=pipes_to, stdout=pipes_to, stderr=pipes_to) as process:
+                assert process.stdin is not None
+                process.stdin.write(b'{"text": "x"}\n' * 100_000)
+                process.stdin.flush()
+                for _ in _waiting():
+                    if os.listdir(temporary):
+                        break
+                process.terminate()
+                _, shown = process.communicate(timeout=120)
+            left = os.listdir(temporary)
+            held = process.returncode == 143 and not left and b"Traceback" not in shown
+            yield None if held else f"it ended with {process.returncode} and left {left}: {shown[-100:]!r}"
+
+
+def _waiting() -> Iterator[None]:
+    for _ in range(6000):
+        yield
+        time.sleep(0.02)
+
+
+ATTACKS = [
+    Attack("closed, full, endless and unread streams", streams, 4, len(_STREAMS), seconds=5),
+    Attack("pipes in place of files", pipes, 2, 20),
+    Attack("commands that are told to end", terminated, 1, 10, seconds=2),
+]
