@@ -30,6 +30,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 _LARGEST = 4 * 2**20
 _DEEPEST = 40
+# A node takes up to a kilobyte; a suite of a thousand scenarios has fewer than a hundred thousand.
+_MOST_NODES = 400_000
 _WORDS: Mapping[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -172,13 +174,16 @@ def _refuse_surprises(events: Iterator[yaml.Event], name: str) -> None:
     """
     import yaml
 
-    depth = 0
+    depth = nodes = 0
     for event in events:
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if not isinstance(event, yaml.NodeEvent):
             continue
+        nodes += 1
+        if nodes > _MOST_NODES:
+            raise _error(name, line, f"has more than {_MOST_NODES:,} values", "Split it into several files")
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             raise _error(
                 name,
