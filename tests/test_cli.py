@@ -98,6 +98,7 @@ def test_json_into_a_file_leaves_the_table(files: tuple[Path, Path], tmp_path: P
 
 
 @pytest.mark.parametrize("full", [(), ("--full",)], ids=["headlines", "full"])
+@pytest.mark.slow
 def test_the_table_fits_80_columns(files: tuple[Path, Path], full: tuple[str, ...]) -> None:
     done = run("events", "eval", *files, "--reps", "20", *full)
     assert done.returncode == 0, done.stderr

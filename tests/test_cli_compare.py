@@ -93,6 +93,7 @@ def test_every_form_is_written(store: str, tmp_path: Path) -> None:
     assert json.loads(alone.stdout)["failures"] == []
 
 
+@pytest.mark.slow
 def test_agents_are_named_with_a_colon(store: str) -> None:
     done = call("pair:x", "pair:y", "--store", store, "--json", "-")
     assert json.loads(done.stdout)["comparisons"][0]["candidate"]["agent"] == "y"

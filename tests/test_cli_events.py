@@ -41,6 +41,7 @@ def test_columns_of_token_ids_are_scored_with_a_tokenizer(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("shape", ["event", "episode"])
+@pytest.mark.slow
 def test_episodes_that_occur_twice_are_joined_if_asked(shape: str, tmp_path: Path) -> None:
     texts = KEYS if shape == "event" else ["".join(KEYS)]
     rows: list[dict[str, object]] = [{"episode": name, "text": text} for name in "aba" for text in texts]

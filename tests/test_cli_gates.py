@@ -44,6 +44,7 @@ def run(function: str, *more: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_is_a_gate_and_so_is_a_comparison(folder: Path) -> None:
     assert run("good", "--fail-on", "checks,errors", "--require", "trials_passed>=1")[0] == 0
     code, told = run("bad", "--fail-on", "checks", "--require", "trials_passed>=0.5")
@@ -89,6 +90,7 @@ def test_a_gate_that_is_wrong_is_refused_before_anything_is_played(
     assert (code, words in told) == (2, True), told
 
 
+@pytest.mark.slow
 def test_a_figure_is_followed_over_the_runs_of_a_name(folder: Path) -> None:
     for function in ("good", "bad"):
         run(function, "--name", "nightly")
@@ -105,6 +107,7 @@ def test_a_figure_is_followed_over_the_runs_of_a_name(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [None, 401])
+@pytest.mark.slow
 def test_an_endpoint_that_is_dead_or_refuses_the_key_stops_the_run_at_once(folder: Path, status: int | None) -> None:
     asked: list[str] = []
 

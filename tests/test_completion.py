@@ -13,6 +13,7 @@ import pytest
 from tests.command import assay_command
 
 
+@pytest.mark.slow
 def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
     command = tmp_path / "assay"
     command.write_text(f"#!{sys.executable}\nfrom assay.cli import main\nmain()\n", "utf-8")
@@ -33,6 +34,7 @@ def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
         ("fish", {"_TYPER_COMPLETE_FISH_ACTION": "get-args", "_TYPER_COMPLETE_ARGS": "assay runs sh"}, "show\t"),
     ],
 )
+@pytest.mark.slow
 def test_other_shells_are_answered(shell: str, asked: dict[str, str], says: str) -> None:
     assert f"complete_{shell}" in assay_command("completion", shell).stdout
     environment = os.environ | {"_ASSAY_COMPLETE": f"complete_{shell}"} | asked

@@ -40,11 +40,13 @@ anything = st.recursive(
 
 
 @given(plain)
+@pytest.mark.slow
 def test_values_that_json_supports_are_unchanged(value: Any) -> None:
     assert json_safe(value) == value
 
 
 @given(anything)
+@pytest.mark.slow
 def test_whatever_is_given_can_be_written(value: Any) -> None:
     text = json.dumps(json_safe(value), allow_nan=False, ensure_ascii=False)
     text.encode()

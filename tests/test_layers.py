@@ -149,6 +149,7 @@ def test_importing_assay_costs_next_to_nothing() -> None:
     assert loaded_by("import assay").isdisjoint(HEAVY_FOR_IMPORT)
 
 
+@pytest.mark.slow
 def test_help_needs_nothing_heavy() -> None:
     assert loaded_by("import assay.cli").isdisjoint(HEAVY_FOR_HELP)
     shown = "import contextlib, io\nimport assay.cli\nwith contextlib.redirect_stdout(io.StringIO()):\n"

@@ -110,6 +110,7 @@ async def _talk(server: StdioServerParameters, outside: str) -> Told:
     return Told(tools, answers, refusals)
 
 
+@pytest.mark.slow
 def test_an_assistant_reads_runs_scores_and_evidence(told: Told, folder: Path) -> None:
     listed = told.answers["runs"]
     assert listed["total"] == 2
@@ -123,6 +124,7 @@ def test_an_assistant_reads_runs_scores_and_evidence(told: Told, folder: Path) -
     assert [point["run"] for point in told.answers["trend"]["points"]] == [run["id"] for run in listed["runs"][::-1]]
 
 
+@pytest.mark.slow
 def test_verdicts_are_those_of_the_library(told: Told, folder: Path) -> None:
     (ours,) = compare("@last~1", "@last", store=folder / "runs.db")
     assert told.answers["comparison"]["comparisons"][0]["verdicts"] == json.loads(
@@ -134,6 +136,7 @@ def test_verdicts_are_those_of_the_library(told: Told, folder: Path) -> None:
     assert verdicts["score"]["call"] == "better"
 
 
+@pytest.mark.slow
 def test_what_a_client_sends_becomes_no_path_and_no_code(told: Told) -> None:
     assert told.answers["files"] == {"logs": ["file:logs/after.csv", "file:logs/before.csv"], "suites": []}
     assert "there is no run" in told.refusals["unknown run"]
@@ -146,6 +149,7 @@ def test_what_a_client_sends_becomes_no_path_and_no_code(told: Told) -> None:
     assert not any("Traceback" in text for text in told.refusals.values())
 
 
+@pytest.mark.slow
 def test_a_run_is_started_with_agents_that_were_named_and_tells_why_it_ended(told: Told) -> None:
     assert "bot" in told.answers["agents"]["agents"]
     assert told.answers["started"]["trials_planned"] == 1

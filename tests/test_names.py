@@ -71,6 +71,7 @@ def modules() -> list[Path]:
     return [path for path in paths if not any(part.startswith("_") and part != "__init__.py" for part in path.parts)]
 
 
+@pytest.mark.slow
 def test_a_public_name_is_defined_in_one_module() -> None:
     found: dict[str, list[str]] = defaultdict(list)
     for path in modules():

@@ -109,6 +109,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
 
 
 @pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.slow(seconds=0.2)
 def test_without_extras_each_command_works_or_says_what_to_install(
     bare: dict[str, tuple[int, str]], words: str
 ) -> None:
@@ -123,6 +124,7 @@ def test_without_extras_each_command_works_or_says_what_to_install(
 
 
 @pytest.mark.parametrize(("name", "extra"), NAMES.items())
+@pytest.mark.slow(seconds=0.2)
 def test_without_extras_each_function_is_there_or_says_what_to_install(
     bare: dict[str, tuple[int, str]], name: str, extra: str
 ) -> None:
@@ -134,6 +136,7 @@ def test_without_extras_each_function_is_there_or_says_what_to_install(
         assert said == ""
 
 
+@pytest.mark.slow
 def test_without_extras_answers_are_scored_and_a_note_says_why_they_are_not_stored(
     bare: dict[str, tuple[int, str]],
 ) -> None:

@@ -150,6 +150,7 @@ def test_worse(assay):
     result.stdout.fnmatch_lines(["*accuracy is worse: 0.7*"])
 
 
+@pytest.mark.slow
 def test_starting_pytest_loads_nothing_heavy() -> None:
     code = (
         "import sys, pytest; pytest.main(['--version']); "

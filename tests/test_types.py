@@ -160,6 +160,7 @@ def test_a_distribution_equals_only_the_same_distribution() -> None:
 
 
 @pytest.mark.parametrize("rows", [rows_of_narrow, rows_of_wide], ids=["packed", "too wide to pack"])
+@pytest.mark.slow
 def test_a_joint_of_parts_is_that_of_the_whole(rows: st.SearchStrategy[list[tuple[int, int, int]]]) -> None:
     @given(rows, cuts)
     def law(x: list[tuple[int, int, int]], at: list[int]) -> None:
@@ -209,6 +210,7 @@ def test_columns_and_rows_of_a_joint_can_be_selected() -> None:
     assert Joint().where(np.empty(0, np.bool_)) == Joint()
 
 
+@pytest.mark.slow
 def test_many_large_parts_are_merged_in_steps() -> None:
     rng = np.random.default_rng(2)
     columns = [rng.integers(0, 3_000_000, 200_000) for _ in range(9)]

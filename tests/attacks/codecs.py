@@ -106,7 +106,7 @@ def spoiled_json_events(times: int, folder: Path) -> Outcomes:
 
 
 ATTACKS = [
-    Attack("spoiled token text, three encodings", spoiled_token_text, 6_000, 10_500_000),
+    Attack("spoiled token text, three encodings", spoiled_token_text, 6_000, 10_500_000, seconds=2),
     Attack("spoiled texts of many events", spoiled_whole_texts, 30, 30_000),
     Attack("spoiled JSON events", spoiled_json_events, 500, 200_000),
 ]

@@ -131,4 +131,4 @@ def hostile_clients(times: int, folder: Path) -> Outcomes:
     yield f"clients fill the terminal: {said[-80:]!r}" if said else None
 
 
-ATTACKS = [Attack("slow and malformed clients", hostile_clients, 1, 1_000)]
+ATTACKS = [Attack("slow and malformed clients", hostile_clients, 1, 1_000, seconds=2)]

@@ -69,4 +69,4 @@ def _tried(strategy: Any, times: int) -> Iterator[str | None]:
     yield from outcomes
 
 
-ATTACKS = [Attack("requests to the API, made up by schemathesis", api_requests, 1, 30)]
+ATTACKS = [Attack("requests to the API, made up by schemathesis", api_requests, 1, 30, seconds=6)]

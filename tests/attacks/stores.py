@@ -167,7 +167,7 @@ def kills_on_postgresql(times: int, folder: Path) -> Outcomes:
 
 
 ATTACKS = [
-    Attack("a byte of a store changed", changed_bytes, 40, 1_500),
+    Attack("a byte of a store changed", changed_bytes, 40, 1_500, seconds=2),
     Attack("rows of a store changed", changed_rows, 3, len(_STATEMENTS), seconds=3),
     Attack("deleted runs leave nothing behind", deleted_space, 1, 1),
     # Tried in `make test` by tests/store/test_store.py.

@@ -95,6 +95,7 @@ def test_an_agent_keeps_its_name(folder: Path) -> None:
     assert free_names(["a", "b"], ["a", "a-baseline"]) == ["a-baseline-baseline", "b"]
 
 
+@pytest.mark.slow
 def test_a_stored_run_has_them_again(folder: Path) -> None:
     store = folder / "runs.db"
     words: list[Any] = ["chat", "run", "--suite", "fares.yaml", "--agents", "mine=bot:answer", "--store", store]
@@ -119,6 +120,7 @@ def test_a_stored_run_has_them_again(folder: Path) -> None:
         assert (folder / f"again-{name}").read_text("utf-8") == (folder / name).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_before_its_baselines_plays_them_when_resumed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,6 +165,7 @@ def test_a_turn_that_fails_ends_its_conversation_and_has_its_kind(played: LoadRe
     assert "no weather" in together.examples["KeyError"]
 
 
+@pytest.mark.slow
 def test_a_load_test_is_stored_shown_and_exported_as_it_was(played: LoadResult, tmp_path: Path) -> None:
     store = str(tmp_path / "runs.db")
     run = record(played, store=store, name="calm")

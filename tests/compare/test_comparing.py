@@ -246,6 +246,7 @@ def test_a_stratum_of_one_case_does_not_seem_certain(noisy: Make) -> None:
 # --- events --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_directions_of_metrics_are_respected(events: dict[str, Run]) -> None:
     comparison = compare(events["poor"], events["good"])
     directions = {line.measure.better: line for line in comparison.lines if line.verdict.call == "better"}
@@ -268,6 +269,7 @@ def test_a_model_is_the_same_as_itself(events: dict[str, Run]) -> None:
         assert entry.improvement.value in (0.5, None)
 
 
+@pytest.mark.slow
 def test_values_that_describe_the_data_get_no_verdict(events: dict[str, Run]) -> None:
     line = compare(events["good"], events["poor"], full=True).line("owa:events")
     assert line.verdict.call == "descriptive"
@@ -294,6 +296,7 @@ def test_events_of_one_episode_are_not_drawn_from_one_seed(events: dict[str, Run
     assert (line.verdict.high or 0) - (line.verdict.low or 0) == pytest.approx(expected, rel=0.15)
 
 
+@pytest.mark.slow
 def test_other_versions_and_other_settings_are_left_out(events: dict[str, Run]) -> None:
     good = events["good"]
     newer = replace(good, versions={**good.versions, "owa": 2})
@@ -307,6 +310,7 @@ def test_other_versions_and_other_settings_are_left_out(events: dict[str, Run]) 
         compare(good, replace(newer, tallies={"owa": newer.tallies["owa"]}))
 
 
+@pytest.mark.slow
 def test_titles_distinguish_metrics(events: dict[str, Run]) -> None:
     titles = [line.measure.title for line in compare(events["good"], events["poor"]).lines]
     assert len(titles) == len(set(titles))
@@ -330,6 +334,7 @@ def test_a_margin_for_an_unknown_metric_hints_at_the_nearest(noisy: Make) -> Non
         compare(noisy(), noisy(), margin=Margin(0.05, {"metrik_1": 0.1}))
 
 
+@pytest.mark.slow
 def test_everything_is_json(events: dict[str, Run]) -> None:
     text = json.dumps(compare(events["good"], events["poor"]).to_json(), allow_nan=False)
     assert '"call": "worse"' in text

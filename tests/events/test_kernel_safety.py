@@ -38,6 +38,7 @@ def test_fuzzed_input_never_reads_or_writes_outside_a_buffer() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is protected by mprotect")
 @pytest.mark.parametrize("probe", ["probe-read", "probe-write"])
+@pytest.mark.slow
 def test_the_guard_page_stops_a_wrong_access(probe: str) -> None:
     run = run_guarded(probe)
     assert run.returncode == -signal.SIGSEGV
@@ -105,6 +106,7 @@ bases = st.lists(st.integers(1, 60), min_size=1, max_size=5).map(tuple)
 
 @pytest.mark.filterwarnings("ignore::assay.errors.AssayWarning")  # clamping is not the point here
 @given(bases, bases, bases, st.booleans(), st.integers(1, 200), st.integers(0, 2**32))
+@pytest.mark.slow
 def test_the_longest_events_fit_into_the_buffer(
     time: tuple[int, ...], delta: tuple[int, ...], scroll: tuple[int, ...], signed: bool, image: int, seed: int
 ) -> None:

@@ -53,6 +53,7 @@ def golden_figures() -> dict[str, float | None]:
     return events.evaluate(*sides, encoding=GOLDEN["encoding"], interval="reference").flat("owa")
 
 
+@pytest.mark.slow
 def test_every_figure_equals_the_golden_file_within_a_billionth() -> None:
     found = golden_figures()
     assert len(GOLDEN["metrics"]) == 42
@@ -82,6 +83,7 @@ def test_the_unit_of_intervals_does_not_change_any_value() -> None:
 
 @pytest.mark.parametrize("model", [synthetic.GOOD, synthetic.POOR], ids=["good", "poor"])
 @pytest.mark.parametrize("tokens", [False, True], ids=["as recorded", "through tokens"])
+@pytest.mark.slow
 def test_synthetic_data_scores_as_in_the_plain_reference(model: synthetic.SyntheticModel, tokens: bool) -> None:
     truth = synthetic.recording(episodes=3, seconds=8, seed=3)
     predicted = synthetic.prediction(truth, model, seed=4)

@@ -50,6 +50,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, dict[str, int]
     return calls, sizes
 
 
+@pytest.mark.slow
 def test_phases_begin_in_order(told: tuple[Told, dict[str, int]]) -> None:
     begun = list(dict.fromkeys(phase for phase, _, _ in told[0]))
     assert sorted(begun[:2]) == PHASES[:2]
@@ -100,6 +101,7 @@ def test_each_phase_has_its_bar() -> None:
         assert [(task.completed, task.total) for task in bar.tasks] == [(2, 4)] * 4
 
 
+@pytest.mark.slow
 def test_an_episode_that_ended_before_it_was_closed_is_one_episode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

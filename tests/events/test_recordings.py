@@ -79,6 +79,7 @@ def test_a_recording_is_a_perfect_prediction_of_itself(name: str) -> None:
 
 @pytest.mark.parametrize("shift_ms", SHIFTS_MS)
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_a_shifted_copy_has_only_the_shift_as_error(name: str, shift_ms: int, tmp_path: Path) -> None:
     truth = RECORDINGS / f"{name}.mcap"
     report = evaluate(_shifted(truth, tmp_path / f"{name}.mcap", shift_ms), truth, protocols=BUILT_IN)

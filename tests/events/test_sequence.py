@@ -339,6 +339,7 @@ def flattened(nested: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "factorized"])
+@pytest.mark.slow
 def test_the_protocol_and_the_dictionary_agree(encoding: str) -> None:
     truth = synthetic.recording(episodes=1, seconds=6, seed=2)
     texts = [

@@ -82,6 +82,7 @@ def spoiled(draw: random.Random, encoding: str) -> str:
 
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "factorized"])
+@pytest.mark.slow
 def test_losses_and_levels_equal_those_of_the_texts(encoding: str) -> None:
     draw = random.Random(7)
     truths = [spoiled(draw, encoding) for _ in range(120)]

@@ -60,6 +60,7 @@ def test_a_codec_is_restored_from_its_json(name: str, bases: list[int], unit: in
     assert codec_from_json(json.loads(json.dumps(encoder.to_json()))) == encoder
 
 
+@pytest.mark.slow
 def test_comparing_gives_the_same_numbers_as_evaluating(stored: tuple[EventReport, Run]) -> None:
     report, run = stored
     lines = {line.measure.key: line for line in compare(run, run, full=True).lines if line.measure.part == "sequence@1"}

@@ -29,6 +29,7 @@ class Tokenizer:
 
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "factorized"])
+@pytest.mark.slow
 def test_token_ids_decode_to_the_same_events_as_their_text(encoding: str) -> None:
     tokenizer, decoder = Tokenizer(), token_codec(encoding)
     texts = [row["text"] for row in golden(encoding)]

@@ -49,6 +49,7 @@ def test_a_clear_difference_is_decided_and_what_has_no_partner_is_named(tmp_path
     assert load("a", store=store).rows() == sides[0].rows()
 
 
+@pytest.mark.slow
 def test_the_command_line_imports_and_compares(tmp_path: Path) -> None:
     store = f"--store={tmp_path / 'runs.db'}"
     files = [str(SAMPLES / f"inspect-{model}.eval") for model in ("good", "poor")]

@@ -248,6 +248,7 @@ def test_a_member_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
         read_logs(path)
 
 
+@pytest.mark.slow
 def test_values_of_any_type_in_any_place_are_read_or_refused(tmp_path: Path) -> None:
     chance = random.Random(3)
     odd: list[Any] = [None, -1, 1e308, 10**400, True, "", [], {}, [[]], {"a": None}, [None], [1, 2], {"value": [1]}]

@@ -32,6 +32,7 @@ def test_what_is_installed_here_is_found(tmp_path: Path) -> None:
     assert found["store"].says == f"{found['store'].says.split(',')[0]}, 0 runs"
 
 
+@pytest.mark.slow
 def test_what_is_set_up_and_fails_is_broken_and_has_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -76,6 +76,7 @@ def test_episodes_that_only_one_side_has_are_remembered(tmp_path: Path, truth: E
     assert again.to_json() == report.to_json()
 
 
+@pytest.mark.slow
 def test_stored_scores_of_conversations_are_the_scores(store: Store, tmp_path: Path) -> None:
     from assay.chat import samples
     from assay.chat.scoring.scores import rebuilt_scores, score
@@ -156,6 +157,7 @@ def test_an_address_with_a_password_is_kept_without_it(predicted: EventStream, t
     report.truth.source = "a stream"
 
 
+@pytest.mark.slow
 def test_a_digest_is_of_the_events_whatever_file_holds_them(tmp_path: Path, truth: EventStream) -> None:
     texts = codec("hierarchical").encode_each(truth)
     names = [truth.episodes[at] for at in truth.episode.tolist()]

@@ -30,6 +30,7 @@ def test_what_is_written_can_be_read(tmp_path: Path, domain: str) -> None:
     assert json.loads((folder / "suite.schema.json").read_text())["type"] == "object"
 
 
+@pytest.mark.slow
 def test_it_runs_at_once(tmp_path: Path) -> None:
     assert assay_command("init", tmp_path).returncode == 0
     words = ("chat", "run", "--suite", "suite.yaml", "--agents", "agents.yaml", "--no-experience", "--no-store")

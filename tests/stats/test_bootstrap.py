@@ -136,6 +136,7 @@ def test_event_from_counts_equals_event_from_values(name: str) -> None:
     assert stats.bootstrap(x[::-1]) == stats.bootstrap(x)
 
 
+@pytest.mark.slow
 def test_event_and_reference_intervals_have_nearly_the_same_ends() -> None:
     x = SAMPLES["few distinct"][:500]
     event, reference = (stats.bootstrap(x, interval=unit, reps=4000) for unit in ("event", "reference"))

@@ -56,6 +56,7 @@ def test_intervals_by_event_of_episodes_that_differ_fail_badly() -> None:
 
 
 @pytest.mark.parametrize("scenarios", [3, 10])
+@pytest.mark.slow
 def test_identical_agents_are_rarely_called_better_or_worse(scenarios: int) -> None:
     # Sixteen metrics, and no margin that would turn a false alarm into 'same'.
     wrong = honesty.false_verdicts(trials=30, scenarios=scenarios)

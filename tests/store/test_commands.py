@@ -118,6 +118,7 @@ def test_the_default_store_is_in_the_data_folder(data: Path, tmp_path: Path, mon
     assert default_address() == "elsewhere.db"
 
 
+@pytest.mark.slow
 def test_a_default_store_that_fails_breaks_no_evaluation_and_a_named_one_does(data: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way of a folder")

@@ -36,6 +36,7 @@ def same(one: State, other: State) -> bool:
 
 
 @given(st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=20), states, max_size=6))
+@pytest.mark.slow
 def test_states_come_back_as_they_were(given_states: dict[str, State]) -> None:
     back = decode_states(encode_states(given_states))
     assert list(back) == list(given_states)

@@ -234,6 +234,7 @@ def test_ids_sort_by_time() -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
 @given(texts=st.lists(st.text(st.characters(), max_size=12), min_size=3, max_size=3))
+@pytest.mark.slow
 def test_any_text_is_kept(store: Store, texts: list[str]) -> None:
     """Zero bytes, lone surrogates, escape characters: models say them, and file names hold them."""
     name, case, said = texts

@@ -51,6 +51,7 @@ def test_a_review_is_of_an_answer_and_by_somebody(store: Store, ids: dict[str, s
         Review(**place, reviewer="me", score=6)
 
 
+@pytest.mark.slow
 def test_labels_are_stored_undone_and_give_kappa(tmp_path_factory: pytest.TempPathFactory) -> None:
     with open_store(tmp_path_factory.mktemp("review") / "runs.db") as store:
         run = experiment(store, scores(AGENTS, seed=6, scenarios=6, repetitions=1), "reviewed")

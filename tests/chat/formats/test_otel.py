@@ -386,10 +386,12 @@ trace.set_tracer_provider(mine)
 
 
 @pytest.mark.parametrize("environment", [{"OTEL_SDK_DISABLED": "true"}])
+@pytest.mark.slow
 def test_spans_that_are_dropped_are_an_error_and_not_a_zero(environment: dict[str, str]) -> None:
     assert "OpenTelemetry drops the spans of this process" in run(TURN, **environment)
 
 
+@pytest.mark.slow
 def test_a_strangers_provider_is_an_error_that_says_so() -> None:
     before = """
 from opentelemetry import trace

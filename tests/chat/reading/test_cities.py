@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+import pytest
+
 from assay.chat.reading.make_cities import city_lines
 from assay.chat.reading.places import gazetteer
 
 
+@pytest.mark.slow
 def test_the_file_of_cities_is_up_to_date() -> None:
     written = (files("assay.chat.reading") / "cities.tsv").read_text("utf-8")
     assert written == "\n".join(city_lines()) + "\n"

@@ -142,6 +142,7 @@ prices:
 """
 
 
+@pytest.mark.slow
 def test_a_budget_leaves_a_run_incomplete_that_a_larger_one_completes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

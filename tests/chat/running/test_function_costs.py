@@ -38,6 +38,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> chat.ExperimentResult:
         return chat.run("weather", "plain=two_functions:plain,traced=two_functions:traced", limit=2, baselines=True)
 
 
+@pytest.mark.slow
 def test_a_function_is_played_without_services_and_without_heavy_imports(result: chat.ExperimentResult) -> None:
     of_plain = [answer for answer in result.answers if answer.agent == "plain"]
     assert {answer.status for answer in of_plain} <= {"scored", "skipped"}
@@ -52,6 +53,7 @@ def test_spans_of_a_function_that_imports_opentelemetry_late_are_collected(resul
     assert [call.name for call in record.tool_calls] == ["look"]
 
 
+@pytest.mark.slow
 def test_settings_of_a_run_need_no_scripted_model() -> None:
     code = "import sys, assay.runs.starting; print('assay.chat.world.scripted.model' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

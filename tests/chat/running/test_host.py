@@ -88,6 +88,7 @@ def test_an_agent_that_holds_up_its_loop_is_stopped() -> None:
     assert time.monotonic() - started < 60
 
 
+@pytest.mark.slow
 def test_an_agent_that_only_waits_is_timed_out() -> None:
     [turns] = talk("sleeps", job("hello", timeout=0.3))
     assert isinstance(turns, list)
@@ -101,6 +102,7 @@ def test_what_an_agent_prints_does_not_come_between() -> None:
     assert all("umbrella" in played.text for played in turns)
 
 
+@pytest.mark.slow
 def test_two_megabytes_of_answer_arrive() -> None:
     [turns] = talk("says_much", job("hello"))
     assert isinstance(turns, list)
@@ -111,6 +113,7 @@ def test_two_megabytes_of_answer_arrive() -> None:
     ("function", "words"),
     [("misbehaving:nobody", "nobody"), ("no_such_module:answer", "no_such_module")],
 )
+@pytest.mark.slow
 def test_an_agent_that_cannot_be_built_is_refused(function: str, words: str) -> None:
     async def main() -> None:
         host = ProcessHost(AgentSpec(name="a", function=function), NOWHERE)
@@ -121,6 +124,7 @@ def test_an_agent_that_cannot_be_built_is_refused(function: str, words: str) -> 
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_worker_does_not_outlive_its_runner() -> None:
     async def main() -> int:
         host = ProcessHost(spec("sleeps"), NOWHERE)

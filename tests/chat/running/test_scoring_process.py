@@ -41,6 +41,7 @@ async def here() -> list[Answer]:
     return [await scorer.score(TALK, at) for at in range(2)]
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_answers_and_survives_what_it_cannot_score() -> None:
     async def work(scorer: ProcessScorer) -> list[Answer]:
         first, broken, second = await asyncio.gather(

@@ -155,6 +155,7 @@ def test_a_file_without_answers_is_an_error(tmp_path: Path) -> None:
     assert "no answers to score" in str(result.exception)
 
 
+@pytest.mark.slow
 def test_an_error_of_use_exits_2_without_a_traceback(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", "from assay.cli import main; main()", "chat", "score", str(tmp_path / "none")],

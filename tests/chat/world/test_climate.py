@@ -164,6 +164,7 @@ def test_utc_offsets_are_those_of_the_calendar(name: str, moment: str, hours: fl
 
 
 @given(everywhere, moments)
+@pytest.mark.slow
 def test_weather_is_consistent(one: CityClimate, moment: datetime) -> None:
     check(CLIMATE.at(one, moment))
 
@@ -219,6 +220,7 @@ def test_the_same_seed_gives_the_same_weather(one: CityClimate, moment: datetime
     assert Climate(seed).at(one, moment) == Climate(seed).at(one, moment)
 
 
+@pytest.mark.slow
 def test_another_seed_gives_different_weather() -> None:
     for one in all_cities():
         assert CLIMATE.at(one, JANUARY) != Climate(43).at(one, JANUARY)
@@ -239,6 +241,7 @@ def test_mean_of_a_month_matches_the_table(name: str) -> None:
         assert abs(warmth(name, JANUARY.replace(month=number)) - expected) < 2.0
 
 
+@pytest.mark.slow
 def test_seasons_are_reversed_in_the_southern_hemisphere() -> None:
     assert warmth("Helsinki", JULY) - warmth("Helsinki", JANUARY) > 15
     assert warmth("Sydney", JANUARY) - warmth("Sydney", JULY) > 6

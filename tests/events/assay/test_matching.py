@@ -95,6 +95,7 @@ def test_the_bound_is_included() -> None:
 
 @settings(max_examples=200)
 @given(st.lists(st.integers(0, 2000), max_size=60), st.lists(st.integers(0, 2000), max_size=60), st.integers(1, 60))
+@pytest.mark.slow
 def test_onsets_match_as_in_mir_eval(truth: list[int], predicted: list[int], window: int) -> None:
     from mir_eval.util import match_events
 
@@ -165,6 +166,7 @@ def test_the_distance_is_that_of_elephant() -> None:
         assert len(sides[0]) + len(sides[1]) - saved * 40 / 1e9 == pytest.approx(float(expected))
 
 
+@pytest.mark.slow
 def test_the_error_rate_is_that_of_sed_eval() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -89,6 +89,7 @@ def test_2_one_extra_key_event_is_one_false_positive(index: int) -> None:
     assert found["recall"] == found["macro_f1"] == 1.0
 
 
+@pytest.mark.slow
 def test_2_one_extra_event_of_any_key_anywhere_is_one_false_positive() -> None:
     # Also of a key that the truth uses, held or not, just before or after its own events. A press of a held key within
     # 50 ms of its last press is auto-repeat by definition: it is counted as that, and is no false positive.

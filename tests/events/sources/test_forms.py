@@ -207,6 +207,7 @@ def test_a_table_in_memory_is_read(whole: ReadWhole, golden: list[Row], form: Ca
     assert format_of(form(table)) == "table"
 
 
+@pytest.mark.slow
 def test_a_dataset_of_the_real_library_is_read(whole: ReadWhole) -> None:
     import datasets
 

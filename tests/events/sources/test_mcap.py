@@ -220,6 +220,7 @@ CONTENTS = PLAIN | st.dictionaries(KEYS, VALUES, max_size=6) | st.sampled_from(T
     only=st.sampled_from([None, "mouse"]),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.slow
 def test_events_equal_those_of_the_plain_reader(
     messages: list[tuple[str, int, object]],
     chunked: bool,

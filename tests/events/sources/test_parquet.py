@@ -205,6 +205,7 @@ VALUES = st.fixed_dictionaries(
 
 
 @given(events=st.lists(st.none() | VALUES, max_size=30))
+@pytest.mark.slow
 def test_a_table_of_values_has_the_events_of_its_rows(
     events: list[Row | None], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

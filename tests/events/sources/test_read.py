@@ -97,6 +97,7 @@ def test_invalid_settings_are_refused(reading: ReadOptions, settings: dict[str, 
         replace(reading, **settings)
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     heavy = "{'pyarrow', 'mcap', 'fsspec', 'numba', 'zstandard'}"
     code = f"""

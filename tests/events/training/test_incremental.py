@@ -40,6 +40,7 @@ def at_once() -> EventReport:
     return events.evaluate(PREDICTED, TRUTH, protocols=NAMES, reps=20)
 
 
+@pytest.mark.slow
 def test_any_batches_give_the_bits_of_one_evaluation(at_once: EventReport) -> None:
     @settings(max_examples=8)
     @given(st.lists(st.integers(0, len(TRUTH)), max_size=6))
@@ -53,6 +54,7 @@ def test_any_batches_give_the_bits_of_one_evaluation(at_once: EventReport) -> No
     check()
 
 
+@pytest.mark.slow
 def test_processes_merged_in_any_order_give_the_bits_of_one(at_once: EventReport) -> None:
     @settings(max_examples=6)
     @given(st.permutations(range(5)), st.integers(1, 4))
@@ -80,6 +82,7 @@ def test_complete_episodes_are_scored_at_once_with_the_same_bits(at_once: EventR
     same(evaluation.compute(), at_once)
 
 
+@pytest.mark.slow
 def test_reports_add_up(at_once: EventReport) -> None:
     first = TRUTH.episode < 2
     halves = [events.evaluate(PREDICTED[part], TRUTH[part], protocols=NAMES, reps=20) for part in (first, ~first)]
@@ -124,6 +127,7 @@ def test_a_batch_whose_prediction_is_short_costs_only_what_is_missing() -> None:
     assert flat["keyboard_accuracy"] == 1
 
 
+@pytest.mark.slow
 def test_rows_are_scored_each_on_its_own() -> None:
     """Rows of one episode add up; their order and their batches do not matter."""
     names = (Episode("a"), Episode("b"))

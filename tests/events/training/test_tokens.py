@@ -229,6 +229,7 @@ def test_repeating_the_event_before_has_no_skill_and_is_named() -> None:
     assert report.flat("owa")["keyboard_accuracy"] != 1
 
 
+@pytest.mark.slow
 def test_one_wrong_token_costs_at_most_one_event_of_a_stream() -> None:
     """Every labelled token of a row in turn: at most one true action is missed."""
     row = slice(2, 3)

@@ -98,6 +98,7 @@ def test_the_check_would_see_unescaped_text() -> None:
     assert made_from_text('a = Markup(f"{x}")\nb = Markup("<b>")\nc = f"<p>{x}</p>"\nd = f"{x} < 3"') == [1, 3]
 
 
+@pytest.mark.slow
 def test_a_missing_escape_is_a_type_error(tmp_path: Path) -> None:
     from mypy import api
 

@@ -74,6 +74,7 @@ def test_names_of_models_cannot_leave_the_charts(arguments: Arguments) -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.text() | st.integers(), lambda inner: st.lists(inner)))
+@pytest.mark.slow
 def test_embedded_json_means_what_it_meant(value: object) -> None:
     text = embed_json(value)
     assert json.loads(text) == value
