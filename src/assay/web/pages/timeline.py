@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.web.timeline.opening import Chosen, OpenedRecordings
     from assay.web.timeline.recordings import Recording
 
-_SCRIPTS = ("timeline-tiles.js", "timeline-draw.js", "timeline-overview.js", "timeline-frames.js", "timeline.js")
+_SCRIPTS = tuple(f"timeline{part}.js" for part in ("-tiles", "-marks", "-draw", "-overview", "-frames", ""))
 _SPEEDS = (0.1, 0.25, 0.5, 1, 2, 4)
 _MOST_SHIFT_MS = 500
 BASELINES = {

@@ -3,11 +3,11 @@
 (() => {
   "use strict";
 
-  const { Tiles, BINS } = window.assayTimeline;
-  const MATCHED = 0, MISSED = 1, INSERTED = 2, SUBSTITUTED = 3;
+  const { Tiles, BINS, bar, hold, join, mark, packed, shortened } = window.assayTimeline;
+  const { MATCHED, MISSED, INSERTED, SUBSTITUTED, BIN_PIXELS } = window.assayTimeline;
   const AXIS = 24, SPEED = 46, FRAMES = 16, LANE = 34, TOP = AXIS + SPEED + FRAMES;
   const TRUE_Y = 10, PREDICTED_Y = 24, BAR = 8;
-  const BIN_PIXELS = 4, DISCS = 260, PICTURES = 40, EDGE = 40;
+  const DISCS = 260, PICTURES = 40, PICTURES_OF_A_FRAME = 2, EDGE = 40;
   const NAMES = ["ink", "muted", "line", "paper", "panel", "accent", "bad", "matched", "substituted", "inserted"];
 
   function colours(element) {
@@ -56,6 +56,8 @@
     refresh() {
       this.colours = colours(this.canvas);
       this.look = (this.look || 0) + 1;
+      this.inks = this.colours.outcome.map(packed);
+      this.latest = new Map();
       this.marks = [MATCHED, MISSED, INSERTED, SUBSTITUTED].map((outcome) => mark(outcome, this.colours));
     }
 
@@ -85,6 +87,7 @@
       // One way of drawing for the whole view, and one scale for its bars.
       const many = shown.some(([tile]) => tile.counts);
       this.most = many ? 2 ** Math.ceil(Math.log2(Math.max(1, ...shown.map(([tile]) => most(tile))))) : 1;
+      this.made = 0; this.isUnfinished = false;
       this.steady = this.before === perUs;    // while it is zoomed, a picture would be of use for one frame
       this.before = perUs;
       for (const [tile, from, to] of shown) {
@@ -103,6 +106,7 @@
       this.labels(state, left, height);
       this.brush(state, left, width, height);
       this.cursor(state, left, width, height);
+      return this.isUnfinished;
     }
 
     background(state, left, width) {
@@ -179,12 +183,22 @@
       return found;
     }
 
-    // Counts as bars: matched next to the middle of the lane, errors further out, hollow or striped.
+    // Counts as bars: matched next to the middle of the lane, errors further out, hollow or striped. Few pictures are made in a
+    // frame; a tile whose turn has not come keeps the one of the shift before.
     counted(tile, state, rows) {
       const length = Tiles.length(tile.level), start = tile.at * length;
       for (const side of [0, 1]) {
-        const key = `${tile.shift} ${tile.level} ${tile.at} ${side} ${this.most} ${this.look} ${state.layout}`;
-        const picture = this.kept(key, () => this.picture(tile, state, rows, side));
+        const place = `${tile.level} ${tile.at} ${side} ${this.look} ${state.layout}`, key = `${tile.shift} ${this.most} ${place}`;
+        let picture = this.pictures.get(key);
+        if (!picture && this.made >= PICTURES_OF_A_FRAME && this.latest.has(place)) {
+          picture = this.latest.get(place);
+          this.isUnfinished = true;
+        } else {
+          picture = this.kept(key, () => { this.made++; return this.picture(tile, state, rows, side); });
+          this.latest.delete(place);
+          this.latest.set(place, picture);
+          if (this.latest.size > PICTURES) this.latest.delete(this.latest.keys().next().value);
+        }
         // Whole pixels, so that no seam shows between tiles.
         const off = this.moved(tile, state, side), from = Math.round(this.x(start + off)), to = Math.round(this.x(start + off + length));
         this.context.drawImage(picture, from, TOP, Math.max(1, to - from), LANE * state.lanes.length);
@@ -208,25 +222,27 @@
       this.context.drawImage(picture, Math.round(this.x(start)) - EDGE, TOP, wide, tall);
     }
 
+    // Written pixel by pixel: thousands of small rectangles are slow to fill.
     picture(tile, state, rows, side) {
-      const picture = document.createElement("canvas"), c = this.colours;
+      const picture = document.createElement("canvas");
       picture.width = BINS * BIN_PIXELS;
       picture.height = Math.max(1, LANE * state.lanes.length);
-      const context = picture.getContext("2d");
-      const outcomes = side ? [MATCHED, INSERTED, SUBSTITUTED] : [MATCHED, MISSED, SUBSTITUTED];
+      const image = new ImageData(picture.width, picture.height), pixels = new Uint32Array(image.data.buffer);
+      const outcomes = side ? [MATCHED, INSERTED, SUBSTITUTED] : [MATCHED, MISSED, SUBSTITUTED], first = side ? 5 : 2;
       for (const row of counts(tile)) {
-        if (!rows.has(row[0])) continue;
-        const numbers = side ? row.slice(5) : row.slice(2, 5), total = numbers[0] + numbers[1] + numbers[2];
-        if (!total) continue;
+        const top = rows.get(row[0]), total = row[first] + row[first + 1] + row[first + 2];
+        if (top === undefined || !total) continue;
         const tall = Math.max(3, 14 * Math.sqrt(total / this.most)), left = row[1] * BIN_PIXELS;
-        let y = rows.get(row[0]) - TOP + LANE / 2 + (side ? 1 : -1);
-        numbers.forEach((n, place) => {
-          if (!n) return;
+        let y = top - TOP + LANE / 2 + (side ? 1 : -1);
+        for (let place = 0; place < 3; place++) {
+          const n = row[first + place];
+          if (!n) continue;
           const high = Math.max(2, tall * n / total);
-          bar(context, left, side ? y : y - high, BIN_PIXELS, high, outcomes[place], c);
+          bar(pixels, picture.width, left, Math.round(side ? y : y - high), Math.round(side ? y + high : y), outcomes[place], this.inks);
           y += side ? high : -high;
-        });
+        }
       }
+      picture.getContext("2d").putImageData(image, 0, 0);
       return picture;
     }
 
@@ -357,79 +373,6 @@
   function most(tile) {
     tile.most ??= counts(tile).reduce((best, row) => Math.max(best, row[2] + row[3] + row[4], row[5] + row[6] + row[7]), 1);
     return tile.most;
-  }
-
-  // A piece of a bar of counts: full, hollow, half full, or striped.
-  function bar(context, x, y, width, height, outcome, c) {
-    context.fillStyle = c.outcome[outcome];
-    if (outcome === SUBSTITUTED) {
-      for (let row = 0; row < height; row += 3) context.fillRect(x, y + row, width, Math.min(height - row, 2));
-      return;
-    }
-    if (outcome !== MATCHED) {
-      context.fillRect(x, y, width, 1.5);
-      if (outcome === MISSED) context.fillRect(x, y + height - 1.5, width, 1.5);
-      context.globalAlpha = outcome === MISSED ? 0.2 : 0.6;
-    }
-    context.fillRect(x, y, width, height);
-    context.globalAlpha = 1;
-  }
-
-  function hold(context, x, y, width, height, outcome, c) {
-    context.fillStyle = c.outcome[outcome];
-    context.globalAlpha = outcome === MISSED ? 0.18 : outcome === MATCHED ? 0.55 : 0.5;
-    if (width < 8) { context.fillRect(x, y, width, height); context.globalAlpha = 1; return; }
-    context.beginPath();
-    context.roundRect(x, y, width, height, 3);
-    context.fill();
-    context.globalAlpha = 1;
-    if (outcome !== MATCHED) {
-      context.strokeStyle = c.outcome[outcome]; context.lineWidth = 1.2;
-      context.setLineDash(outcome === SUBSTITUTED ? [3, 2] : []);
-      context.stroke();
-      context.setLineDash([]);
-    }
-  }
-
-  // From a truth to what it is matched with, or was taken for.
-  function join(context, x, y, toX, toY, outcome, c) {
-    context.fillStyle = context.strokeStyle = outcome === MATCHED ? c.muted : c.substituted;
-    if (outcome === MATCHED && Math.abs(toX - x) < 1.5) { context.fillRect(x, y, 1, toY - y); return; }
-    context.lineWidth = outcome === MATCHED ? 1 : 1.4;
-    if (outcome !== MATCHED) context.setLineDash([3, 2]);
-    context.beginPath();
-    context.moveTo(x, y);
-    context.lineTo(toX, toY);
-    context.stroke();
-    if (outcome !== MATCHED) context.setLineDash([]);
-  }
-
-  // The mark of an outcome as a picture of 14 × 14 pixels.
-  function mark(outcome, c) {
-    const picture = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
-    picture.width = picture.height = Math.round(14 * ratio);
-    const context = picture.getContext("2d");
-    context.scale(ratio, ratio);
-    context.translate(7, 7);
-    if (outcome === MATCHED || outcome === MISSED) context.arc(0, 0, outcome === MATCHED ? 2.8 : 3.8, 0, 7);
-    else {
-      const points = outcome === INSERTED ? [[0, -5], [4.6, 3.6], [-4.6, 3.6]] : [[0, -5], [4.6, 0], [0, 5], [-4.6, 0]];
-      for (const [dx, dy] of points) context.lineTo(dx, dy);
-      context.closePath();
-    }
-    context.fillStyle = outcome === MISSED ? c.paper : c.outcome[outcome];
-    context.fill();
-    context.strokeStyle = outcome === MISSED ? c.bad : c.paper;
-    context.lineWidth = outcome === MISSED ? 1.8 : 1;
-    if (outcome !== MATCHED) context.stroke();
-    return picture;
-  }
-
-  function shortened(context, text, width) {
-    if (context.measureText(text).width <= width) return text;
-    let cut = text;
-    while (cut.length > 1 && context.measureText(`${cut}…`).width > width) cut = cut.slice(0, -1);
-    return `${cut}…`;
   }
 
   window.assayTimeline.Drawing = Drawing;

@@ -5,6 +5,9 @@
   const { fitted } = window.assayTimeline;
 
   function overview(canvas, state, c, look) {
+    const all = `${look} ${canvas.clientWidth} ${state.version} ${state.from} ${state.to}`;
+    if (canvas.drawn === all) return;
+    canvas.drawn = all;
     const { context, width, height } = fitted(canvas);
     const gutter = width < 560 ? 66 : 108, plot = width - gutter;
     const key = `${look} ${width} ${state.version}`;

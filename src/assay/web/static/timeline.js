@@ -13,7 +13,7 @@
 
   const state = {
     from: known.window?.[0] ?? -0.01 * known.span_us, to: known.window?.[1] ?? 1.01 * known.span_us, span: known.span_us,
-    shift: known.shift_us, shown: [known.shift_us], lanes: [], lane: null, layout: 0, first: 0,
+    shift: known.shift_us, asked: known.shift_us, shown: [known.shift_us], lanes: [], lane: null, layout: 0, first: 0,
     brush: null, hover: null, focus: known.at ?? null, playing: null, tip: null, tipY: 0,
     errors: [], actions: [], curve: known.f1_by_shift, most: Number(slider.max), figures: null, worst: [], version: 0,
   };
@@ -34,7 +34,7 @@
   function frame() {
     if (state.playing != null) play();
     want();
-    drawing.draw(state, tiles);
+    if (drawing.draw(state, tiles)) redraw();
     around.overview(overview, state, drawing.colours, drawing.look);
     around.curve(curve, state, drawing.colours, drawing.look);
     frames?.show(state.playing ?? state.focus ?? state.hover ?? Math.max(0, state.from), state.shift);
@@ -44,15 +44,23 @@
   function want() {
     const plot = Math.max(1, main.clientWidth - drawing.gutter), usPerPixel = (state.to - state.from) / plot;
     const level = Tiles.level(usPerPixel), length = Tiles.length(level);
-    const low = Math.min(0, -state.shift), high = state.span + Math.max(0, -state.shift);
+    const low = Math.min(0, -state.asked), high = state.span + Math.max(0, -state.asked);
     const inside = (at) => (at + 1) * length > low && at * length < high;
     const places = Tiles.places(level, state.from, state.to).filter(inside);
     const beside = [places[0] - 1, places.at(-1) + 1].filter((at) => Number.isFinite(at) && inside(at));
-    tiles.want([...places, ...beside].map((at) => [state.shift, level, at]));
+    tiles.want([...places, ...beside].map((at) => [state.asked, level, at]));
+    if (!tiles.waiting) settle();
   }
 
-  // Old shifts are drawn only until the tiles of the new one are there.
-  function settle() { if (!tiles.waiting) state.shown = [state.shift]; }
+  // While the slider moves, the tiles of the shift that was matched last are asked for; those of the one before are drawn, moved,
+  // until all of them are there, so that nothing flickers and the server is asked no faster than it answers.
+  let settled = null;
+  function settle() {
+    if (tiles.waiting) return;
+    state.shown = [state.asked];
+    settled?.();
+    settled = null;
+  }
 
   // --- moving ---
   function show(from, to) {
@@ -126,7 +134,10 @@
       Object.assign(state, { errors: found.errors, actions: found.actions, figures: found.figures, worst: found.worst, version: state.version + 1 });
       label(shift);
       list();
+      state.asked = shift;
+      const there = new Promise((wake) => { settled = wake; });
       redraw();
+      await there;
     } catch { say("The server does not answer; what is drawn may be old."); }
     matching = false;
     if (again) { again = false; match(); }
@@ -148,7 +159,6 @@
   function shift(us) {
     const most = state.most * 1000, to = Math.round(Math.min(most, Math.max(-most, us)));
     if (to === state.shift) return;
-    state.shown = [state.shift, ...state.shown.filter((one) => one !== state.shift)].slice(0, 3);
     state.shift = to;
     slider.value = to / 1000;
     words.textContent = `${to / 1000} ms`;
