@@ -26,19 +26,32 @@ def element(tag: str, /, *content: str, **attributes: str | int | bool | None) -
     An attribute is written with underscores for hyphens (`aria_label`), and one after a Python keyword (`class_`).
     True gives an attribute without a value; None and False leave it out.
     """
-    opening = f"<{_checked(tag)}" + "".join(
-        f" {_checked(key)}" if value is True else f' {_checked(key)}="{escape(str(value))}"'
-        for key, value in attributes.items()
-        if value is not None and value is not False
-    )
+    opening = f"<{_checked(tag)}"
+    for key, value in attributes.items():
+        if value is True:
+            opening += f" {_checked(key)}"
+        elif value is not None and value is not False:
+            opening += f' {_checked(key)}="{_escaped(str(value))}"'
     if tag in _VOID:
-        return Markup(f"{opening}>")
-    return Markup(f"{opening}>{join(content)}</{tag}>")
+        return _markup(Markup, f"{opening}>")
+    return _markup(Markup, f"{opening}>{''.join(map(_escaped, content))}</{tag}>")
 
 
 def join(parts: Iterable[str], separator: str = "") -> Markup:
     """Parts one after another; text among them is escaped, and so is the separator."""
-    return escape(separator).join(escape(part) for part in parts)
+    return _markup(Markup, _escaped(separator).join(map(_escaped, parts)))
+
+
+# A page has thousands of elements. Most of their texts have nothing to escape, and markup is made from a string
+# without asking whether it is an object that can describe itself.
+_markup = str.__new__
+_SPECIAL = re.compile("[&<>'\"]")
+
+
+def _escaped(part: str) -> str:
+    if isinstance(part, Markup) or (type(part) is str and not _SPECIAL.search(part)):
+        return part
+    return escape(part)
 
 
 def isolated(text: str) -> Markup:
