@@ -131,6 +131,13 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
         tab.follow("document.querySelector('.bulk .primary').click()", CHARTS)
         older = tab.value("new URLSearchParams(location.search).getAll('run').toSorted()[0]")
         assert tab.value("document.querySelector('.sides a').href").endswith(older), "the older run is the baseline"
+        # Only changes beyond the noise of the repetitions, and one of them is opened.
+        flips = "document.querySelector('[name=only]')"
+        tab.follow(f"{flips}.value = 'flips'; {flips}.dispatchEvent(new Event('change', {{bubbles: true}}))", CHARTS)
+        assert tab.value(
+            "[...document.querySelectorAll('#changes tbody tr')].every((row) => /yes$/.test(row.innerText))"
+        )
+        tab.follow(f"{flips}.value = ''; {flips}.dispatchEvent(new Event('change', {{bubbles: true}}))", CHARTS)
         tab.follow("""document.querySelector("a[href^='/difference/case']").click()""")
         assert tab.value("[...document.querySelectorAll('.beside')].every((one) => one.children.length === 2)")
         tab.open("/history?name=nightly", done=CHARTS)
@@ -138,12 +145,12 @@ def test_a_reader_goes_through_every_page(browser: Browser, store: Store, ids: d
         # Answers are labelled by keyboard alone.
         tab.open(f"/review?run={run}&reviewer=keys")
         press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '%s', bubbles: true}))"
-        for key in "pf3pu":
+        for key in "pf3pupf15pfp":
             tab.follow(press % key)
         tab.follow(press % "ArrowRight")
-        assert "5 of" in tab.value("document.querySelector('.pager span').textContent")
-        assert len([one for one in store.reviews(run) if one["reviewer"] == "keys"]) == 3
-        assert tab.value("document.querySelector('#agreement table') !== null")
+        assert "12 of" in tab.value("document.querySelector('.pager span').textContent")
+        assert len([one for one in store.reviews(run) if one["reviewer"] == "keys"]) == 10
+        assert "κ" in tab.value("document.querySelector('#agreement table').textContent")
         assert tab.console == []
         outside = {address for address in tab.requests if not address.startswith((server.url, "data:", "blob:"))}
         assert outside == set()

@@ -183,3 +183,30 @@ def test_the_api_is_described(client: TestClient, ids: dict[str, str], store: St
         assert answer.status_code == 200, path
         schema = described["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
         assert set(schema.get("required", ())) <= set(answer.json()), path
+
+
+def test_a_line_of_evidence_has_an_address(client: TestClient, ids: dict[str, str]) -> None:
+    page = client.get(f"/runs/{ids['nightly']}").text
+    cell = re.findall(r'<a class="cell [a-z]+" href="([^"]+)"', page)[0].replace("&amp;", "&")
+    conversation = client.get(cell).text
+    lines = re.findall(r'id="(turn-1-evidence-[0-9]+)"', conversation)
+    assert lines
+    assert {link.removeprefix("#") for link in re.findall(r'<sup><a href="(#[^"]+)"', conversation)} <= set(lines)
+
+
+def test_what_did_not_change_is_told_once_and_repetitions_are_counted(client: TestClient, ids: dict[str, str]) -> None:
+    words = shown(client.get(f"/difference?run={ids['nightly']}&run={ids['nightly']}:{AGENTS[0]}").text)
+    assert "With one repetition" not in words, "each scenario was played more than once"
+    both = shown(client.get(f"/difference?run={ids['before']}&run={ids['nightly']}").text)
+    assert "nightly: 2 runs compared" in both
+    assert both.count("What changed") == 1
+    paged = client.get(f"/difference?run={ids['before']}&run={ids['nightly']}&page=2").text
+    assert "/difference/case" not in paged.split('id="changes"')[1].split("</section>")[0]
+
+
+def test_the_predicted_recording_is_guessed_by_its_name() -> None:
+    from assay.web.pages.timeline import _likely
+
+    assert _likely(["a/game.mcap", "a/prediction.mcap"]) == (1, 0)
+    assert _likely(["late.parquet", "truth.parquet"]) == (0, 1)
+    assert _likely(["one"]) == (0, 0)

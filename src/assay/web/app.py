@@ -127,7 +127,8 @@ def _difference(site: Site, request: Request) -> View:
     chosen = query_texts(request, "run")
     if query_text(request, "sort") == "age":
         chosen.sort()  # ids sort by creation time
-    return difference_view(site, chosen, by=query_text(request, "by"), only=query_text(request, "only"))
+    page = query_number(request, "page", 1, low=1, high=10**6)
+    return difference_view(site, chosen, by=query_text(request, "by"), only=query_text(request, "only"), page=page)
 
 
 def _case(site: Site, request: Request) -> View:

@@ -116,11 +116,18 @@ def hidden(name: str, value: str) -> Markup:
     return element("input", type="hidden", name=name, value=value)
 
 
-def pager(path: str, given: Mapping[str, str | int | Sequence[str] | None], *, at: int, pages: int) -> Markup:
+def pager(
+    path: str,
+    given: Mapping[str, str | int | Sequence[str] | None],
+    *,
+    at: int,
+    pages: int,
+    words: tuple[str, str] = ("← Newer", "Older →"),
+) -> Markup:
     """Links to the page before and after, with the number of pages; empty if there is only one."""
     if pages < 2:
         return EMPTY
-    ends = (("previous", "← Newer", at - 1), ("next", "Older →", at + 1))
+    ends = (("previous", words[0], at - 1), ("next", words[1], at + 1))
     links = [
         element("a", words, href=address(path, **{**given, "page": to if to > 1 else None}), rel=rel)
         if 1 <= to <= pages

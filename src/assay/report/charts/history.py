@@ -15,6 +15,8 @@ from assay.report.charts.parts import (
     tooltip_of,
 )
 
+_APART = 0.07
+
 
 def run_history(*, rows: Rows, title: str = "", unit: str = "") -> Panels:
     """Draw a figure from run to run with its intervals: one panel with a line for each agent or protocol.
@@ -24,12 +26,16 @@ def run_history(*, rows: Rows, title: str = "", unit: str = "") -> Panels:
     if not rows:
         return {}
     models = models_of(rows)
+    # Beside each other: agents that are equally good would hide each other.
+    apart = {model: _APART * (number - (len(models) - 1) / 2) for number, model in enumerate(models)}
+    rows = [{**row, "place": round(row["at"] + apart[row["model"]], 4)} for row in rows]
+    last = max(row["at"] for row in rows)
     ending = f", {unit}" if unit else ""
     across: Spec = {
-        "field": "at",
+        "field": "place",
         "type": "quantitative",
         "title": "run, oldest first",
-        "scale": {"nice": False, "padding": 12},
+        "scale": {"nice": False, "domain": [0.5, last + 0.5]},
         "axis": {"tickMinStep": 1, "format": "d", "grid": False},
     }
     scale: Spec = {"zero": False, "nice": True}

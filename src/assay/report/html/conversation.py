@@ -36,6 +36,7 @@ STYLE = Markup("""<style>
 .said mark.up { background: color-mix(in srgb, var(--good) 24%, transparent); }
 .said mark.down { background: color-mix(in srgb, var(--bad) 24%, transparent); }
 .said sup { font-size: .68em; color: var(--muted); margin-left: .15em; }
+.said sup a { color: inherit; }
 .asked { color: var(--muted); white-space: pre-wrap; }
 .calls { padding-left: 1.2rem; font-size: .875rem; max-width: none; }
 .calls code { overflow-wrap: anywhere; }
@@ -119,9 +120,13 @@ def question(answer: Answer) -> Markup:
     return element("p", answer.query[:MOST_CHARACTERS], class_="asked", dir="auto")
 
 
-def response(answer: Answer) -> Markup:
-    """What the assistant answered, with the words that moved a score highlighted; or why there is no answer."""
-    shown = highlight(answer.response, [line for entry in answer.entries.values() for line in entry.evidence])
+def response(answer: Answer, *, anchor: str = "") -> Markup:
+    """What the assistant answered, with the words that moved a score highlighted; or why there is no answer.
+
+    With an `anchor`, that of its `evidence`, each number leads to its line there.
+    """
+    lines = [line for entry in answer.entries.values() for line in entry.evidence]
+    shown = highlight(answer.response, lines, anchor=anchor)
     text = element("p", shown, class_="said", dir="auto") if shown else EMPTY
     if answer.record is not None and answer.record.reason:
         text += element("p", answer.record.reason[:MOST_CHARACTERS], class_="note", dir="auto")
@@ -149,8 +154,8 @@ def _tool_call(call: ToolCall) -> Markup:
     return text
 
 
-def evidence(entries: Mapping[str, Entry]) -> Markup:
-    """Every metric of an answer with the rules that fired."""
+def evidence(entries: Mapping[str, Entry], *, anchor: str = "") -> Markup:
+    """Every metric of an answer with the rules that fired; with an `anchor`, each of them can be linked to."""
     if not entries:
         return EMPTY
     rows: list[list[str]] = []
@@ -162,11 +167,15 @@ def evidence(entries: Mapping[str, Entry]) -> Markup:
         for line in entry.evidence:
             number += 1
             points = element("span", signed_points(line.points), class_="good" if line.points > 0 else "bad")
-            rows.append([join([f"{number} ", element("code", line.id)]), line.words, line.says, points])
+            name = join([f"{number} ", element("code", line.id)])
+            if anchor:
+                link = element("a", str(number), href=f"#{anchor}-{number}")
+                name = element("span", link, " ", element("code", line.id), id=f"{anchor}-{number}", data_of=metric)
+            rows.append([name, line.words, line.says, points])
     return table(["metric and rule", "words", "why", "points"], rows, numeric=[3])
 
 
-def highlight(text: str, lines: Sequence[Evidence]) -> Markup:
+def highlight(text: str, lines: Sequence[Evidence], *, anchor: str = "") -> Markup:
     """The text with the words of each line of evidence marked and numbered; marks may overlap."""
     text = text[:MOST_CHARACTERS]
     spans: list[tuple[int, int, int, float]] = []
@@ -185,8 +194,12 @@ def highlight(text: str, lines: Sequence[Evidence]) -> Markup:
             out.append(piece)
             continue
         total = sum(points for *_, points in active)
-        out.append(element("mark", piece, class_="up" if total > 0 else "down" if total < 0 else ""))
-        ended = sorted({number for _, stop, number, _ in active if stop == end})
-        if ended:
-            out.append(element("sup", " ".join(map(str, ended))))
+        numbers = " ".join(str(number) for number in sorted({number for _, _, number, _ in active})) if anchor else None
+        out.append(element("mark", piece, class_="up" if total > 0 else "down" if total < 0 else "", data_n=numbers))
+        ended = [str(number) for number in sorted({number for _, stop, number, _ in active if stop == end})]
+        if ended and anchor:
+            links = (element("a", number, href=f"#{anchor}-{number}") for number in ended)
+            out.append(element("sup", join(links, " ")))
+        elif ended:
+            out.append(element("sup", " ".join(ended)))
     return join(out)

@@ -40,7 +40,8 @@ def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, r
         for review in site.store.reviews(run.id)
         if (review["agent"], review["scenario"], review["repetition"]) == (chosen, scenario, at)
     ]
-    tabs = _tabs(run.id, scenario, agents, chosen, repetitions, at, rows)
+    baselines = run.settings.get("baselines", ())
+    tabs = _tabs(run.id, scenario, agents, chosen, repetitions, at, rows, baselines)
     turns = (_turn(row, [one for one in reviews if one["turn"] == row["turn"]]) for row in shown)
     body = join([STYLE, tabs, element("div", *turns, class_="agent turns"), _neighbours(site, entry, scenario, chosen)])
     above = crumbs(
@@ -51,7 +52,7 @@ def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, r
         place="runs",
         above=above,
         actions=_actions(run.id, scenario, agents),
-        modules=("steps.js",),
+        modules=("steps.js", "evidence.js"),
     )
 
 
@@ -63,6 +64,7 @@ def _tabs(
     repetitions: Sequence[int],
     at: int,
     rows: Sequence[Mapping[str, Any]],
+    baselines: Sequence[str],
 ) -> Markup:
     links = []
     for name in agents:
@@ -74,11 +76,9 @@ def _tabs(
         state = "all" if passed == len(trials) else "some" if passed else "none"
         mark = element("span", f"{passed}/{len(trials)}", class_=f"cell {state}")
         current = "page" if name == chosen else None
-        links.append(
-            element(
-                "a", isolated(name), " ", mark, href=conversation_address(run_id, scenario, name), aria_current=current
-            )
-        )
+        trivial = element("small", "baseline: ") if name in baselines else EMPTY
+        to = conversation_address(run_id, scenario, name)
+        links.append(element("a", trivial, isolated(name), " ", mark, href=to, aria_current=current))
     tabs = element("nav", *links, class_="tabs", aria_label="Agents")
     if len(repetitions) > 1:
         again = (
@@ -100,7 +100,7 @@ def _turn(row: Mapping[str, Any], reviews: Sequence[Mapping[str, Any]]) -> Marku
     said = join(_review(review) for review in reviews)
     return element(
         "article",
-        answer_view(answer),
+        answer_view(answer, anchor=f"turn-{answer.turn + 1}-evidence"),
         said,
         waterfall(answer.record) + sequence_diagram(answer.record) if answer.record is not None else EMPTY,
         details("Raw JSON", element("pre", element("code", raw)), class_="why"),

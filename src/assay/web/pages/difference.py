@@ -17,8 +17,8 @@ from assay.report.html.page import Content, table
 from assay.report.verdicts import signed
 from assay.types import Case, Distribution, Run
 from assay.web.addresses import address, conversation_address, run_address
-from assay.web.pages.runs import MOST_COMPARED, choice
-from assay.web.shell import View, crumbs, form, hidden
+from assay.web.pages.runs import MOST_COMPARED, choice, created
+from assay.web.shell import View, crumbs, form, hidden, pager
 from assay.web.site import Site
 from assay.web.text_difference import word_difference
 
@@ -43,7 +43,7 @@ class CaseChange:
         return self.candidate - self.baseline
 
 
-def difference_view(site: Site, references: Sequence[str], *, by: str, only: str) -> View:
+def difference_view(site: Site, references: Sequence[str], *, by: str, only: str, page: int = 1) -> View:
     """Verdicts for every metric, then the cases sorted by change."""
     if not references:
         return _chooser(site)
@@ -55,14 +55,24 @@ def difference_view(site: Site, references: Sequence[str], *, by: str, only: str
     if not comparisons:
         raise UsageError("these runs have nothing to compare", hint="Choose runs of the same kind")
     content: Content = site.pages.get(("difference", *whole), lambda: compare_report.content(comparisons))
-    changes = join(_changes(one, whole, by, only) for one in comparisons) if sides[0][0].half == "chat" else EMPTY
+    changes = _changes(comparisons, whole, by, only, page) if sides[0][0].half == "chat" else EMPTY
     body = join([STYLE, _order(whole, comparisons), changes, content.body])
-    title = content.title if len(comparisons) == 1 else f"{len(comparisons)} comparisons"
+    title = content.title if len(comparisons) == 1 else _heading(sides)
     return View(
         content=Content(title=title, lead=content.lead, body=body, charts=content.charts),
         place="runs",
         above=crumbs(("Runs", "/runs")),
     )
+
+
+def _heading(sides: Sequence[tuple[Run, str]]) -> str:
+    """The runs in a few words, the baseline last."""
+    names = list(dict.fromkeys(run.name or run.id for run, _ in sides))
+    if len(names) > 1:
+        return f"{', '.join(names[1:])} against {names[0]}"
+    if len({run.id for run, _ in sides}) == 1:
+        return f"{names[0]}: its agents compared"
+    return f"{names[0]}: {counted(len(sides), 'run')} compared"
 
 
 def _found(site: Site, reference: str) -> tuple[Run, str]:
@@ -97,53 +107,81 @@ def _order(references: Sequence[str], comparisons: Sequence[Comparison]) -> Mark
     """The runs in their order, with a link that makes another one the baseline."""
     if len(references) < 2:
         return EMPTY
-    labels = {
-        side.run.id: side.run.name or side.run.id for one in comparisons for side in (one.baseline, one.candidate)
-    }
+    runs = {side.run.id: side.run for one in comparisons for side in (one.baseline, one.candidate)}
     items = []
     for at, reference in enumerate(references):
         run_id, _, agent = reference.partition(":")
-        name = isolated(labels.get(run_id, run_id) + (f":{agent}" if agent else ""))
-        link = element("a", name, href=run_address(run_id))
+        run = runs.get(run_id)
+        name = isolated(((run.name if run else "") or run_id) + (f":{agent}" if agent else ""))
+        when = element("small", created(run.created), class_="muted") if run else EMPTY
+        link = join([element("a", name, href=run_address(run_id)), " ", when])
         if at == 0:
             items.append(element("li", link, " ", element("span", "baseline", class_="badge")))
         else:
             others = [one for one in references if one != reference]
             swap = element("a", "make it the baseline", href=address("/difference", run=[reference, *others]))
-            items.append(element("li", link, " ", element("small", swap)))
+            items.append(element("li", link, " · ", element("small", swap)))
     return element("ol", *items, class_="sides")
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 
-def _changes(comparison: Comparison, references: Sequence[str], by: str, only: str) -> Markup:
+def _changes(comparisons: Sequence[Comparison], references: Sequence[str], by: str, only: str, page: int) -> Markup:
+    """The cases that changed, for each comparison, by one metric."""
     chosen = by or _PASSED
-    changes = case_changes(comparison.baseline, comparison.candidate, chosen)
-    flips = [one for one in changes if one.beyond_noise]
-    measurable = any(one.beyond_noise is not None for one in changes)
-    shown = flips if only == "flips" else changes
-    sides = [side_reference(comparison.baseline), side_reference(comparison.candidate)]
-    metrics = [(_PASSED, "trials that pass")] + [
-        (line.measure.key, line.measure.title)
+    found = [case_changes(one.baseline, one.candidate, chosen) for one in comparisons]
+    n, flips = sum(map(len, found)), sum(bool(one.beyond_noise) for changes in found for one in changes)
+    metrics = {_PASSED: "trials that pass"} | {
+        line.measure.key: line.measure.title
+        for comparison in comparisons
         for line in comparison.lines
         if line.measure.key != _PASSED and line.measure.unit == "" and line.measure.better == "higher"
-    ]
-    filters = [("", f"all {len(changes):,} that changed"), ("flips", f"{len(flips):,} beyond the repetitions' noise")]
+    }
+    filters = [("", f"all {n:,} that changed"), ("flips", f"{flips:,} beyond the repetitions' noise")]
     controls = form(
         "/difference",
         *(hidden("run", reference) for reference in references),
-        element("label", "By ", choice("by", "Metric", metrics, chosen)),
-        element("label", "Show ", choice("only", "Cases", filters, only)),
+        element("label", "By ", choice("by", "Metric", list(metrics.items()), chosen)),
+        element("label", "Show ", choice("only", "Cases", filters, only)) if n else EMPTY,
         element("button", "Show", type="submit"),
         method="get",
         class_="filters",
     )
     explained = (
         "A change is beyond the repetitions' noise if no repetition of one side reaches the range of the other's."
-        if measurable
+        if any(_is_repeated(side, chosen) for one in comparisons for side in (one.baseline, one.candidate))
         else "With one repetition, a change cannot be distinguished from noise: play each scenario several times."
     )
+    shown = [[one for one in changes if one.beyond_noise or only != "flips"] for changes in found]
+    parts = [
+        element("h3", _title(one, comparisons), class_="of-comparison") + _cases(one, changes, page)
+        for one, changes in zip(comparisons, shown, strict=True)
+        if changes
+    ]
+    still = [_title(one, comparisons) for one, changes in zip(comparisons, shown, strict=True) if not changes]
+    if still:
+        where = join([": ", join(map(isolated, still), ", ")]) if parts or len(still) > 1 else EMPTY
+        words = "No change is beyond the repetitions' noise" if only == "flips" and n else "No case changed"
+        parts.append(element("p", words, where, ".", class_="nothing"))
+    pages = -(-max(map(len, shown), default=0) // CASES_ON_A_PAGE)
+    given = {"run": list(references), "by": by, "only": only}
+    paged = pager("/difference", given, at=page, pages=pages, words=("← Larger changes", "Smaller changes →"))
+    lead = element("p", explained, class_="muted")
+    return section("What changed", join([controls, lead, *parts, paged]), anchor="changes")
+
+
+def _title(one: Comparison, comparisons: Sequence[Comparison]) -> str:
+    """What tells a comparison from the others: the agent if all compare the same two runs, otherwise both sides."""
+    runs = {(other.baseline.run.id, other.candidate.run.id) for other in comparisons}
+    if len(runs) == 1 and one.candidate.agent and one.baseline.agent == one.candidate.agent:
+        return one.candidate.agent
+    return f"{one.candidate.label} against {one.baseline.label}"
+
+
+def _cases(comparison: Comparison, changes: Sequence[CaseChange], page: int) -> Markup:
+    sides = [side_reference(comparison.baseline), side_reference(comparison.candidate)]
+    first = (page - 1) * CASES_ON_A_PAGE
     rows: list[list[str]] = [
         [
             element("a", isolated(one.case), href=address("/difference/case", run=sides, case=one.case)),
@@ -152,14 +190,10 @@ def _changes(comparison: Comparison, references: Sequence[str], by: str, only: s
             element("b", signed(one.difference), class_="good" if one.difference > 0 else "bad"),
             {True: "yes", False: "no", None: "–"}[one.beyond_noise],
         ]
-        for one in shown[:CASES_ON_A_PAGE]
+        for one in changes[first : first + CASES_ON_A_PAGE]
     ]
     header = ["scenario", "baseline", "candidate", "change", "beyond noise"]
-    more = len(shown) - CASES_ON_A_PAGE
-    listed = table(header, rows, label="Changed cases") if rows else element("p", "No case changed.", class_="nothing")
-    note = element("p", f"{more:,} smaller changes are left out.", class_="muted") if more > 0 else EMPTY
-    title = f"What changed: {comparison.candidate.label} against {comparison.baseline.label}"
-    return section(title, join([controls, element("p", explained, class_="muted"), listed, note]), anchor="changes")
+    return table(header, rows, label="Changed cases")
 
 
 def case_changes(baseline: Side, candidate: Side, metric: str) -> list[CaseChange]:
@@ -172,6 +206,11 @@ def case_changes(baseline: Side, candidate: Side, metric: str) -> list[CaseChang
         if one.difference:
             changes.append(one)
     return sorted(changes, key=lambda one: (-abs(one.difference), one.case))
+
+
+def _is_repeated(side: Side, metric: str) -> bool:
+    """Whether a scenario was played more than once."""
+    return any(len(scores) > 1 for scores in _scores(side.run, side.agent, metric).values())
 
 
 def _is_beyond_noise(before: Sequence[float], after: Sequence[float]) -> bool | None:
@@ -269,7 +308,8 @@ def _beside(turn: int, columns: Sequence[tuple[str, str, str, list[Answer]]], fo
         )
     title = f"Turn {turn + 1}"
     question = element("p", asked, class_="asked", dir="auto")
-    return section(title, question + element("div", *shown, class_="beside"), anchor=f"turn-{turn + 1}")
+    beside = element("div", *shown, class_=f"beside of-{len(shown)}")
+    return section(title, question + beside, anchor=f"turn-{turn + 1}")
 
 
 def verdict_words(comparison: Comparison) -> str:

@@ -47,6 +47,9 @@ def headline_figures(figures: Sequence[RunFigure]) -> Markup:
         return element("span", "–", class_="muted")
     more = len(figures) - _MOST_SHOWN
     shown = [figure_line(figure) for figure in figures[:_MOST_SHOWN]]
+    titles = {figure.title for figure in figures}
+    if figures[0].is_by_agent and len(titles) == 1:
+        shown.insert(0, element("small", *titles, class_="muted"))
     if more > 0:
         shown.append(element("small", f"and {more} more", class_="muted"))
     return element("div", *shown, class_="figure-lines")

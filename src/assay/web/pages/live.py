@@ -148,7 +148,7 @@ def conversation_page(conversation: LiveConversation) -> View:
         place="live",
         actions=_actions(conversation),
         wide=True,
-        modules=("live.js", "steps.js"),
+        modules=("live.js", "steps.js", "evidence.js"),
     )
 
 
@@ -214,13 +214,15 @@ def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
     if answer is None:
         return element("p", "no answer", class_="muted")
     record = answer.record
+    # Names of agents may have any letters; places in an address may not.
+    anchor = f"turn-{at + 1}-{conversation.agents.index(agent) + 1}-evidence"
     return join(
         [
-            response(answer),
+            response(answer, anchor=anchor),
             failed(answer),
             _measured(record, turn.costs.get(agent)) if record is not None else EMPTY,
             _bars(answer.entries),
-            details("Evidence", evidence(answer.entries), class_="why") if answer.entries else EMPTY,
+            details("Evidence", evidence(answer.entries, anchor=anchor), class_="why") if answer.entries else EMPTY,
             tool_calls(record) if record is not None else EMPTY,
             _trace(record),
             _memory(turn.known.get(agent, {})),
@@ -255,7 +257,8 @@ def _measured(record: Record, cost: float | None) -> Markup:
     if cost is not None:
         items.append(element("li", element("b", money(cost)), " cost"))
     if record.tool_calls:
-        items.append(element("li", element("b", str(len(record.tool_calls))), " tool calls"))
+        n = len(record.tool_calls)
+        items.append(element("li", element("b", str(n)), " tool call" if n == 1 else " tool calls"))
     return element("ul", *items, class_="measures")
 
 
@@ -269,7 +272,7 @@ def _bars(entries: Mapping[str, Entry]) -> Markup:
         rows.append(
             element(
                 "div",
-                element("span", words),
+                _metric(name, words, has_evidence=bool(entry.evidence)),
                 element("span", bar, class_="lane"),
                 element("span", f"{entry.score:.2f}", class_="num"),
                 title=f"{entry.band}: {entry.details}",
@@ -280,11 +283,28 @@ def _bars(entries: Mapping[str, Entry]) -> Markup:
     return element("div", *rows, class_="waterfall bars") + note if rows else EMPTY
 
 
+def _metric(name: str, words: str, *, has_evidence: bool) -> Markup:
+    """The name of a metric; a button that marks its evidence in the answer, if it has some."""
+    if not has_evidence:
+        return element("span", words)
+    return element(
+        "button", words, type="button", class_="plain metric", data_metric=name, aria_pressed="false",
+        title="Mark its evidence in the answer",
+    )  # fmt: skip
+
+
 def _memory(known: Mapping[str, Any]) -> Markup:
     if not known:
         return EMPTY
-    chips = (element("span", f"{key.replace('_', ' ')}: {value}", class_="chip") for key, value in known.items())
+    chips = (element("span", _remembered(key, value), class_="chip") for key, value in known.items())
     return element("p", "remembers ", join(chips, " "), class_="memory")
+
+
+def _remembered(key: str, value: Any) -> str:
+    words = key.replace("_", " ")
+    if isinstance(value, bool):
+        return words if value else f"{words}: no"
+    return f"{words}: {value}"
 
 
 def _opinion(answer: Answer, said: Review | None) -> Markup:

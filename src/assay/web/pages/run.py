@@ -26,6 +26,8 @@ from assay.web.site import Site
 # Too long for a line of a table; the JSON has them.
 _NOT_SHOWN = frozenset({"experience", "metrics", "notes"})
 _RECORDED = ("status", "reason", "kind", "fault")
+# More agents than this have their bars above their values, so that the table fits the page.
+_BESIDE = 3
 CONVERSATIONS = ("chat", "experiment")
 """Kinds of runs that have answers."""
 _TABS = (("", "Overview"), ("report", "Whole report"), ("settings", "Settings"))
@@ -259,7 +261,8 @@ def _figures(summary: RunSummary, run_id: str) -> Markup:
             titles.setdefault(figure.key, figure.title)
         rows = [[title, *(_cell(by_agent[agent].get(key)) for agent in by_agent)] for key, title in titles.items()]
         shown = table(["metric", *map(isolated, by_agent)], rows, numeric=(), label="Figures")
-        return section("Figures", element("div", shown, class_="figure-table"))
+        many = " many" if len(by_agent) > _BESIDE else ""
+        return section("Figures", element("div", shown, class_=f"figure-table{many}"))
     parts = []
     for group in dict.fromkeys(figure.group for figure in chosen):
         rows = [[figure.title, _cell(figure)] for figure in chosen if figure.group == group]

@@ -137,8 +137,7 @@ def _choice(listed: Sequence[Recording]) -> Markup:
             for at, one in enumerate(listed)
         ]
 
-    truth = next((at for at, one in enumerate(listed) if "truth" in one.name.lower()), 0)
-    predicted = next((at for at in range(len(listed)) if at != truth), 0)
+    predicted, truth = _likely([one.name.lower() for one in listed])
     fields = [
         element("label", "Predicted ", element("select", *options(predicted), name="predicted")),
         element("label", "Truth ", element("select", *options(truth), name="truth")),
@@ -160,6 +159,21 @@ def _choice(listed: Sequence[Recording]) -> Markup:
         element("button", "Open", type="submit", class_="primary"),
     ]
     return form("/timeline", *fields, method="get", class_="stack")
+
+
+def _likely(names: Sequence[str]) -> tuple[int, int]:
+    """Which of the recordings are probably the predicted and the true one, by their names."""
+
+    def first(words: tuple[str, ...], other: int | None) -> int | None:
+        return next((at for at, name in enumerate(names) if at != other and any(one in name for one in words)), None)
+
+    truth = first(("truth", "true", "gold"), None)
+    predicted = first(("predict", "pred", "model", "guess"), truth)
+    if truth is None:
+        truth = next((at for at in range(len(names)) if at != predicted), 0)
+    if predicted is None:
+        predicted = next((at for at in range(len(names)) if at != truth), 0)
+    return predicted, truth
 
 
 def _nothing(has_folders: bool) -> Markup:

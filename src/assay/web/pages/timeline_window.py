@@ -51,8 +51,8 @@ def _tiles(found: dict[str, Any]) -> Markup:
     late = timing["median_ms"]
     shown = [
         ("F1", _share(figures["f1"]), "keys and buttons"),
-        ("precision", _share(figures["precision"]), counted(figures["predicted"], "prediction")),
-        ("recall", _share(figures["recall"]), counted(figures["true"], "truth")),
+        ("precision", _share(figures["precision"]), counted(figures["predicted"], "predicted action")),
+        ("recall", _share(figures["recall"]), counted(figures["true"], "true action")),
         ("matched", f"{figures['matched']:,}", ""),
         ("missed", f"{figures['missed']:,}", ""),
         ("inserted", f"{figures['inserted']:,}", ""),

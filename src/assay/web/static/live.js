@@ -53,6 +53,7 @@
       });
       if (!response.ok) throw new Error((await response.json()).error);
       fault.value = quirk.value = known.value = "";
+      form.querySelector("details").open = false;
       tell();
       for await (const [kind, data] of events(response.body)) show(kind, data, places);
       status.textContent = "";

@@ -41,9 +41,24 @@
   (async () => {
     for (const link of document.querySelectorAll("a[data-verdict]")) {
       const found = await ask(link.dataset.verdict);
-      if (found) link.textContent = found.sentences.map((one) => one.replace(/^.*?: (?=\d|no )/, "")).join("; ") || "compare";
+      if (found) link.textContent = verdicts(found.sentences) || "compare";
     }
   })();
+
+  // Agents with the same verdict are named together; if all have the same, none is.
+  function verdicts(sentences) {
+    const said = new Map();
+    for (const sentence of sentences) {
+      const [, who, what] = sentence.match(/^(.*?): (?=\d|no )(.*)$/) ?? [null, "", sentence];
+      const agent = who.split(" against ")[0].split(":").at(-1);
+      said.set(what, [...(said.get(what) ?? []), agent]);
+    }
+    if (said.size === 1) return [...said.keys()][0];
+    return [...said].map(([what, who]) => `${who.join(", ")}: ${what}`).join("; ");
+  }
+
+  // On a narrow screen the page that is shown may lie outside of the navigation.
+  document.querySelector(".top [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 
   for (const menu of document.querySelectorAll("details.menu")) {
     document.addEventListener("click", (event) => { if (!menu.contains(event.target)) menu.open = false; });

@@ -129,9 +129,12 @@ def _trial(trial: TrialAnswers) -> Markup:
     return element("div", *shown, class_="trial")
 
 
-def answer_view(answer: Answer, *, with_evidence: bool = True) -> Markup:
-    """One answer: how it ended, what was asked and said with the evidence marked, tool calls, and scores."""
-    scores = evidence(answer.entries) if with_evidence else EMPTY
+def answer_view(answer: Answer, *, with_evidence: bool = True, anchor: str = "") -> Markup:
+    """One answer: how it ended, what was asked and said with the evidence marked, tool calls, and scores.
+
+    With an `anchor`, each line of evidence can be linked to.
+    """
+    scores = evidence(answer.entries, anchor=anchor) if with_evidence else EMPTY
     return join(
         [
             element(
@@ -144,7 +147,7 @@ def answer_view(answer: Answer, *, with_evidence: bool = True) -> Markup:
             failed(answer),
             question(answer),
             # Without evidence below, there is nothing that a highlighted word could refer to.
-            response(answer if with_evidence else replace(answer, entries={})),
+            response(answer if with_evidence else replace(answer, entries={}), anchor=anchor),
             tool_calls(answer.record),
             quirk_trace(answer.record),
             details("Scores and evidence", scores, class_="why") if scores else EMPTY,
