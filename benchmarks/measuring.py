@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -75,7 +76,10 @@ def cost_of(arguments: Sequence[str]) -> Cost:
         "peak = re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]\n"
         "print(time.process_time(), peak, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True)
+    # As a user runs it: a shell that forbids bytecode would compile every imported module again.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     # The kernel's own high-water mark, in KiB; getrusage includes the parent's memory at the fork.
     seconds, kibibytes = done.stderr.split()[-2:]
     return Cost(float(seconds), int(kibibytes) * 1024)

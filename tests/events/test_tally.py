@@ -81,3 +81,14 @@ def test_counts_of_many_parts_are_kept_as_one() -> None:
     assert tally.total("rows", Joint).counts.tolist() == [20_000] * 3
     assert len(tally._piles[Episode()]["hits"]) == 1
     assert (tally + tally).total("hits", Ratio) == Ratio(40_000, 80_000)
+
+
+def test_states_that_were_merged_for_a_figure_can_still_be_added_to() -> None:
+    tally, episode = Tally(), Episode("a")
+    for value in (3, 1, 3):
+        tally.add(episode, {"rows": Joint.of(np.array([value]))})
+    merged = Joint.of(np.array([1, 3, 3]))
+    assert tally.parts("rows", Joint) == [merged]
+    assert tally.parts("rows", Joint)[0] is tally.parts("rows", Joint)[0]
+    tally.add(episode, {"rows": Joint.of(np.array([7]))})
+    assert tally.parts("rows", Joint) == [merged + Joint.of(np.array([7]))]

@@ -25,6 +25,9 @@ ENCODINGS = [
     codec("factorized"),
     codec("hierarchical", delta_bases=(2, 20, 4, 25), time_bases=(7, 9), scroll_bases=(5,)),
     codec("factorized", delta_bases=(50,), scroll_bases=(3, 3)),
+    # More numbers than tables hold: digits are found by dividing.
+    codec("hierarchical", delta_bases=(30, 30, 30), time_bases=(60, 60, 10)),
+    codec("factorized", delta_bases=(3, 10_000), time_bases=(100_000,)),
 ]
 
 

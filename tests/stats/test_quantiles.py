@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import stats
+from assay.stats.quantiles import mean_of_counts, statistic_of_rows
 from assay.types import Distribution
 
 quantised = st.integers(-50, 50).map(lambda unit: unit * 0.1)
@@ -82,3 +83,19 @@ def test_iqmpe_by_hand() -> None:
 
 def test_iqmpe_of_zero_truths_only_is_none() -> None:
     assert stats.iqmpe([1, 2], [0, 0]) is None
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 40, 300])
+def test_the_interquartile_means_of_many_rows_are_those_of_each_row_bit_for_bit(k: int) -> None:
+    rng = np.random.default_rng(k)
+    values = np.sort(rng.normal(size=k))
+    counts = rng.integers(0, 9, (200, k)).astype(np.float64)
+    counts[3] = 0
+    found = statistic_of_rows(values, counts, "iqm")
+    assert np.isnan(found[3])
+    for row, mean in zip(counts, found.tolist(), strict=True):
+        if row.sum():
+            low, high = np.percentile(np.repeat(values, row.astype(int)), [25, 75])
+            inside = slice(np.searchsorted(values, low, "left"), np.searchsorted(values, high, "right"))
+            expected = mean_of_counts(values[inside], row[inside])
+            assert mean == (mean_of_counts(values, row) if np.isnan(expected) else expected)

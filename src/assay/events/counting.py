@@ -39,19 +39,21 @@ def count_moves(pair: Pair, columns: Ints) -> Joint:
 def _packed(columns):  # type: ignore[no-untyped-def]
     """Each row as one integer, in the order of the rows, and the range of each column; no integers if they overflow."""
     width, n = columns.shape
-    low, high = columns[:, 0].copy(), columns[:, 0].copy()
+    low, high = np.empty(width, np.int64), np.empty(width, np.int64)
     size = 1.0
     for c in range(width):
+        least = most = columns[c, 0]
         for i in range(n):
-            low[c] = min(low[c], columns[c, i])
-            high[c] = max(high[c], columns[c, i])
-        size *= np.float64(high[c]) - np.float64(low[c]) + 1.0
+            least = min(least, columns[c, i])
+            most = max(most, columns[c, i])
+        low[c], high[c] = least, most
+        size *= np.float64(most) - np.float64(least) + 1.0
     keys = np.zeros(n if size < 2.0**62 else 0, np.int64)
     if size < 2.0**62:
         for c in range(width):
-            span = high[c] - low[c] + 1
+            least, span = low[c], high[c] - low[c] + 1
             for i in range(n):
-                keys[i] = keys[i] * span + (columns[c, i] - low[c])
+                keys[i] = keys[i] * span + (columns[c, i] - least)
     return keys, low, high
 
 

@@ -370,8 +370,20 @@ def _result(protocol: EventProtocol, tally: Tally, plan: Resampling) -> Protocol
         estimates,
         protocol.settings(),
         tally,
-        None if described is None else partial(described, tally, estimates, plan),
+        None if described is None else _Details(partial(described, tally, estimates, plan)),
     )
+
+
+@dataclass
+class _Details:
+    """The details of a protocol, computed when they are first needed: table, JSON and page have the same."""
+
+    describe: Callable[[], Mapping[str, Any]]
+    found: Mapping[str, Any] | None = None
+
+    def __call__(self) -> Mapping[str, Any]:
+        self.found = self.describe() if self.found is None else self.found
+        return self.found
 
 
 def decode(

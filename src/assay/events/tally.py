@@ -104,7 +104,15 @@ class Tally:
         """The state called `name` of each episode, in the order of `episodes`; empty if an episode has none."""
         if len(self._in_order) != len(self._piles):
             self._in_order = [self._piles[episode] for episode in self.episodes]
-        return [_of_kind(piles.get(name, []), kind) for piles in self._in_order]
+        found = []
+        for at, piles in enumerate(self._in_order):
+            pile = piles.get(name)
+            if pile is not None and len(pile) > 1:
+                # Kept merged: figures ask for the same states again.
+                piles[name] = pile = [_merged(pile)]
+                self._loose[self._ordered[at], name] = 0
+            found.append(kind() if pile is None else _checked(pile[0], kind))
+        return found
 
     def total(self, name: str, kind: type[AnyState]) -> AnyState:
         """The state called `name` over all episodes, in the order of arrival; empty if there is none."""
@@ -117,10 +125,13 @@ def _size(state: State) -> int:
 
 
 def _of_kind(pile: list[State], kind: type[AnyState]) -> AnyState:
-    whole = pile[0] if len(pile) == 1 else _merged(pile) if pile else kind()
-    if not isinstance(whole, kind):
-        raise TypeError(f"expected a state of type {kind.__name__}, got {type(whole).__name__}")
-    return whole
+    return _checked(_merged(pile), kind) if pile else kind()
+
+
+def _checked(state: State, kind: type[AnyState]) -> AnyState:
+    if not isinstance(state, kind):
+        raise TypeError(f"expected a state of type {kind.__name__}, got {type(state).__name__}")
+    return state
 
 
 def _merged(pile: list[State]) -> State:

@@ -81,7 +81,9 @@ def replicates(
     if len(strata) >= MANY and len(total) > MANY:
         found = replicates_of_many(indexed, total, statistics, resamples)
         return found, _weighted(indexed.units, indexed.counts, len(strata))
-    cells = _Cells.of(indexed, len(strata), total)
+    cells: _Cells | _FewValues = (_FewValues if len(total) <= _most_blocks(len(strata)) else _Cells).of(
+        indexed, len(strata), total
+    )
     out: dict[str, list[Floats]] = {name: [] for name in statistics}
     step = max(1, min(reps, CELLS_AT_ONCE // cells.blocks))
     for start in range(0, reps, step):
@@ -89,6 +91,35 @@ def replicates(
         for name, values in cells.reduce(some, statistics).items():
             out[name].append(values)
     return {name: np.concatenate(chunks) for name, chunks in out.items()}, cells.block_counts.sum(axis=1)
+
+
+def _most_blocks(n_units: int) -> int:
+    return min(_BLOCKS, max(64, _BLOCK_CELLS // n_units))
+
+
+@dataclass(frozen=True, slots=True)
+class _FewValues:
+    """Counts by episode and value, if there are so few values that each can be a block of its own."""
+
+    values: Floats
+    """Distinct values of all episodes, shape (k,)."""
+    block_counts: Floats
+    """Counts, shape (episodes, k)."""
+
+    @property
+    def blocks(self) -> int:
+        return len(self.values)
+
+    @classmethod
+    def of(cls, parts: IndexedValues, n_units: int, total: Distribution) -> _FewValues:
+        k = len(total.values)
+        counts = _weighted(parts.units * np.int64(k) + parts.index, parts.counts, n_units * k)
+        return cls(total.values, counts.reshape(n_units, k))
+
+    def reduce(self, resamples: Resamples, statistics: Sequence[str]) -> Mapping[str, Floats]:
+        """Each statistic of each resample of the episodes."""
+        counts = resamples.sums(self.block_counts)
+        return {name: statistic_of_rows(self.values, counts, name) for name in statistics}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +159,7 @@ class _Cells:
     def of(cls, parts: IndexedValues, n_units: int, total: Distribution) -> _Cells:
         # 32 bits suffice for everything here, and with many episodes these arrays take most of the memory.
         unit, index, count = _by_value(parts.units, parts.index, parts.counts.astype(np.int32), n_units)
-        k = len(total.values)
-        most = min(_BLOCKS, max(64, _BLOCK_CELLS // n_units))
-        edges = np.arange(k + 1) if k <= most else equal_mass_edges(total.counts, most)
+        edges = equal_mass_edges(total.counts, _most_blocks(n_units))
         blocks = len(edges) - 1
         cell_edges = np.searchsorted(index, edges)
         flat = unit * np.int64(blocks) + np.repeat(np.arange(blocks), np.diff(cell_edges))
@@ -148,10 +177,7 @@ class _Cells:
 
     def reduce(self, resamples: Resamples, statistics: Sequence[str]) -> Mapping[str, Floats]:
         """Each statistic of each resample of the episodes."""
-        counts = resamples.sums(self.block_counts)
-        if self.blocks == len(self.values):
-            return {name: statistic_of_rows(self.values, counts, name) for name in statistics}
-        rows = _WeightedRows(self, resamples, counts)
+        rows = _WeightedRows(self, resamples, resamples.sums(self.block_counts))
         return {name: rows.statistic(name) for name in statistics}
 
 

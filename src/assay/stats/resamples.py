@@ -74,7 +74,11 @@ class Resamples:
 
     def part(self, rows: slice) -> Resamples:
         """Some of the resamples."""
-        return Resamples(self.times[rows], self.share)
+        return (
+            self
+            if rows.indices(len(self.times)) == (0, len(self.times), 1)
+            else Resamples(self.times[rows], self.share)
+        )
 
     def of_units(self, rows: NDArray[np.integer[Any]], units: NDArray[np.integer[Any]]) -> Floats:
         """How much some units count in some resamples, shape (rows, units)."""

@@ -15,8 +15,10 @@ import hashlib
 
 import numpy as np
 
+from assay.events.actions.comparing import count_matches
 from assay.events.actions.labels import HEADLINE, LABELS, Actions, by_label
 from assay.events.compiled import inner, njit
+from assay.types import Ints
 
 BASELINES = ("idle", "repeat_last", "majority", "random")
 """Always scored. If predictions are teacher-forced, `copied`, the input given back unchanged, is scored too."""
@@ -41,6 +43,17 @@ def predictions_and_copy(truth: Actions, tolerance_ns: int, seed: int, episode: 
     made = _predict(truth.time_ns, truth.labels, truth.order, truth.edges, tolerance_ns, _seed(seed, episode))
     streams = [Actions(*made[at : at + 2]) for at in range(0, len(made), 2)]
     return dict(zip((*BASELINES, COPIED), [_NOTHING, *streams], strict=True))
+
+
+def measure(truth: Actions, tolerance_ns: int, seed: int, episode: str, tolerances_ns: Ints, counts: Ints) -> None:
+    """Write how many actions each baseline matches at each tolerance to `counts`, which must be 0.
+
+    Its shape is (baselines and COPIED, 1 + tolerances): matches at the first tolerance, how many actions are predicted,
+    and matches at the other tolerances.
+    """
+    if truth.edges[HEADLINE]:
+        columns = (truth.time_ns, truth.labels, truth.order, truth.edges)
+        _measure(*columns, tolerance_ns, _seed(seed, episode), tolerances_ns, counts)
 
 
 _NOTHING = Actions(np.empty(0, np.int64), np.zeros(LABELS + 1, np.int64))
@@ -68,6 +81,22 @@ def _predict(times, labels, order, edges, tolerance, state):  # type: ignore[no-
     return (
         repeated, repeated_edges, common, common_edges, drawn, drawn_edges, copied, copied_edges,
     )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _measure(times, labels, order, edges, tolerance, state, tolerances, counts):  # type: ignore[no-untyped-def]
+    """See `measure`."""
+    repeated, repeated_edges, common, common_edges, drawn, drawn_edges, copied, copied_edges = _predict(
+        times, labels, order, edges, tolerance, state
+    )
+    made, made_edges = (repeated, common, drawn, copied), (repeated_edges, common_edges, drawn_edges, copied_edges)
+    for at in range(len(made)):  # the first baseline does nothing
+        if len(made[at]) > 0:
+            matched = count_matches(times, edges, made[at], made_edges[at], tolerances, 0)
+            counts[at + 1, 0] = matched[0]
+            counts[at + 1, 1] = len(made[at])
+            for k in range(1, len(tolerances)):
+                counts[at + 1, k + 1] = matched[k]
 
 
 @njit(nogil=True, cache=True)

@@ -76,14 +76,14 @@ def clock_side(
     """
     wrap_ns = getattr(stream.quantised, "wrap_ns", None) or 0
     columns = (stream.problem, stream.kind, stream.time_ns, stream.vk, stream.press)
-    valid, times, is_repeat, ascending = _run(*columns, wrap_ns)
-    if truth is not None and (is_repeat == _DOUBTFUL).any():
+    valid, times, is_repeat, ascending, doubtful = _run(*columns, wrap_ns)
+    if truth is not None and doubtful:
         # In which period of a wrapping clock a time lies is not known yet.
         turn = wrap_ns or 2**62
         there, keys = truth.repeats_ns % turn, truth.stream.vk[truth.repeats]
         order = np.lexsort((there, keys))
         _settle_doubts(is_repeat, stream.vk, valid, times, shift_ns, there[order], keys[order], tolerance_ns, turn)
-    order = np.arange(len(times)) if ascending else np.argsort(times, kind="stable")
+    order = _IN_ORDER if ascending else np.argsort(times, kind="stable")
     at, times, facts = _settle(order, valid, times, is_repeat, stream.kind, shift_ns, wrap_ns > 0)
     acts, first, last, stray, auto_repeats, silences, frames = facts.tolist()
     n = len(at) - auto_repeats
@@ -101,6 +101,9 @@ def clock_side(
         repeats=at[n:],
         repeats_ns=times[n:],
     )
+
+
+_IN_ORDER = np.empty(0, np.int64)
 
 
 @njit(nogil=True, cache=True)
@@ -145,7 +148,9 @@ def _settle_doubts(is_repeat, vk, valid, times, shift, there, keys, tolerance, t
 
 @njit(nogil=True, cache=True)
 def _run(problem, kind, time_ns, vk, press, wrap):  # type: ignore[no-untyped-def]
-    """Valid events, their times on a continuous clock, whether each is auto-repeat, and whether the times ascend."""
+    """Valid events, their times on a continuous clock, whether each is auto-repeat; whether the times ascend, and
+    whether any auto-repeat is doubtful.
+    """
     n = 0
     valid = np.empty(len(problem), np.int64)
     for i in range(len(problem)):
@@ -162,20 +167,30 @@ def _run(problem, kind, time_ns, vk, press, wrap):  # type: ignore[no-untyped-de
     for i in range(1, n):
         if times[i] < times[i - 1]:
             ascending = False
-    return valid, times, _repeats(valid, kind, times, vk, press), ascending
+    is_repeat = _repeats(valid, kind, times, vk, press)
+    doubtful = False
+    for one in is_repeat:
+        doubtful |= one == _DOUBTFUL
+    return valid, times, is_repeat, ascending, doubtful
 
 
 @njit(nogil=True, cache=True)
 def _settle(order, valid, times, is_repeat, kind, shift, wraps):  # type: ignore[no-untyped-def]
-    """Events without auto-repeat and their times, in the given order, and behind them the auto-repeats; and facts."""
-    n = len(order)
+    """Events without auto-repeat and their times, in the given order, and behind them the auto-repeats; and facts.
+
+    No order is that of the events.
+    """
+    n = len(times)
+    in_order = len(order) == 0
     at, out = np.empty(n, np.int64), np.empty(n, np.int64)
     acts = np.empty(n, np.int64)  # times of actions and movements
     found = count = repeats = silences = frames = 0
+    before = np.int64(0)
     for i in range(n):
-        k = order[i]
-        if wraps and i > 0 and times[k] - times[order[i - 1]] >= SILENCE_NS:
+        k = i if in_order else order[i]
+        if wraps and i > 0 and times[k] - before >= SILENCE_NS:
             silences += 1
+        before = times[k]
         if is_repeat[k]:
             repeats += 1
             at[n - repeats] = valid[k]

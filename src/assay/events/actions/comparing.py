@@ -20,7 +20,7 @@ from assay.events.actions.labels import (
     SUBSTITUTED,
     Actions,
 )
-from assay.events.actions.matching import largest_count, match_within, saved_by_shifting
+from assay.events.actions.matching import match_within, saved_by_shifting
 from assay.events.compiled import inner, njit
 from assay.types import Ints
 
@@ -128,19 +128,34 @@ def _left(times, order, outcome, wanted, first, stop):  # type: ignore[no-untype
 def matches_at(truth: Actions, predicted: Actions, tolerances_ns: Ints, shift_ns: int = 0) -> Ints:
     """How many keys and buttons match at each tolerance, with the prediction moved `shift_ns` earlier; shape (k,)."""
     return np.asarray(
-        _count(truth.time_ns, truth.edges, predicted.time_ns, predicted.edges, tolerances_ns, shift_ns, HEADLINE)
+        count_matches(truth.time_ns, truth.edges, predicted.time_ns, predicted.edges, tolerances_ns, shift_ns)
     )
 
 
 @njit(nogil=True, cache=True)
-def _count(truth, truth_edges, predicted, predicted_edges, tolerances, shift, labels):  # type: ignore[no-untyped-def]
+def count_matches(truth, truth_edges, predicted, predicted_edges, tolerances, shift):  # type: ignore[no-untyped-def]
+    """What `matches_at` returns: `largest_count` of each label, written out, since passing arrays takes long."""
     out = np.zeros(len(tolerances), np.int64)
-    for label in range(labels):
+    for label in range(HEADLINE):
         a, b = truth_edges[label], truth_edges[label + 1]
         c, d = predicted_edges[label], predicted_edges[label + 1]
-        if a < b and c < d:
-            for k in range(len(tolerances)):
-                out[k] += largest_count(truth[a:b], predicted[c:d], tolerances[k], shift)
+        if a == b or c == d:
+            continue
+        for k in range(len(tolerances)):
+            tolerance = tolerances[k]
+            i, j = a, c
+            count = 0
+            while i < b and j < d:
+                distance = predicted[j] - shift - truth[i]
+                if distance < -tolerance:
+                    j += 1
+                elif distance > tolerance:
+                    i += 1
+                else:
+                    count += 1
+                    i += 1
+                    j += 1
+            out[k] += count
     return out
 
 

@@ -202,6 +202,13 @@ def saved_by_shifting(truth, predicted, limit):
         last = first + 1
         while last < n and low[last] < high[last - 1]:
             last += 1
+        if last - first == 1:  # the nearest prediction, if any is near enough
+            best = np.int64(0)
+            for j in range(low[first], high[first]):
+                best = max(best, limit - abs(predicted[j] - truth[first]))
+            saved += best
+            first = last
+            continue
         base, top = low[first], low[first]
         width = high[last - 1] - base + 1
         before = np.zeros(width, np.int64)

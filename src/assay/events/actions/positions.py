@@ -130,21 +130,19 @@ def _compare(  # type: ignore[no-untyped-def]
             out[2] += equal
     if len(kind) == len(p_kind):
         for i in range(1, len(kind)):
-            equal_to = 0
-            for back in range(2):
-                j = i - back
+            for j in (i - 1, i):
                 if (
-                    p_time[i] == time[j]
-                    and p_kind[i] == kind[j]
-                    and p_vk[i] == vk[j]
-                    and p_press[i] == press[j]
-                    and p_dx[i] == dx[j]
-                    and p_dy[i] == dy[j]
-                    and p_flags[i] == flags[j]
-                    and p_data[i] == data[j]
+                    p_time[i] != time[j]
+                    or p_kind[i] != kind[j]
+                    or p_vk[i] != vk[j]
+                    or p_press[i] != press[j]
+                    or p_dx[i] != dx[j]
+                    or p_dy[i] != dy[j]
+                    or p_flags[i] != flags[j]
+                    or p_data[i] != data[j]
                 ):
-                    equal_to += 1 + back
-            out[3] += equal_to == 2
+                    out[3] += j == i  # equal to the previous one, and not to its own
+                    break
     return out
 
 

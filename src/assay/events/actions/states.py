@@ -21,6 +21,7 @@ from assay.events.actions.labels import LABELS, SUBSTITUTED
 from assay.events.actions.pointer import SUMS as POINTER_SUMS
 from assay.events.counting import count_rows
 from assay.events.tally import Tally
+from assay.stats import UnitRows
 from assay.types import Floats, Ints, Joint
 
 TOLERANCES_MS = (10, 20, 50, 100, 200, 500)
@@ -137,10 +138,14 @@ def pack(values: Sequence[int] | Ints) -> Joint:
     return Joint((at.astype(kind_for(0, len(values))), negative), smallest(np.abs(numbers)))
 
 
-def unpack(state: Joint, size: int) -> Floats:
-    """The numbers of a state that `pack` made, shape (size,)."""
-    signs = 1 - 2 * state.column(1)
-    return np.bincount(state.column(0), weights=signs * state.counts, minlength=size).astype(np.float64)
+def unpack_each(parts: Sequence[Joint], size: int) -> Floats:
+    """The numbers of states that `pack` made, shape (parts, size)."""
+    rows = UnitRows.of(parts)
+    if not rows.columns:
+        return np.zeros((len(parts), size))
+    at, negative = rows.columns
+    signed = (1 - 2 * negative.astype(np.int64)) * rows.counts
+    return np.bincount(rows.units * np.int64(size) + at, signed, len(parts) * size).reshape(len(parts), size)
 
 
 def values_state(sizes: Sequence[int], values: Sequence[Ints]) -> Joint:

@@ -89,9 +89,10 @@ def count_positions(
                 moves[0, mice], moves[1, mice], moves[2, mice], moves[3, mice] = dx, dy, px, py
                 mice += 1
                 equal = dx == px and dy == py
+                furthest = max(abs(dx - px), abs(dy - py))
                 for k in range(len(precisions)):
-                    size = precisions[k]
-                    agree[k] += equal or (dx // size == px // size and dy // size == py // size)
+                    size = precisions[k]  # two that are so far apart are never rounded down to the same
+                    agree[k] += equal or (furthest < size and dx // size == px // size and dy // size == py // size)
             if flags != 0:
                 counts[7] += 1
                 counts[6] += comparable

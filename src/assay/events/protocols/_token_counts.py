@@ -9,6 +9,9 @@ the decoded values gives; events that are spelled in another way are left to tha
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 
 from assay.events.compiled import inner, njit
@@ -31,6 +34,43 @@ MOST_TOKENS = 48
 _inner = inner(nogil=True, cache=True)
 
 
+# Digits of numbers below _TABLE are in a table, and so are ratios in lowest terms of errors of time below _CLOSE.
+_TABLE = 1 << 14
+_CLOSE = 64
+# Squares of numbers below this add up exactly, and no root of such a sum is near the middle of two whole numbers.
+_SHORT = 1 << 20
+# A float holds every whole number up to this.
+_EXACT = 1 << 52
+
+
+@lru_cache(maxsize=16)
+def digits_tables(bases):
+    """By which digits of numbers are compared without dividing; both empty if the bases can write too many numbers.
+
+    The first has the digits of each number, each in its own bits. The second has for each exclusive or of two of those
+    how many leading digits agree, times 256, plus how many digits do not.
+    """
+    bits = [(base - 1).bit_length() for base in bases]
+    if math.prod(bases) > _TABLE or sum(bits) > 16:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    packed, differ = np.zeros(1, np.int64), np.zeros((1, 0), np.bool_)
+    for base, width in zip(bases, bits, strict=True):
+        packed = np.add.outer(packed << width, np.arange(base)).ravel()
+        differs = np.arange(1 << width) > 0
+        differ = np.column_stack([np.repeat(differ, len(differs), axis=0), np.tile(differs, len(differ))])
+    leading = np.where(differ.any(axis=1), differ.argmax(axis=1), len(bases))
+    return packed, leading * 256 + differ.sum(axis=1)
+
+
+@lru_cache(maxsize=4)
+def lowest_terms(span):
+    """Numbers below _CLOSE ÷ times below `span` in lowest terms, shape (2, numbers, times); empty if there are many."""
+    if span > _TABLE:
+        return np.zeros((2, 0, 0), np.int32)
+    parts = np.stack(np.broadcast_arrays(np.arange(_CLOSE)[:, None], np.arange(span)))
+    return (parts // np.maximum(np.gcd(*parts), 1)).astype(np.int32)
+
+
 @_inner
 def _product(bases):
     span = np.int64(1)
@@ -40,33 +80,47 @@ def _product(bases):
 
 
 @_inner
-def _agreement(a, b, bases, span, signed):
-    """Leading digits that agree, and digits that do not, of two numbers as the encoding writes them.
+def _modulo(number, span):
+    """`number % span`, with a slow division only if the number is far from 0 … span−1."""
+    if number < 0:
+        number += span
+    return number if 0 <= number < span else number % span
 
-    `span` is the product of the bases.
-    """
-    n = len(bases)
-    if a == b:
-        return n + signed, 0
-    leading, wrong, mark = n, 0, 0
+
+@_inner
+def _written(number, span, signed):
+    """The number of 0 or more whose digits the encoding writes."""
+    return min(abs(number), span - 1) if signed else _modulo(number, span)
+
+
+@_inner
+def _with_sign(found, a, b, signed):
+    """What the digits of two numbers show, with their signs, if the encoding writes signs."""
     if signed:
-        mark = 1
-        if (a < 0) != (b < 0):
-            wrong, mark = 1, 0
-        a, b = min(abs(a), span - 1), min(abs(b), span - 1)
-    else:
-        a, b = a % span, b % span
-    if a != b:
-        for i in range(n - 1, -1, -1):
-            base = bases[i]
-            if a % base != b % base:
-                wrong += 1
-                leading = i
-            a //= base
-            b //= base
-    if signed:
-        leading = leading + 1 if mark else 0
-    return leading, wrong
+        found = found + 256 if (a < 0) == (b < 0) else (found & 255) + 1
+    return found
+
+
+@_inner
+def _by_division(a, b, bases):
+    """What `digits_tables` has of two numbers, without them."""
+    leading, wrong = len(bases), 0
+    for i in range(len(bases) - 1, -1, -1):
+        base = bases[i]
+        if a % base != b % base:
+            wrong += 1
+            leading = i
+        a //= base
+        b //= base
+    return np.int64(leading * 256 + wrong)
+
+
+@_inner
+def _length(x, y):
+    """The length of a movement, rounded."""
+    if abs(x) < _SHORT and abs(y) < _SHORT:
+        return np.int64(np.rint(np.sqrt(np.float64(x * x + y * y))))
+    return np.int64(np.rint(np.hypot(np.float64(x), np.float64(y))))
 
 
 @_inner
@@ -77,20 +131,35 @@ def _greatest_common_divisor(a, b):
 
 
 @_inner
-def _add_levels(levels, group, leading, digits):
-    """Count an event in the levels that its leading digits reach, and in the last column."""
-    beyond = max(0, digits - N_LEVELS)
-    for k in range(N_LEVELS):
-        if leading > min(k + beyond, digits - 1):
-            levels[group, k] += 1
-    levels[group, N_LEVELS] += 1
+def _quotient(time, unit, share):
+    """`time // unit` of times that are not negative; `share` is 1 ÷ unit, and multiplying is faster than dividing."""
+    if time >= _EXACT:
+        return time // unit
+    found = np.int64(time * share)
+    rest = time - found * unit
+    return found - 1 if rest < 0 else found + 1 if rest >= unit else found
+
+
+@_inner
+def _levels(leading, digits):
+    """How many of the events of a group reach each level, and all of them, from how many agree in so many digits."""
+    levels = np.zeros((len(GROUPS), N_LEVELS + 1), np.int64)
+    for group in range(len(GROUPS)):
+        beyond = max(0, digits[group] - N_LEVELS)
+        for agree in range(leading.shape[1]):
+            for k in range(N_LEVELS):
+                if agree > min(k + beyond, digits[group] - 1):
+                    levels[group, k] += leading[group, agree]
+            levels[group, N_LEVELS] += leading[group, agree]
+    return levels
 
 
 @njit(nogil=True, cache=True)
 def count_tokens(
     t_kind, t_time, t_vk, t_press, t_dx, t_dy, t_flags, t_data, t_problem,
     p_kind, p_time, p_vk, p_press, p_dx, p_dy, p_flags, p_data, p_problem,
-    unusual, unit_ns, time_bases, delta_bases, scroll_bases, signed,
+    unusual, unit_ns, time_bases, delta_bases, scroll_bases, signed, time_packed, time_outcomes,
+    delta_packed, delta_outcomes, lowest,
 ):  # fmt: skip
     """Sums by SIMPLE; levels by GROUPS, shape (groups, levels + 1); wrong tokens, shape (kinds, 2, tokens); rows.
 
@@ -101,13 +170,14 @@ def count_tokens(
     """
     n = len(t_kind)
     simple = np.zeros(len(SIMPLE), np.int64)
-    levels = np.zeros((len(GROUPS), N_LEVELS + 1), np.int64)
+    agree = np.zeros((len(GROUPS), MOST_TOKENS), np.int64)  # events by how many of their leading digits agree
     wrong = np.zeros((3, 2, MOST_TOKENS), np.int64)
     times = np.empty((3, n), np.int64)
     moves = np.empty((4, n), np.int64)
     rows = mice = 0
     time_span, delta_span, scroll_span = _product(time_bases), _product(delta_bases), _product(scroll_bases)
     axis = len(delta_bases) + signed
+    share = 1.0 / unit_ns
     simple[0] = n
     for i in range(n):
         kind = t_kind[i]
@@ -124,18 +194,26 @@ def count_tokens(
             continue
         simple[1] += 1
         usual = len(unusual) == 0 or not unusual[i]
-        right, guess = t_time[i] // unit_ns, p_time[i] // unit_ns
+        right, guess = _quotient(t_time[i], unit_ns, share), _quotient(p_time[i], unit_ns, share)
         if right != 0:
-            apart = abs(guess - right) % time_span  # the clock wraps around: the shorter way counts
+            apart = _modulo(abs(guess - right), time_span)  # the clock wraps around: the shorter way counts
             apart = min(apart, time_span - apart)
-            common = _greatest_common_divisor(right, apart)
-            times[0, rows], times[1, rows], times[2, rows] = kind, apart // common, right // common
+            times[0, rows] = kind
+            if apart < lowest.shape[1] and right < lowest.shape[2]:
+                times[1, rows], times[2, rows] = lowest[0, apart, right], lowest[1, apart, right]
+            else:
+                common = _greatest_common_divisor(right, apart)
+                times[1, rows], times[2, rows] = apart // common, right // common
             rows += 1
-        leading, mistakes = _agreement(
-            min(right, time_span - 1), min(guess, time_span - 1), time_bases, time_span, False
-        )  # fmt: skip
+        right, guess = min(right, time_span - 1), min(guess, time_span - 1)
+        # No function does this: passing arrays takes longer than looking up.
+        if len(time_packed) > 0:
+            found = time_outcomes[time_packed[right] ^ time_packed[guess]]
+        else:
+            found = _by_division(right, guess, time_bases)
+        mistakes = found & 255
         if usual:
-            _add_levels(levels, np.int64(kind), leading, len(time_bases))
+            agree[kind, found >> 8] += 1
         scrolls = 0
         if kind == _KEYBOARD:
             same_key, same_action = t_vk[i] == p_vk[i], t_press[i] == p_press[i]
@@ -147,27 +225,36 @@ def count_tokens(
             dx, dy, px, py = np.int64(t_dx[i]), np.int64(t_dy[i]), np.int64(p_dx[i]), np.int64(p_dy[i])
             moves[0, mice], moves[1, mice], moves[2, mice], moves[3, mice] = dx, dy, px, py
             mice += 1
-            for group, a, b in ((3, px, dx), (4, py, dy)):
-                leading, more = _agreement(a, b, delta_bases, delta_span, signed)
-                mistakes += more
-                if usual:
-                    _add_levels(levels, np.int64(group), leading, axis)
-            leading = len(delta_bases)
-            if px != dx or py != dy:
-                length = np.int64(np.rint(np.hypot(np.float64(px), np.float64(py))))
-                right = np.int64(np.rint(np.hypot(np.float64(dx), np.float64(dy))))
-                leading, _ = _agreement(
-                    min(length, delta_span - 1), min(right, delta_span - 1), delta_bases, delta_span, False
-                )  # fmt: skip
-            _add_levels(levels, np.int64(5), leading, len(delta_bases))
+            for group in range(3, 6):
+                a, b = (px, dx) if group == 3 else (py, dy)
+                if group == 5:
+                    moved = px != dx or py != dy
+                    a, b = (_length(px, py), _length(dx, dy)) if moved else (np.int64(0), np.int64(0))
+                    a, b = min(a, delta_span - 1), min(b, delta_span - 1)
+                has_sign = signed and group < 5
+                found = np.int64(axis if has_sign else len(delta_bases)) * 256
+                if a != b:
+                    x, y = _written(a, delta_span, has_sign), _written(b, delta_span, has_sign)
+                    if len(delta_packed) > 0:
+                        found = delta_outcomes[delta_packed[x] ^ delta_packed[y]]
+                    else:
+                        found = _by_division(x, y, delta_bases)
+                    found = _with_sign(found, a, b, has_sign)
+                if group < 5:
+                    mistakes += found & 255
+                if usual or group == 5:
+                    agree[group, found >> 8] += 1
             for shift in (8, 4, 0):
                 mistakes += (t_flags[i] >> shift & 15) != (p_flags[i] >> shift & 15)
             scrolls = 1 if t_data[i] != 0 else 0
             if t_data[i] != 0 and p_data[i] != 0:
                 a, b = np.int64(p_data[i]) // 120, np.int64(t_data[i]) // 120
-                mistakes += _agreement(a, b, scroll_bases, scroll_span, signed)[1]
+                if a != b:
+                    x, y = _written(a, scroll_span, signed), _written(b, scroll_span, signed)
+                    mistakes += _with_sign(_by_division(x, y, scroll_bases), a, b, signed) & 255
             elif t_data[i] != 0 or p_data[i] != 0:
                 mistakes += len(scroll_bases) + signed
         if usual:
             wrong[kind, scrolls, mistakes] += 1
-    return simple, levels, wrong, times[:, :rows], moves[:, :mice]
+    digits = np.array([len(time_bases), len(time_bases), len(time_bases), axis, axis, len(delta_bases)])
+    return simple, _levels(agree, digits), wrong, times[:, :rows], moves[:, :mice]

@@ -59,7 +59,14 @@ def score(
     lags.within(counts)[:] = by_shift
     states.OUTCOMES.within(counts)[:] = comparison.counts
     states.CURVE.within(counts)[:] = matches_at(right, guess, _CURVE_NS)
-    _measure_baselines(right, tolerance_ns, seed, pair.episode.name, states.BASELINE_COUNTS.within(counts))
+    baselines.measure(
+        right,
+        tolerance_ns,
+        seed,
+        pair.episode.name,
+        _with_headline(tolerance_ns),
+        states.BASELINE_COUNTS.within(counts),
+    )
     draw_outline(comparison, begin_ns, truth.last_ns or 0, states.OUTLINE.within(counts))
     n, m = len(pair.truth), len(pair.predicted)
     states.POSITIONS.within(counts)[:] = (1, n, m, steps.equal, steps.aligned, m > n, m < n, steps.offset is not None)
@@ -118,14 +125,6 @@ def _values(found: ActionMatches, length_errors: Ints, directions: Ints, offset:
 def _distance(truth: Actions, predicted: Actions) -> Ratio:
     n, m = int(truth.edges[HEADLINE]), int(predicted.edges[HEADLINE])
     return Ratio((n + m) * DISTANCE_LIMIT_NS // 2 - saved_ns(truth, predicted, DISTANCE_LIMIT_NS), n)
-
-
-def _measure_baselines(truth: Actions, tolerance_ns: int, seed: int, episode: str, counts: Ints) -> None:
-    tolerances = _with_headline(tolerance_ns)
-    for at, stream in enumerate(baselines.predictions_and_copy(truth, tolerance_ns, seed, episode).values()):
-        if len(stream):
-            matched = matches_at(truth, stream, tolerances)
-            counts[at, 0], counts[at, 1], counts[at, 2:] = matched[0], len(stream), matched[1:]
 
 
 @lru_cache(maxsize=16)

@@ -27,7 +27,7 @@ from assay.events.counting import count_rows
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.protocols._bins import RunningSide, compare_bins
 from assay.events.tally import Tally
-from assay.stats import CORRELATION, POSITIVE, SHARE, Resampling, ratio_interval, sum_interval
+from assay.stats import CORRELATION, POSITIVE, SHARE, Resampling, UnitRows, ratio_interval, sum_interval
 from assay.types import Estimate, Floats, Joint, Ratio, State
 
 # Two sides that begin and end at least this far apart, by the same amount, seem to have different clocks.
@@ -121,8 +121,8 @@ def finish(tally: Tally, plan: Resampling) -> dict[str, Estimate]:
         ),
     }
     for axis in "xy":
-        parts = [_sums(part) for part in tally.parts(f"moved_{axis}", Joint)]
-        n = tally.total(f"moved_{axis}", Joint).n
+        parts = _sums_of_each(tally.parts(f"moved_{axis}", Joint))
+        n = sum(part.n for part in tally.parts(f"moved_{axis}", Joint))
         out[f"pearson_{axis}"] = sum_interval(
             parts, _pearson, plan, n=n, strata=strata, scale=CORRELATION, sizes=[part[0] for part in parts]
         )
@@ -183,6 +183,18 @@ def _cautions(tally: Tally) -> list[str]:
     elif len(frames):
         found.append("Frames exist on one side only, so d2e@1 cannot put both sides on one clock by their frames.")
     return found
+
+
+def _sums_of_each(parts: Sequence[Joint]) -> list[Floats]:
+    """`_sums` of each part."""
+    rows = UnitRows.of(parts)
+    largest = max((int(np.abs(column.astype(np.int64)).max()) for column in rows.columns), default=0)
+    if largest**2 * int(rows.counts.sum()) >= 2**53:  # sums of floats that are not exact depend on their order
+        return [_sums(part) for part in parts]
+    t, p = (column.astype(np.float64) for column in rows.columns or (rows.counts, rows.counts))
+    w = rows.counts.astype(np.float64)
+    columns = [np.bincount(rows.units, each, len(parts)) for each in (w, t * w, p * w, t * t * w, p * p * w, t * p * w)]
+    return list(np.column_stack(columns))
 
 
 def _sums(bins: Joint) -> Floats:

@@ -6,6 +6,7 @@ number of episodes. Both use the same comparison, which is in `_digits.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import UsageError
-from assay.events.actions.states import pack, unpack
+from assay.events.actions.states import pack, unpack_each
 from assay.events.align import Pair
 from assay.events.codecs import Codec
 from assay.events.codecs import codec as named_codec
@@ -45,13 +46,15 @@ if TYPE_CHECKING:
 def score(pair: Pair, codec: TokenCodec) -> dict[str, State]:
     """The states of one aligned slice."""
     from assay.events.counting import count_moves, count_rows
-    from assay.events.protocols._token_counts import GROUPS, count_tokens
+    from assay.events.protocols._token_counts import GROUPS, count_tokens, digits_tables, lowest_terms
 
     comparison = StreamComparison.of(pair.predicted, pair.truth, codec)
     unusual = comparison.unusual
     columns = [getattr(side, name) for side in (comparison.truth, comparison.predicted) for name in _COLUMNS]
-    bases = [np.array(of, np.int64) for of in (codec.time_bases, codec.delta_bases, codec.scroll_bases)]
-    arguments: list[Any] = [*columns, unusual, codec.unit_ns, *bases, codec.signed]
+    every = (codec.time_bases, codec.delta_bases, codec.scroll_bases)
+    bases, tables = [np.array(of, np.int64) for of in every], [table for of in every[:2] for table in digits_tables(of)]
+    arguments: list[Any] = [*columns, unusual, codec.unit_ns, *bases, codec.signed, *tables]
+    arguments.append(lowest_terms(math.prod(codec.time_bases)))
     simple, levels, wrong, times, moves = count_tokens(*arguments)
     by_kind = wrong.swapaxes(1, 2)
     kind, tokens, scrolls = by_kind.nonzero()
@@ -103,7 +106,7 @@ def finish(tally: Tally, plan: Resampling, codec: TokenCodec) -> dict[str, Estim
     by_episode = plan.unit == "episode"
     strata = [episode.stratum for episode in tally.episodes] if by_episode else [""]
     width = len(SIMPLE) + len(GROUPS) * (len(LEVELS) + 1)
-    sums = np.array([unpack(part, width) for part in tally.parts("sums", Joint)]).reshape(-1, width).astype(np.int64)
+    sums = unpack_each(tally.parts("sums", Joint), width).astype(np.int64)
     of_each = dict(zip(SIMPLE, sums.T, strict=False))
     by_group = sums[:, len(SIMPLE) :].reshape(len(sums), len(GROUPS), len(LEVELS) + 1)
     levels = {group: by_group[:, at] for at, group in enumerate(GROUPS)}

@@ -18,6 +18,7 @@ ReadAt = Callable[[int, int], bytes]
 """Takes a position and a number of bytes; gives fewer at the end of the file."""
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+_INTEGERS = frozenset((_I16, _I32, _I64))
 _DEEPEST = 24
 # A header has about 50 bytes, and more with the least and greatest values of its page; Arrow reads at most 16 MB.
 _HEADER, _LONGEST_HEADER = 256, 16 << 20
@@ -96,7 +97,11 @@ class _Thrift:
             shift += 7
 
     def _number(self) -> int:
-        coded = self._varint()
+        if self.at < len(self._raw) and self._raw[self.at] < 0x80:  # one byte, as most are
+            coded = self._raw[self.at]
+            self.at += 1
+        else:
+            coded = self._varint()
         return (coded >> 1) ^ -(coded & 1)
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
@@ -110,7 +115,10 @@ class _Thrift:
                 return found
             number = number + (head >> 4) if head >> 4 else self._number()
             kind = head & 0x0F
-            found[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+            if kind in _INTEGERS:  # nearly all fields of a page's header
+                found[number] = self._number()
+            else:
+                found[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
 
     def _byte(self) -> int:
         if self.at >= len(self._raw):
@@ -119,7 +127,7 @@ class _Thrift:
         return self._raw[self.at - 1]
 
     def _value(self, kind: int, depth: int) -> Any:
-        if kind in (_I16, _I32, _I64):
+        if kind in _INTEGERS:
             return self._number()
         if kind == _BINARY:
             return self._bytes(self._varint())

@@ -131,14 +131,16 @@ class _Parquet:
         ends = list(itertools.accumulate(group.rows for group in self._groups))
         numbers = [at for at, end in enumerate(ends) if end - self._groups[at].rows < last and end > first]
         row = ends[numbers[0]] - self._groups[numbers[0]].rows if numbers else 0
-        for fitting, group in itertools.groupby(
-            numbers, lambda at: min(rows, self._fitting(at, names, texts)) if self._is_local else rows
-        ):
-            for batch in file.iter_batches(fitting, row_groups=list(group), columns=names, use_threads=False):
-                begin, end = max(first - row, 0), min(last - row, batch.num_rows)
-                row += batch.num_rows
-                if begin < end or self._part is None:
-                    yield checked(batch.slice(begin, end - begin) if end - begin < batch.num_rows else batch)
+        # The first row group by itself: who needs only the first rows does not wait for the pages of all to be checked.
+        for some in (numbers[:1], numbers[1:]):
+            for fitting, group in itertools.groupby(
+                some, lambda at: min(rows, self._fitting(at, names, texts)) if self._is_local else rows
+            ):
+                for batch in file.iter_batches(fitting, row_groups=list(group), columns=names, use_threads=False):
+                    begin, end = max(first - row, 0), min(last - row, batch.num_rows)
+                    row += batch.num_rows
+                    if begin < end or self._part is None:
+                        yield checked(batch.slice(begin, end - begin) if end - begin < batch.num_rows else batch)
 
     def _fitting(self, group: int, names: list[str], labels: Sequence[str]) -> int:
         """How many rows of a row group can be decoded at a time: a power of 4, so that most groups have the same."""
