@@ -68,6 +68,14 @@ def leaves_children(message):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     return f"child {child.pid}"
 
+def leaves_daemons(message):
+    code = "import os, sys, time\\nif os.fork(): sys.exit()\\nos.setsid()\\n"
+    code += "print(os.getpid(), flush=True)\\ntime.sleep(600)"
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    number = int(child.stdout.readline())
+    child.wait()
+    return f"child {number}"
+
 def surrogate(message): return "half \\ud83d"
 def killed(message): os.kill(os.getpid(), signal.SIGKILL)
 def no_streams(message): os.closerange(0, 3); return "fine"
@@ -151,10 +159,10 @@ def _gone(process: int) -> bool:
 
 
 def children_left_behind(times: int, folder: Path) -> Outcomes:
-    """What an agent has started ends with its worker."""
+    """What an agent has started ends with its worker, in whatever session it is."""
     with importable(folder):
-        for _ in range(times):
-            said = asyncio.run(_said("leaves_children"))
+        for number in range(times):
+            said = asyncio.run(_said(("leaves_daemons", "leaves_children")[number % 2]))
             child = int(said.removeprefix("child "))
             yield None if _gone(child) else f"process {child} is still there"
 

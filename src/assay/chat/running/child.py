@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
 
+from assay.chat.running.descendants import Descendant, descendants
 from assay.redaction import redacted
 
 _SECONDS_TO_CLOSE = 5.0
@@ -50,6 +51,7 @@ class ChildProcess:
         """Why it was killed; empty if it was not."""
         self._process = process
         self._stderr: deque[str] = deque(maxlen=_LAST_LINES)
+        self._descendants: set[Descendant] = set()
         self._tasks = [asyncio.create_task(self._drain_stderr()), asyncio.create_task(self._end_children())]
 
     @classmethod
@@ -93,10 +95,13 @@ class ChildProcess:
         """End the process at once, as the system would, without a chance to write anything."""
         self.stopped = reason
         if self._process.returncode is None:
+            self._descendants |= descendants(self._process.pid)
             self._process.kill()
 
     async def close(self) -> None:
         """Close its input, wait until it has ended, and end what it has left behind."""
+        if self._process.returncode is None:
+            self._descendants |= descendants(self._process.pid)
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -144,6 +149,8 @@ class ChildProcess:
         if hasattr(os, "killpg"):
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+        for one in self._descendants:
+            one.kill()
 
     def _how_it_ended(self, code: int) -> str:
         how = f"with exit code {code}"

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from assay.chat.running.descendants import adopt_orphans
+
 # Seconds between two checks of whether the process that started this one still exists.
 _LOOK_EVERY = 1.0
 _LONGEST_LINE = 64 * 2**20
@@ -41,6 +43,7 @@ def end_with_parent() -> None:
     If the system has a signal for that, it ends the process even if an agent holds the interpreter's lock.
     """
     parent = os.getppid()
+    adopt_orphans()
     with suppress(OSError, AttributeError):  # neither Linux nor its C library
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:  # it was gone before the signal was set
