@@ -1,5 +1,18 @@
-"""`python -m assay`: the same as the `assay` command."""
+"""The `assay` command, also as `python -m assay`. It loads the command line, during which Ctrl-C is no error either."""
 
-from assay.cli import main
+from __future__ import annotations
 
-main()
+import sys
+
+
+def main() -> None:
+    """Entry point of the `assay` command."""
+    try:
+        from assay.cli import main as run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.events import evaluate
+from assay.store import open_store
 from tests.attacks import Attack, Outcomes
 from tests.attacks.files import KEY
 from tests.attacks.names import transcript
@@ -127,6 +129,29 @@ def terminated(times: int, folder: Path) -> Outcomes:
             yield None if held else f"it ended with {process.returncode} and left {left}: {shown[-100:]!r}"
 
 
+def interrupted(times: int, folder: Path) -> Outcomes:
+    """Ctrl-C or SIGTERM at any moment, while modules are loaded too: no traceback, and no half file or run is left."""
+    chance = random.Random(17)
+    file, store, target = folder / "t.jsonl", folder / "runs.db", folder / "out.json"
+    file.write_text("".join(transcript(scenario=f"s{at}") + "\n" for at in range(300)), "utf-8")
+    words = [sys.executable, "-m", "assay", "chat", "score", str(file), "--json", str(target), "--store", str(store)]
+    for number in range(times):
+        sent = (signal.SIGINT, signal.SIGTERM)[number % 2]
+        target.unlink(missing_ok=True)
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+            # The interpreter itself starts in the first part of a second; a traceback then is not ours.
+            time.sleep(chance.uniform(0.3, 3.0))
+            process.send_signal(sent)
+            _, shown = process.communicate(timeout=120)
+        ended = process.returncode in (0, 128 + sent, -sent)  # the last before Python has set its handler
+        whole = not target.exists() or target.read_bytes().endswith(b"}\n")
+        left = [path.name for path in folder.iterdir() if path.suffix == ".part"]
+        with open_store(store) as opened:
+            complete = all(entry.complete for entry in opened.list())
+        held = ended and whole and complete and not left and b"Traceback" not in shown
+        yield None if held else f"{sent.name}: {process.returncode}, {left}, {complete}, {shown[-100:]!r}"
+
+
 def _waiting() -> Iterator[None]:
     for _ in range(6000):
         yield
@@ -137,4 +162,5 @@ ATTACKS = [
     Attack("closed, full, endless and unread streams", streams, 4, len(_STREAMS), seconds=5),
     Attack("pipes in place of files", pipes, 2, 20),
     Attack("commands that are told to end", terminated, 1, 10, seconds=2),
+    Attack("commands that are interrupted at any moment", interrupted, 1, 20, seconds=2),
 ]

@@ -49,6 +49,8 @@ def ended_cleanly() -> Iterator[None]:
     signal.signal(signal.SIGTERM, stop)
     try:
         yield
+    except KeyboardInterrupt:  # while no command was running yet, or any more
+        raise SystemExit(_TERMINATED if told else _INTERRUPTED) from None
     except SystemExit as leaving:
         if told and leaving.code == _INTERRUPTED:
             raise SystemExit(_TERMINATED) from None
