@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from pydantic_core import from_json, to_json
 
-from assay.errors import SourceError
+from assay.errors import ColumnError, SourceError
 from assay.events.sources import ReadOptions
 from assay.events.sources._files import open_binary, path_part
 from assay.events.sources._limits import too_large
@@ -64,6 +64,9 @@ def _lines(text: io.TextIOWrapper, address: str, reading: ReadOptions) -> Iterat
         check_present(address, names, reading)
         if form_of(names, reading) is None:
             raise missing_columns(address, names, reading)
+        used = [theirs for ours in _CONVERT if (theirs := column_of(ours, names, reading))]
+        if twice := [name for name in used if names.count(name) > 1]:
+            raise ColumnError(f"two columns are called '{twice[0]:.60}'", where=address, hint="Rename one of them")
         needed = [
             (names.index(theirs), theirs, convert)
             for ours, convert in _CONVERT.items()

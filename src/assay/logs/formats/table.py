@@ -219,6 +219,7 @@ def _of_csv(content: LogContent) -> _Table:
     names: list[str] = []
     numbers, rows = [], []
     with content.path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        csv.field_size_limit(most_bytes())
         reader = csv.reader(_lines_of(file, content), delimiter=separator)
         try:
             names = next(reader, [])
