@@ -55,8 +55,12 @@ class Tab:
             assert time.monotonic() < deadline, f"{self.value('document.title')}: not {expression}; {self.console}"
             time.sleep(0.02)
 
-    def value(self, expression: str) -> Any:
-        return self._browser.evaluate(expression, self._page)
+    def value(self, expression: str, *, wait: bool = False) -> Any:
+        """The value of an expression; with `wait`, that of its promise."""
+        if not wait:
+            return self._browser.evaluate(expression, self._page)
+        given = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        return self._browser.call("Runtime.evaluate", self._page, **given)["result"].get("value")
 
     def follow(self, expression: str, done: str = "true") -> None:
         """Do something that leads to another page."""

@@ -59,8 +59,17 @@ def content(comparisons: Sequence[Comparison]) -> Content:
     title = _label(first)
     if len(comparisons) > 1:
         title = f"{len(comparisons)} candidates against {first.baseline.label}"
-    lead = [element("p", element("b", f"{headline(one)}."), f" {matching(one)}") for one in comparisons]
-    return Content(title=title, lead=join(lead), body=join(body), charts=figures.charts)
+    return Content(title=title, lead=_lead(comparisons), body=join(body), charts=figures.charts)
+
+
+def _lead(comparisons: Sequence[Comparison]) -> Markup:
+    """The verdicts in a sentence each; what was compared is said once if it is the same for all."""
+    matched = [matching(one) for one in comparisons]
+    if len(matched) > 1 and len(set(matched)) == 1:
+        items = (element("li", element("b", f"{headline(one)}.")) for one in comparisons)
+        return element("ul", *items) + element("p", matched[0])
+    sentences = zip(comparisons, matched, strict=True)
+    return join(element("p", element("b", f"{headline(one)}."), f" {words}") for one, words in sentences)
 
 
 def _label(comparison: Comparison) -> str:
