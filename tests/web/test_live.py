@@ -85,6 +85,25 @@ async def collected(said: AsyncIterator[Any]) -> list[Any]:
     return [event async for event in said]
 
 
+def test_agents_are_opened_before_the_first_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{os.environ.get('PYTHONPATH', '')}:{ROOT}")
+
+    async def main() -> None:
+        agents = LiveAgents([*BOTS, AgentSpec(name="absent", function="tests.web.no_such_bot:answer")])
+        agents.prepare(["first", "absent"])
+        await asyncio.gather(*agents._preparing)
+        host = await agents.host("first")
+        assert host._worker is not None
+        assert host._worker.is_alive
+        # One that is still opening does not hold up the end.
+        agents.prepare(["second"])
+        await asyncio.sleep(0)
+        await agents.close()
+        assert not host._worker
+
+    asyncio.run(main())
+
+
 @pytest.mark.slow(seconds=6)
 def test_a_conversation_is_scored_stored_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{os.environ.get('PYTHONPATH', '')}:{ROOT}")

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import UsageError, unknown_name
+from assay.errors import AssayError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from assay.chat.agents.spec import AgentSpec
@@ -42,6 +42,7 @@ class LiveAgents:
         self._hosts: dict[str, ProcessHost] = {}
         self._services: Services | None = None
         self._lock = asyncio.Lock()
+        self._preparing: set[asyncio.Task[None]] = set()
 
     def names(self) -> list[str]:
         """Agents that were named at the start, then the bundled ones whose packages are installed."""
@@ -107,12 +108,26 @@ class LiveAgents:
                 self._hosts[name] = ProcessHost(specs[name], self._services.setup)
         return self._hosts[name]
 
+    def prepare(self, names: Sequence[str]) -> None:
+        """Open agents in the background: while a user types, so that the first message does not wait for imports."""
+        for name in names:
+            task = asyncio.create_task(self._open(name))
+            self._preparing.add(task)
+            task.add_done_callback(self._preparing.discard)
+
+    async def _open(self, name: str) -> None:
+        # Whoever sends it a message is told why it cannot be opened.
+        with suppress(AssayError, OSError):
+            await (await self.host(name)).open()
+
     async def truth(self, city: str, days: int, now: datetime) -> Any:
         """The true weather of a city; None until an agent has been opened."""
         return None if self._services is None else await self._services.look_up_truth(city, days, now)
 
     async def close(self) -> None:
         """Close every agent and the services."""
+        for task in list(self._preparing):
+            task.cancel()
         hosts, self._hosts = list(self._hosts.values()), {}
         with suppress(TimeoutError):
             async with asyncio.timeout(_SECONDS_TO_CLOSE):

@@ -93,6 +93,7 @@ class Live:
     async def _start(self, request: Request) -> Response:
         form = await form_of(request)
         conversation = (await self._talking()).start(form.get("agent", []))
+        self._agents.prepare(conversation.agents)
         return RedirectResponse(f"/live/{conversation.id}", 303)
 
     async def _show(self, request: Request) -> Response:
