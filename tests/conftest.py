@@ -107,7 +107,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest modules and folders first, so that no worker begins one when the others are about to finish.
 
-    How long is known from the marker `slow`, which may say the seconds: `slow(seconds=40)`.
+    How long is known from the marker `slow`, which says the seconds if they are many: `slow(seconds=40)`.
     """
     for item in items:
         if item.path.is_relative_to(_EVENTS) or item.path.name in _USES_EVENTS:
@@ -115,7 +115,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     seconds: defaultdict[str, float] = defaultdict(float)
     for item in items:
         if (slow := item.get_closest_marker("slow")) is not None:
-            seconds[_scope(item.nodeid)] += slow.kwargs.get("seconds", 2)
+            seconds[_scope(item.nodeid)] += slow.kwargs.get("seconds", 0.5)
     items.sort(key=lambda item: -seconds[_scope(item.nodeid)])
 
 

@@ -235,7 +235,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
 
 
 @pytest.mark.frameworks
-@pytest.mark.slow(seconds=40)
+@pytest.mark.slow(seconds=90)
 def test_the_demo_runs_end_to_end(demo: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = demo
     assert done.returncode == 0, done.stderr

@@ -101,7 +101,7 @@ def test_five_frameworks_ship() -> None:
 
 
 @pytest.mark.frameworks
-@pytest.mark.slow(seconds=60)
+@pytest.mark.slow(seconds=90)
 def test_the_whole_suite_ends_with_every_cell_scored_skipped_or_failed(whole: Path) -> None:
     suite = load_suite("weather")
     found = contents(whole)
@@ -213,7 +213,7 @@ def test_killed_half_way_and_resumed_is_as_if_nothing_had_happened(whole: Path, 
 
 
 @pytest.mark.frameworks
-@pytest.mark.slow
+@pytest.mark.slow(seconds=15)
 def test_ctrl_c_stops_cleanly_and_prints_how_to_resume(tmp_path: Path) -> None:
     store = tmp_path / "stopped.db"
     words = ("chat", "run", "--no-experience", "--agents", "agent-framework")

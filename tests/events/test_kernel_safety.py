@@ -28,7 +28,7 @@ def run_guarded(what: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is protected by mprotect")
-@pytest.mark.slow
+@pytest.mark.slow(seconds=7)
 def test_fuzzed_input_never_reads_or_writes_outside_a_buffer() -> None:
     run = run_guarded("fuzz")
     died = f"killed by {signal.Signals(-run.returncode).name}" if run.returncode < 0 else run.stderr

@@ -49,7 +49,7 @@ def big(megabytes: int) -> StoredTallies:
     return {"owa": {Case(f"big {n}"): {"x": InOrder(chance.random(1 << 17))} for n in range(megabytes)}}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=6)
 def test_a_full_disk_is_reported_and_loses_nothing(small_disk: Path) -> None:
     path = small_disk / "runs.db"
     with open_store(path) as store:
@@ -75,7 +75,7 @@ def test_a_full_disk_is_reported_and_loses_nothing(small_disk: Path) -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.slow
+@pytest.mark.slow(seconds=5)
 def test_a_full_disk_of_postgresql_is_reported_and_loses_nothing(small_disk: Path, server: postgres.Server) -> None:
     shutil.chown(small_disk, server.folder.owner(), server.folder.group())
     server.execute(f"CREATE TABLESPACE small LOCATION '{small_disk}'")

@@ -92,7 +92,7 @@ def test_new_features_work_on_an_old_store(first: str) -> None:
         assert store.describe("@last~2").run.id == "1m7gf000000001"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=3)
 def test_several_processes_that_open_an_old_store_migrate_it_once(first: str) -> None:
     code = "import sys; from assay.store import open_store; open_store(sys.argv[1]).load('first')"
     both = [subprocess.Popen([sys.executable, "-c", code, first], cwd=ROOT) for _ in range(3)]

@@ -246,7 +246,7 @@ def test_any_text_is_kept(store: Store, texts: list[str]) -> None:
     assert kept == [(case, case, name, said)]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=5)
 def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str) -> None:
     """Three processes race for the making of the tables, and then for every write."""
     code = """if True:
@@ -287,7 +287,7 @@ def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str
             assert [len(by_case) for by_case in store.load(entry.run.id).tallies.values()] == [cases, cases]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=5)
 def test_two_that_resume_one_run_do_nothing_twice(address: str) -> None:
     run = some_run("shared", cases=40)
     with open_store(address) as store:
@@ -311,7 +311,7 @@ def test_two_that_resume_one_run_do_nothing_twice(address: str) -> None:
         }
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=5)
 def test_kills_at_any_moment_lose_and_duplicate_nothing(address: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.store.killed", address, "25"],

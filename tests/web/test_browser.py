@@ -21,7 +21,7 @@ from assay.web.site import Site
 
 _SECONDS = 60.0
 _TIMELINE = "document.documentElement.dataset.timeline === 'done'"
-pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=8)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=30)]
 
 
 class Tab:

@@ -24,7 +24,7 @@ from assay.runs import plan_experiment
 
 pytestmark = [
     pytest.mark.frameworks,
-    pytest.mark.slow(seconds=26),
+    pytest.mark.slow(seconds=1.3),
     # A framework that warns of what a model sends has not failed; in a user's process it would go on too.
     pytest.mark.filterwarnings("ignore"),
 ]

@@ -36,7 +36,7 @@ def seen(site: Path, world: World) -> Callable[[str], dict[str, Any]]:
         ("fragile", "none", "basic"),
     ],
 )
-@pytest.mark.slow
+@pytest.mark.slow(seconds=2)
 def test_error_handling_and_logging_levels_of_samples(
     seen: Callable[[str], dict[str, Any]], mode: str, errors: str, logging: str
 ) -> None:
@@ -91,7 +91,7 @@ def test_turn_timeout_is_not_a_failure_of_the_agent(site: Path, world: World, mo
 
 @pytest.mark.parametrize("name", [name for name in FRAMEWORKS if name not in IN_THE_DEMO])
 @pytest.mark.frameworks
-@pytest.mark.slow
+@pytest.mark.slow(seconds=9)
 def test_error_handling_and_logging_of_the_frameworks(world: World, name: str) -> None:
     # The two others: tests/test_cli.py, on what the demo measures.
     seen = inject_faults(AGENTS.get(name), world, timeout=120)

@@ -182,7 +182,7 @@ def world() -> World:
     return World(seed=7)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=9)
 def test_with_perfect_skill_every_answer_agrees_with_the_truth(world: World) -> None:
     model = ScriptedModel(seed=7)
     scores: dict[str, list[float]] = {}
@@ -313,7 +313,7 @@ def test_wrong_temperature_costs_what_the_accuracy_rule_says(world: World) -> No
 
 
 @pytest.mark.parametrize("text", ["0.8", "0.6"])
-@pytest.mark.slow
+@pytest.mark.slow(seconds=5)
 def test_share_of_right_answers_equals_the_skill(world: World, text: str) -> None:
     skill = Skill.parse(text)
     results = list(played(world, skill, number=120, seed=5))

@@ -21,7 +21,7 @@ from assay.compare.weights import DEFAULT_WEIGHTS, PRESETS, Weights
 from assay.report.html.agents.standing import range_words, sentence
 from assay.report.overall import fixed, lead_words
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=5)]
 
 HOSTILE_AGENTS = tuple(f"{text} {agent}" for text, agent in zip(HOSTILE, AGENTS, strict=False))
 

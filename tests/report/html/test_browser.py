@@ -16,7 +16,7 @@ from assay.report.html.page import document
 
 HOSTILE = "</script><script>document.title='taken'</script> \u2028 <img src=x onerror=\"document.title='taken'\">"
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=5)]
 
 Arguments = Callable[..., dict[str, dict[str, Any]]]
 

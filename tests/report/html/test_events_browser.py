@@ -13,7 +13,7 @@ from assay.events import synthetic
 from assay.events.protocols import every_protocol
 from assay.report.html import events as page
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=5)]
 
 
 @pytest.fixture(scope="module")
