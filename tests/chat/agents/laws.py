@@ -143,3 +143,10 @@ def _comparable(calls: list[ToolCall] | tuple[ToolCall, ...]) -> list[tuple[str,
         )
         for call in calls
     )
+
+
+def check_laws(*answers: Answer) -> None:
+    """Check that spans agree with the reply, and that times add up."""
+    for answer in answers:
+        spans_agree(answer)
+        times_add_up(answer)

@@ -10,8 +10,7 @@ import asyncio
 import random
 
 import pytest
-from tests.chat.agents.assistant import check_laws
-from tests.chat.agents.laws import Answer, talk
+from tests.chat.agents.laws import Answer, check_laws, talk
 from tests.chat.agents.scripted_model import calling, model, saying
 
 from assay.chat.agents import Limits

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.chat.agents.assistant import AssistantTests, check_laws
+from tests.chat.agents.assistant import AssistantTests
+from tests.chat.agents.laws import check_laws
 from tests.chat.agents.random_conversations import RandomConversations
 from tests.chat.agents.scripted_model import calling, saying
 

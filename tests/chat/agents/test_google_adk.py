@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.chat.agents.assistant import AssistantTests, check_laws
+from tests.chat.agents.assistant import AssistantTests
+from tests.chat.agents.laws import check_laws
 from tests.chat.agents.random_conversations import BAD, RandomConversations
 from tests.chat.agents.scripted_model import saying
 
