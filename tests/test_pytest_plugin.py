@@ -102,6 +102,7 @@ def test_unknown(assay):
     )
 
 
+@pytest.mark.slow(seconds=2)
 def test_transcripts_are_asserted_by_scenario(pytester: pytest.Pytester) -> None:
     result = outcome(
         pytester,
@@ -162,6 +163,7 @@ def test_starting_pytest_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", alone], check=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_a_suite_is_run_and_its_trials_are_asserted(pytester: pytest.Pytester) -> None:
     result = outcome(
         pytester,

@@ -132,7 +132,8 @@ def mutated_event_files(times: int, folder: Path) -> Outcomes:
 
 def mutated_logs(times: int, folder: Path) -> Outcomes:
     """Logs of every other tool that is read, and tables of scores."""
-    seeds = {path.name: path.read_bytes() for path in LOGS.iterdir()}
+    found = [path for path in sorted(LOGS.rglob("*")) if path.is_file()]
+    seeds = {"-".join(path.relative_to(LOGS).parts): path.read_bytes() for path in found}
     seeds["a.csv"] = b"case,epoch,model,score\na,1,m,1\nb,1,m,0.5\n"
     seeds["a.jsonl"] = b'{"case": "a", "score": 1, "stars": 4}\n{"case": "b", "score": 0, "stars": 2}\n'
     yield from _mutations(times, seeds, folder, read_logs, seed=11)

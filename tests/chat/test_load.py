@@ -148,6 +148,7 @@ def test_sessions_of_a_careful_agent_stay_apart(played: LoadResult) -> None:
     assert [closed for closed, _, _ in found.rounds] == [10, 20, 30, 40, 50, 60, 70, 80]
 
 
+@pytest.mark.slow(seconds=5)
 def test_an_agent_that_mixes_sessions_up_is_found_out(played: LoadResult) -> None:
     found = agent(played, "mixed_up")
     alone, together = found.steps

@@ -45,6 +45,7 @@ def test_error_handling_and_logging_levels_of_samples(
     assert levels.logging(found["unexpected"]) == logging
 
 
+@pytest.mark.slow
 def test_everything_visible_of_a_failure_is_reported(seen: Callable[[str], dict[str, Any]]) -> None:
     careful = seen("careful")["unexpected"]
     assert careful == {

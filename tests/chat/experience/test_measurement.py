@@ -45,6 +45,7 @@ def test_second_measurement_differs_only_in_seconds(site: Path, world: World, fo
     assert {**found.measured, "import_seconds": 0} == {**again.measured, "import_seconds": 0}
 
 
+@pytest.mark.slow(seconds=2)
 def test_every_characteristic_and_figure_has_a_method(found: Experience) -> None:
     assert set(found.characteristics) <= set(found.method)
     # These are names that belong to another figure, or parts of a share.

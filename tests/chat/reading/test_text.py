@@ -187,6 +187,7 @@ def test_names_of_the_suite_are_places_whatever_their_case() -> None:
         assert entry["measured"] is measured
 
 
+@pytest.mark.slow
 def test_a_word_in_two_keyword_lists_counts_for_the_same_one_in_every_process() -> None:
     """Names of lists must not be kept in a set: its order differs between processes."""
     program = (

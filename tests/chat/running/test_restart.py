@@ -51,6 +51,7 @@ def test_storing_a_turn_when_it_is_over_loses_and_doubles_nothing(played: Experi
     assert checks(played, "after", "during") == [[], []]
 
 
+@pytest.mark.slow(seconds=6)
 def test_storing_a_message_at_once_has_it_twice_after_a_kill_in_mid_turn(played: ExperimentResult) -> None:
     assert checks(played, "at once", "between") == [[], []]
     assert checks(played, "at once", "during") == [["no message is doubled"], ["no message is doubled"]]

@@ -111,6 +111,7 @@ def test_an_agent_without_mistakes_passes() -> None:
     assert len(wrong) <= 0.05 * TURNS, wrong
 
 
+@pytest.mark.slow
 def test_every_metric_of_an_answer_is_measured_often_enough() -> None:
     measured = {name: set[str]() for name in METRIC_NAMES}
     for answer in played(1).answers:

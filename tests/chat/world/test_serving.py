@@ -33,7 +33,12 @@ async def hello(_: Request) -> Response:
     return PlainTextResponse("hello")
 
 
+ASLEEP = threading.Event()
+"""A request for /sleepy has arrived."""
+
+
 async def sleepy(_: Request) -> Response:
+    ASLEEP.set()
     await asyncio.sleep(60)
     return PlainTextResponse("late")
 
@@ -125,10 +130,7 @@ def test_stop_does_not_wait_for_open_requests_and_says_nothing(
     with LoopbackServer(APP) as running:
         asker = threading.Thread(target=ask, args=(running.url + path,))
         asker.start()
-        if path != "/sleepy":
-            assert started.wait(5)
-        else:
-            time.sleep(0.2)
+        assert (ASLEEP if path == "/sleepy" else started).wait(30)
         start = time.monotonic()
     assert time.monotonic() - start < QUICK
     asker.join(5)
