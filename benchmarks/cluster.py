@@ -2,7 +2,8 @@
 
 The number of millions is taken from MILLIONS (2 by default, 100 if there is time), and protocols from PROTOCOLS (all
 by default). With ENGINE=ray the same events are scored by a Ray of this machine, and every number of the report is
-compared. What a shard returns, and what checking and adding it and a task cost, are measured too:
+compared; TRANSCRIPTS=200000 scores so many transcripts by both engines and compares. SHARDS=0 leaves out the run in
+shards of one process. What a shard returns, and what checking and adding it and a task cost, are measured too:
 docs/guides/clusters.md models large clusters with these constants.
 """
 
@@ -25,6 +26,7 @@ from assay.events.sharded import Sharding
 from assay.events.shards import ShardTally, ShardTask, checked_tally
 from assay.events.tally import Tally
 from benchmarks.memory import write_blocks
+from benchmarks.transcripts import write_transcripts
 
 PROTOCOLS = tuple(os.environ.get("PROTOCOLS", "assay,owa,sequence,d2e").split(","))
 _MILLION = 1_000_000
@@ -35,13 +37,16 @@ Found = TypeVar("Found")
 def main() -> None:
     millions = int(os.environ.get("MILLIONS", "2"))
     with tempfile.TemporaryDirectory() as folder:
-        files = write_blocks(Path(folder), millions)
+        files = write_blocks(Path(folder), millions, alike=millions > 5)
         sides = files.paths("with episodes")
         print(f"{files.pairs:,} pairs in two Parquet files, protocols {', '.join(PROTOCOLS)}")
         whole = _in_one_process(sides)
-        _in_shards(sides, whole)
+        if os.environ.get("SHARDS", "1") != "0":
+            _in_shards(sides, whole)
         if os.environ.get("ENGINE") == "ray":
             _on_ray(sides, whole)
+        if transcripts := int(os.environ.get("TRANSCRIPTS", "0")):
+            _transcripts(Path(folder) / "said.jsonl", transcripts)
 
 
 def _in_one_process(sides: list[str]) -> EventReport:
@@ -134,6 +139,25 @@ def _on_ray(sides: list[str], whole: EventReport) -> None:
         print(f"ray: {time.perf_counter() - start:.1f} s; every number is the same: {_same(report, whole)}")
     finally:
         engine.close()
+
+
+def _transcripts(file: Path, number: int) -> None:
+    """Score transcripts on this machine's processes and on Ray, and compare every score."""
+    from assay.chat.scoring.streaming import score_stream
+    from assay.engines.ray import RayEngine
+
+    write_transcripts(file, number)
+    start = time.perf_counter()
+    local = score_stream(file)
+    between = time.perf_counter()
+    engine = RayEngine()
+    try:
+        there = score_stream(file, engine=engine)
+    finally:
+        engine.close()
+    same = there.summary_json() == local.summary_json() and vars(there.table) == vars(local.table)
+    here, on_ray = between - start, time.perf_counter() - between
+    print(f"{number:,} transcripts: {here:.0f} s on this machine, {on_ray:.0f} s on ray; the same scores: {same}")
 
 
 def _same(one: EventReport, other: EventReport) -> bool:

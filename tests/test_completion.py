@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
+import pty
+import select
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,18 +18,68 @@ import pytest
 from tests.command import assay_command
 
 
-@pytest.mark.slow
-def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
+@pytest.fixture
+def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`assay` as a command, as it is once the package is installed."""
     command = tmp_path / "assay"
     command.write_text(f"#!{sys.executable}\nfrom assay.cli import main\nmain()\n", "utf-8")
     command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+def require_shell(name: str) -> None:
+    """Skip the test without the shell, unless ASSAY_REQUIRE_SHELLS is set."""
+    if shutil.which(name) is None:
+        if os.environ.get("ASSAY_REQUIRE_SHELLS"):
+            pytest.fail(f"{name} is not installed")
+        pytest.skip(f"{name} is not installed")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("on_path")
+def test_bash_completes_commands_and_options() -> None:
     script = (
         'eval "$(assay completion bash)"\n'
         'COMP_WORDS=(assay compare --fa); COMP_CWORD=2; _assay_completion assay; echo "${COMPREPLY[@]}"\n'
     )
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120)
     assert (done.stdout.split(), done.stderr) == (["--fail-on"], "")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("on_path")
+def test_fish_completes_commands_and_options() -> None:
+    require_shell("fish")
+    script = 'assay completion fish | source; complete -C "assay compare --fa"; complete -C "assay runs sh"'
+    done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, timeout=120)
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["--fail-on", "show"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("on_path")
+def test_zsh_completes_an_option_when_tab_is_pressed() -> None:
+    require_shell("zsh")
+    process, terminal = pty.fork()
+    if not process:
+        os.execvpe("zsh", ["zsh", "-f", "-i"], os.environ | {"TERM": "dumb"})
+    try:
+        os.write(terminal, b'autoload -Uz compinit && compinit -D -u; eval "$(assay completion zsh)"; echo lo""aded\n')
+        assert b"loaded" in _shown(terminal, until=b"loaded")
+        os.write(terminal, b"assay compare --fa\t")
+        assert b"assay compare --fail-on " in _shown(terminal, until=b"--fail-on ")
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        os.close(terminal)
+
+
+def _shown(terminal: int, *, until: bytes, seconds: float = 120) -> bytes:
+    """What a terminal shows, until it shows a text or the time is over."""
+    shown, end = b"", time.monotonic() + seconds
+    while until not in shown and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.5)[0]:
+            shown += os.read(terminal, 65536)
+    return shown
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,6 +14,7 @@ from assay.errors import AssayError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from assay.engines import Engine
+    from assay.engines.ray import RayEngine
     from assay.events.sharded import Sharding
     from assay.store.store import Store
 
@@ -22,6 +23,12 @@ _NAMES = ("local", "ray")
 
 EngineName = Annotated[
     str, typer.Option("--engine", help="Where scoring runs: local, or ray for a cluster.", rich_help_panel=_ENGINE)
+]
+RunEngine = Annotated[
+    str,
+    typer.Option(
+        "--engine", help="Where agents run: local, or ray for the nodes of a cluster.", rich_help_panel=_ENGINE
+    ),
 ]
 ClusterAddress = Annotated[
     str | None,
@@ -60,6 +67,17 @@ def opened_engine(name: str, address: str | None, workers: int | None) -> Iterat
         yield engine
     finally:
         engine.close()
+
+
+@contextmanager
+def opened_cluster(name: str, address: str | None) -> Iterator[RayEngine | None]:
+    """The cluster on which agents run, disconnected at the end; None for this machine."""
+    check_engine(name, address)
+    if name == "local":
+        yield None
+        return
+    with opened_engine(name, address, None) as engine:
+        yield cast("RayEngine", engine)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import chat_load, chat_run
+from assay.cli import chat_lists, chat_load, chat_run
 from assay.cli._engines import AllowMissing, ClusterAddress, EngineName, check_engine
 from assay.cli._output import announce_run, check_outputs, note, write_file, write_json
 from assay.cli.chat_stream import NO_ANSWERS_HINT, StreamedFile, is_streamed, keeping
@@ -33,8 +33,8 @@ app = typer.Typer(
 )
 app.command("run")(chat_run.run)
 app.command("load")(chat_load.load)
-app.command("agents")(chat_run.list_agents)
-app.command("suites")(chat_run.list_suites)
+app.command("agents")(chat_lists.list_agents)
+app.command("suites")(chat_lists.list_suites)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`assay chat run`: the same scenarios on several agents, side by side; and lists of agents and suites."""
+"""`assay chat run`: the same scenarios on several agents, side by side."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli._engines import ClusterAddress, RunEngine, opened_cluster
 from assay.cli._output import (
     announce,
     announce_run,
@@ -22,11 +23,11 @@ from assay.cli._output import (
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags
 from assay.errors import RunInterruptedError, UsageError
 from assay.extras import check_extras
-from assay.shown import shown_console
 
 if TYPE_CHECKING:
     from assay.chat.running.experiment import Experiment
     from assay.chat.scoring.scores import Scores
+    from assay.engines.ray import RayEngine
     from assay.result import Result
     from assay.runs.results import ExperimentResult
     from assay.runs.starting import StoreChoice
@@ -37,7 +38,19 @@ _INTERRUPTED = 130
 _FOLLOWS = re.compile(r"turn \d+ (failed|could not be (scored|stored))")
 _MOST_REASONS = 8
 _BESIDE_RESUME = frozenset(
-    {"resume", "store", "budget", "json_out", "html_out", "junit", "markdown", "fail_on", "require"}
+    {
+        "resume",
+        "store",
+        "budget",
+        "json_out",
+        "html_out",
+        "junit",
+        "markdown",
+        "fail_on",
+        "require",
+        "engine",
+        "address",
+    }
 )
 
 
@@ -205,6 +218,8 @@ def run(
     tag: Tags = None,
     store: StoreAddress = None,
     no_store: NoStore = False,
+    engine: RunEngine = "local",
+    address: ClusterAddress = None,
 ) -> None:
     """Run agents through the scenarios of a suite and score every turn.
 
@@ -218,34 +233,41 @@ def run(
 
     gate = RunGate.parsed(fail_on or (), require or ())
     check_outputs(html_out, json_out, junit, markdown)
-    if resume is not None:
-        _refuse_beside_resume(context)
-        result = _resume_with_progress(resume, store, budget)
-    else:
-        experiment = plan_experiment(
-            suite,
-            _agents(agents),
-            repeat=repeat,
-            seed=seed,
-            model=model,
-            model_url=model_url,
-            weather=weather,
-            skill=skill,
-            model_speed=model_speed,
-            kinds=_names(kinds),
-            scenarios=_names(scenarios),
-            limit=limit,
-            pace=PaceOptions(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout),
-            baselines=baselines,
-            budget=budget,
-            user_model=user_model,
-            user_model_url=user_model_url,
-        )
-        experience = experiment.suite.is_about_quality if experience is None else experience
-        kept = None if no_store else store or True
-        result = start_with_progress(
-            experiment, store=kept, name=name, tags=tag or [], measure_experience=experience, offline=offline
-        )
+    with opened_cluster(engine, address) as cluster:
+        if resume is not None:
+            _refuse_beside_resume(context)
+            result = _resume_with_progress(resume, store, budget, cluster)
+        else:
+            cores = None if cluster is None else cluster.slots()
+            experiment = plan_experiment(
+                suite,
+                _agents(agents),
+                repeat=repeat,
+                seed=seed,
+                model=model,
+                model_url=model_url,
+                weather=weather,
+                skill=skill,
+                model_speed=model_speed,
+                kinds=_names(kinds),
+                scenarios=_names(scenarios),
+                limit=limit,
+                pace=PaceOptions(jobs=jobs, concurrency=concurrency, turn_timeout=turn_timeout, cores=cores),
+                baselines=baselines,
+                budget=budget,
+                user_model=user_model,
+                user_model_url=user_model_url,
+            )
+            experience = experiment.suite.is_about_quality if experience is None else experience
+            result = start_with_progress(
+                experiment,
+                store=None if no_store else store or True,
+                name=name,
+                tags=tag or [],
+                measure_experience=experience,
+                offline=offline,
+                cluster=cluster,
+            )
     write_for_ci(result, junit=junit, markdown=markdown)
     failures = gate.failures(result.scores)
     if result.incomplete is not None and (fail_on or require):
@@ -279,59 +301,6 @@ def _refuse_beside_resume(context: typer.Context) -> None:
             )
 
 
-def list_agents() -> None:
-    """List the agents that can be run, and whether what they need is installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    from rich.text import Text
-
-    from assay.chat.agents import AGENTS
-    from assay.report.terminal import plain_table
-
-    table = plain_table("")
-    for column in ("agent", "framework", "built on"):
-        table.add_column(column)
-    for agent in AGENTS.names():
-        kind = AGENTS.get(agent)
-        built_on = []
-        for package in kind.distributions:
-            try:
-                built_on.append(f"{package} {version(package)}")
-            except PackageNotFoundError:
-                built_on.append(f'{package} is not installed: pip install "assay-agents[{kind.extra}]"')
-        # As text: as markup, the extra in brackets would be read as a style and vanish.
-        table.add_row(agent, kind.title, Text("\n".join(built_on)))
-    shown_console().print(table)
-
-
-def list_suites(
-    suites: Annotated[
-        list[str] | None, typer.Argument(metavar="[SUITE]…", help="Suites by name or path: lists their scenarios.")
-    ] = None,
-) -> None:
-    """List the suites that come with assay, or the scenarios of some; files are also checked."""
-    from rich.text import Text
-
-    from assay.chat.suites import SUITES, load_suite
-    from assay.report.terminal import plain_table
-
-    table = plain_table("")
-    if not suites:
-        for column in ("suite", "scenarios", "turns", "kinds"):
-            table.add_column(column, justify="left" if column in ("suite", "kinds") else "right")
-        for name in SUITES:
-            one = load_suite(name)
-            turns = sum(len(scenario.turns) for scenario in one.scenarios)
-            table.add_row(f"{name}@{one.version}", str(len(one.scenarios)), str(turns), ", ".join(one.kinds))
-    else:
-        for column in ("scenario", "kind", "turns", "begins with"):
-            table.add_column(column, justify="right" if column == "turns" else "left", no_wrap=column != "begins with")
-        for scenario in (scenario for suite in suites for scenario in load_suite(suite).scenarios):
-            first = Text(scenario.turns[0].user, overflow="ellipsis", no_wrap=True)
-            table.add_row(scenario.id, scenario.kind, str(len(scenario.turns)), first)
-    shown_console().print(table)
-
-
 # --- running --------------------------------------------------------------------------------------------------------
 
 
@@ -343,6 +312,7 @@ def start_with_progress(
     tags: Sequence[str] = (),
     measure_experience: bool,
     offline: bool = False,
+    cluster: RayEngine | None = None,
 ) -> ExperimentResult:
     """Run an experiment to its end, with progress on standard error."""
     from assay.runs.starting import start_run
@@ -358,16 +328,21 @@ def start_with_progress(
                 progress=progress,
                 notify=announce,
                 offline=offline,
+                cluster=cluster,
             )
         )
 
 
-def _resume_with_progress(reference: str, store: str | None, budget: float | None) -> ExperimentResult:
+def _resume_with_progress(
+    reference: str, store: str | None, budget: float | None, cluster: RayEngine | None
+) -> ExperimentResult:
     """Continue a stored run to its end, with progress on standard error."""
     from assay.runs.starting import resume_run
 
     with conversation_progress() as progress:
-        return _until_interrupted(resume_run(reference, store=store or True, budget=budget, progress=progress))
+        return _until_interrupted(
+            resume_run(reference, store=store or True, budget=budget, progress=progress, cluster=cluster)
+        )
 
 
 def _until_interrupted(work: Any) -> ExperimentResult:

@@ -107,6 +107,14 @@ def evaluate(
     clock: Annotated[
         str, typer.Option(help="Common clock (assay, d2e): auto, frames, shared or start.", rich_help_panel=_SCORING)
     ] = "auto",
+    bounded_tallies: Annotated[
+        bool,
+        typer.Option(
+            "--bounded-tallies",
+            help="Round errors of times by at most 0.4 %, so that tallies of recordings stay small.",
+            rich_help_panel=_SCORING,
+        ),
+    ] = False,
     engine: EngineName = "local",
     address: ClusterAddress = None,
     allow_missing: AllowMissing = False,
@@ -157,6 +165,7 @@ def evaluate(
                 "bin_ms": bin_ms,
                 "clock": clock,
             },
+            bounded_tallies=bounded_tallies,
             predicted_columns=both | _mapping(pred_column),
             truth_columns=both | _mapping(truth_column),
             rows=rows,

@@ -128,6 +128,32 @@ class RayEngine:
             hint = "If it ran out of memory, use smaller files or more memory for each core"
             return number, FailedItem(AssayError(f"its worker was lost {_RETRIES + 1} times: {reason}", hint=hint))
 
+    def actor(self, kind: type, *, cores: int) -> Any:
+        """An object of a class on some node, for as long as `end_actor` is not called; nodes are used in turn."""
+        settings = {"num_cpus": cores, "scheduling_strategy": "SPREAD", "max_restarts": 0}
+        return self._ray.remote(**settings)(kind).remote()
+
+    def end_actor(self, actor: Any) -> None:
+        """End an actor and its process."""
+        with suppress(Exception):
+            self._ray.kill(actor)
+
+    @property
+    def task_errors(self) -> tuple[type[Exception], ...]:
+        """Raised if a call of an actor raised an error."""
+        return (self._ray.exceptions.RayTaskError,)
+
+    @property
+    def lost_errors(self) -> tuple[type[Exception], ...]:
+        """Raised if an actor's process or node is gone."""
+        return (self._ray.exceptions.RayError,)
+
+    def driver_host(self) -> str | None:
+        """The address under which the nodes reach this machine; None if all of them are on this machine."""
+        own = self._ray.util.get_node_ip_address()
+        nodes = {node["NodeManagerAddress"] for node in self._ray.nodes() if node["Alive"]}
+        return None if nodes <= {own, "127.0.0.1"} else own
+
     def slots(self) -> int:
         """How many tasks the cluster runs at a time."""
         now = time.monotonic()

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from assay import __version__
 from assay.errors import UsageError
 from assay.events.align import alike
+from assay.events.bounded import SETTING, bounded_protocols
 from assay.events.checks import check, warnings_about
 from assay.events.codecs import Codec, codec
 from assay.events.digest import StreamDigest
@@ -184,6 +185,7 @@ class Scoring:
         level: float = 0.95,
         seed: int = 42,
         settings: Mapping[str, Any] | None = None,
+        bounded: bool = False,
     ) -> Scoring:
         """From names of protocols. Raises UsageError for an invalid setting, before anything is read."""
         if not protocols:
@@ -191,6 +193,8 @@ class Scoring:
         encoder = codec(encoding, strict=strict) if isinstance(encoding, str) else encoding
         chosen = _configured(protocols, encoder, {"seed": seed, **(settings or {})})
         Resampling(interval or "event", reps, level, seed)
+        if bounded:
+            chosen = bounded_protocols(chosen, interval)
         return cls(encoder, chosen, interval, reps, level, seed)
 
     @property
@@ -244,6 +248,7 @@ def evaluate(
     level: float = 0.95,
     seed: int = 42,
     settings: Mapping[str, Any] | None = None,
+    bounded_tallies: bool = False,
     predicted_columns: Mapping[str, str] | None = None,
     truth_columns: Mapping[str, str] | None = None,
     rows: str = "auto",
@@ -257,9 +262,10 @@ def evaluate(
 
     `interval` is the unit of resampling, 'reference', 'event' or 'episode'; by default episodes if at least two are
     named, otherwise events. `settings` are passed to the protocols that have them: `tolerance_ms` and `teacher_forced`
-    of assay, `bin_ms` of d2e, `clock` of both. `tokenizer`, an object or the path of its file, is used to read columns
-    of token ids. Two rows for one episode are an error unless `allow_duplicates` is set. With `sharding`, files and
-    folders are scored in shards by an engine, such as a Ray cluster; the numbers are the same.
+    of assay, `bin_ms` of d2e, `clock` of both. `bounded_tallies` rounds errors of times to 8 significant bits, so that
+    tallies of recordings stay small; the report says so. `tokenizer`, an object or the path of its file, is used to
+    read columns of token ids. Two rows for one episode are an error unless `allow_duplicates` is set. With `sharding`,
+    files and folders are scored in shards by an engine, such as a Ray cluster; the numbers are the same.
 
     Example:
         >>> truth = ["<EVENT_START><KEYBOARD><0><1><2><65><press><EVENT_END>"]
@@ -278,6 +284,7 @@ def evaluate(
         level=level,
         seed=seed,
         settings=settings,
+        bounded=bounded_tallies,
     )
     scoring = replace(scoring, allow_duplicates=allow_duplicates)
     if threads is not None and threads < 1:
@@ -342,7 +349,10 @@ def rebuilt_report(run: Run) -> EventReport:
     plan = Resampling(stated["interval"], stated["reps"], stated["level"], stated["seed"])
     results, protocols = {}, []
     for name, version in run.versions.items():
-        (protocol,) = _configured([f"{name}@{version}"], encoder, stated["protocols"].get(name, {}))
+        kept = stated["protocols"].get(name, {})
+        (protocol,) = _configured([f"{name}@{version}"], encoder, kept)
+        if kept.get(SETTING):
+            (protocol,) = bounded_protocols([protocol])
         protocols.append(protocol)
         tally = Tally()
         for case, states in run.tallies.get(name, {}).items():

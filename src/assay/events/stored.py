@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.events.bounded import SETTING, bounded_protocols
 from assay.events.codecs import NAMES, Codec, codec, codec_from_json
 from assay.events.protocols import PROTOCOLS, EventProtocol
 from assay.types import Run
@@ -29,7 +30,9 @@ def encoding_of(settings: Mapping[str, Any]) -> Codec:
 def protocol_of(run: Run, name: str) -> EventProtocol:
     """A protocol as it was configured for a run."""
     settings = settings_of(run)
-    return PROTOCOLS.get(name).configured(encoding_of(settings), settings["protocols"].get(name, {}))
+    kept = settings["protocols"].get(name, {})
+    found = PROTOCOLS.get(name).configured(encoding_of(settings), kept)
+    return bounded_protocols([found])[0] if kept.get(SETTING) else found
 
 
 def _from_first_form(stated: Mapping[str, Any], versions: Mapping[str, int]) -> dict[str, Any]:

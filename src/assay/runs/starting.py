@@ -34,6 +34,7 @@ from assay.types import Run
 if TYPE_CHECKING:
     from assay.chat.scoring.metric import Metric
     from assay.chat.suites import Suite
+    from assay.engines.ray import RayEngine
 
 UNFINISHED = "@unfinished"
 """Stands for the newest run of agents that is not finished."""
@@ -169,10 +170,11 @@ async def start_run(
     notify: Callable[[str], None] | None = None,
     begun: Callable[[str], None] | None = None,
     offline: bool = False,
+    cluster: RayEngine | None = None,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
-    `begun` is called with the run's id once the store has it.
+    `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes.
 
     Example:
         >>> import asyncio
@@ -186,9 +188,9 @@ async def start_run(
         await asyncio.to_thread(make_environments, experiment.agents, offline=offline, notify=notify)
         measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
         if opened is None:
-            return await _play_in_memory(experiment, measured, progress)
+            return await _play_in_memory(experiment, measured, progress, cluster)
         run = experiment_run(experiment, measured, command=command_line(), name=name, tags=tags)
-        return await _play_stored(experiment, run, measured, opened, progress, begun)
+        return await _play_stored(experiment, run, measured, opened, progress, begun, cluster)
 
 
 async def resume_run(
@@ -198,6 +200,7 @@ async def resume_run(
     budget: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     begun: Callable[[str], None] | None = None,
+    cluster: RayEngine | None = None,
 ) -> ExperimentResult:
     """Continue a stored run of agents that is not finished; `begun` is called with its id.
 
@@ -228,7 +231,7 @@ async def resume_run(
         experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=list(run.settings["metrics"]))
         if budget is not None:
             experiment = replace(experiment, budget=budget)
-        return await _play_stored(experiment, run, experience_of(run), opened, progress, begun)
+        return await _play_stored(experiment, run, experience_of(run), opened, progress, begun, cluster)
 
 
 def until_interrupted(work: Any) -> ExperimentResult:
@@ -291,11 +294,14 @@ def _unfinished(store: Store, reference: str) -> StoredRun:
 
 
 async def _play_in_memory(
-    experiment: Experiment, measured: Experiences, progress: Callable[[Progress], None] | None
+    experiment: Experiment,
+    measured: Experiences,
+    progress: Callable[[Progress], None] | None,
+    cluster: RayEngine | None,
 ) -> ExperimentResult:
     sink = MemorySink()
     try:
-        ended = await experiment.play(sink, experience=measured, progress=progress)
+        ended = await experiment.play(sink, experience=measured, progress=progress, cluster=cluster)
     except asyncio.CancelledError:
         raise RunInterruptedError("the run was interrupted, and nothing was stored") from None
     return _result(experiment, sink.answers, None, measured, ended)
@@ -308,6 +314,7 @@ async def _play_stored(
     store: Store,
     progress: Callable[[Progress], None] | None,
     begun: Callable[[str], None] | None = None,
+    cluster: RayEngine | None = None,
 ) -> ExperimentResult:
     with store.locked(run.id):
         recorder = Recorder(store, run)
@@ -318,7 +325,9 @@ async def _play_stored(
         known = sum((answer.record.cost or 0.0) for answer in recorder.answers() if answer.record is not None)
         spent = max(known, float(run.settings.get("spent") or 0.0))
         try:
-            ended = await experiment.play(recorder, done=done, experience=measured, progress=progress, spent=spent)
+            ended = await experiment.play(
+                recorder, done=done, experience=measured, progress=progress, spent=spent, cluster=cluster
+            )
         except asyncio.CancelledError:
             raise RunInterruptedError(
                 "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"

@@ -18,6 +18,7 @@ import pytest
 from assay.chat.agents import Setup
 from assay.chat.agents.spec import AgentSpec
 from assay.chat.running import host as hosts_module
+from assay.chat.running.child import ChildProcess
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.host import CrashedError, ProcessHost, RefusedError
 from assay.chat.running.runner import MemorySink, Pace, Runner
@@ -130,6 +131,7 @@ def test_a_worker_does_not_outlive_its_runner() -> None:
         host = ProcessHost(spec("sleeps"), NOWHERE)
         await host.open()
         assert host._worker is not None
+        assert isinstance(host._worker._child, ChildProcess)
         pid = host._worker._child.pid
         await host.close()
         return pid

@@ -48,6 +48,7 @@ class FakeHost:
 
     uses_setup = True
     uses_model = True
+    processes = 1
 
     def __init__(self, *turns: PlayedTurn | CrashedError) -> None:
         self.turns = turns

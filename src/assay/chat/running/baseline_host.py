@@ -25,6 +25,7 @@ class BaselineHost:
 
     # It could have used the setup, so it is checked against the same truth as agents that do.
     uses_setup = uses_model = True
+    processes = 1
 
     def __init__(self, answering: Answering) -> None:
         self._answering = answering

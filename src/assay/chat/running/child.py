@@ -46,6 +46,9 @@ async def start_module(
 class ChildProcess:
     """The starter's end of a process that reads and writes JSON lines."""
 
+    is_lost = False
+    """Whether its machine was lost: never, since it is this one."""
+
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.stopped = ""
         """Why it was killed; empty if it was not."""

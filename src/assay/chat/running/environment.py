@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -20,6 +21,7 @@ from assay.chat.suites import Scenario
 from assay.chat.world.scripted import Skill
 from assay.chat.world.shop import ORDERS
 from assay.errors import UsageError
+from assay.redaction import hide
 
 if TYPE_CHECKING:
     from assay.chat.world.calls import CallLog
@@ -36,6 +38,25 @@ WEATHER_KEY, WEATHER_URL = "OPENWEATHER_API_KEY", "OPENWEATHER_BASE_URL"
 # On loopback an answer takes a millisecond, but a busy machine must not cause a timeout of its own: the same seed has
 # to give the same transcript. The client itself waits less for injected timeouts.
 _EMBEDDED_TIMEOUT, _EMBEDDED_RETRIES, _EMBEDDED_BACKOFF = 20.0, 1, 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """From where the embedded services can be reached: other machines too, which need a token."""
+
+    host: str
+    """The address of this machine that they listen on."""
+    token: str
+    """The key of both services, without which they answer nothing; made for each run."""
+
+    @classmethod
+    def to(cls, host: str | None) -> Reach | None:
+        """With a new token, on an address of this machine; None for loopback."""
+        if host is None:
+            return None
+        token = secrets.token_urlsafe(32)
+        hide(token)
+        return cls(host, token)
 
 
 class UsesServices(Protocol):
@@ -213,12 +234,13 @@ class Environment:
         return cls(**{**data, "skill": Skill(**data["skill"]), "limits": Limits(**data["limits"])})
 
     @asynccontextmanager
-    async def opened(self, watch: Watch | None = None) -> AsyncIterator[Services]:
+    async def opened(self, watch: Watch | None = None, reach: Reach | None = None) -> AsyncIterator[Services]:
         """The services, for as long as they are needed; each is started when it is first used.
 
-        `watch` sees every request to the scripted model.
+        `watch` sees every request to the scripted model. `reach` says from where they can be reached; None for this
+        machine only.
         """
-        services = Services(self, watch)
+        services = Services(self, watch, reach)
         try:
             yield services
         finally:
@@ -228,8 +250,9 @@ class Environment:
 class Services:
     """The services of an environment. Nothing is imported or started for agents that have services of their own."""
 
-    def __init__(self, environment: Environment, watch: Watch | None = None) -> None:
+    def __init__(self, environment: Environment, watch: Watch | None = None, reach: Reach | None = None) -> None:
         self._environment = environment
+        self._reach = reach
         self._watch = watch
         self._open = AsyncExitStack()
         self._setup: Setup | None = None
@@ -255,6 +278,9 @@ class Services:
             model_url = world.model_url if of.model is None else model_url
             weather_url = world.weather_url if of.is_made_up else weather_url
         model_key, weather_key = of._keys()
+        if self._reach is not None:
+            model_key = self._reach.token if of.model is None else model_key
+            weather_key = self._reach.token if of.is_made_up else weather_key
         return Setup(
             model=of.model or SCRIPTED,
             model_url=model_url,
@@ -290,6 +316,8 @@ class Services:
                 skill=self._environment.skill,
                 speed=self._environment.model_speed,
                 watch=self._watch,
+                host=None if self._reach is None else self._reach.host,
+                token=None if self._reach is None else self._reach.token,
             )
         return self._world
 

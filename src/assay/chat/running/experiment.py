@@ -23,7 +23,7 @@ from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.prices import ModelPrice
 from assay.chat.running.baseline_host import BaselineHost
 from assay.chat.running.budget import Budget
-from assay.chat.running.environment import SCRIPTED, Environment, Services
+from assay.chat.running.environment import SCRIPTED, Environment, Reach, Services
 from assay.chat.running.host import Host, LocalHost, ProcessHost
 from assay.chat.running.models import cells_of, takes_model
 from assay.chat.running.runner import Pace, Progress, Runner, Sink
@@ -36,6 +36,7 @@ from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.chat.experience import Experience
+    from assay.engines.ray import RayEngine
 
 MAX_SEED = 2**32 - 1
 Experiences = Mapping[str, "Experience"]
@@ -68,12 +69,17 @@ class PaceOptions:
     concurrency: int = 1
     turn_timeout: float | None = None
     """None for the suite's own, else the default."""
+    cores: int | None = None
+    """Cores of a cluster, all of which are used; None on one machine."""
 
     def for_suite(self, suite: Suite, agents: int) -> Pace:
         """The pace at which a suite is played."""
         timeout = self.turn_timeout or suite.turn_timeout or Pace().turn_timeout
-        jobs = self.jobs or (max(agents, 1) if suite.has_quirks else 1)
-        return Pace(jobs=jobs, concurrency=self.concurrency, turn_timeout=timeout)
+        jobs = self.jobs or self.cores or (max(agents, 1) if suite.has_quirks else 1)
+        concurrency = self.concurrency
+        if self.cores is not None:
+            concurrency = max(concurrency, jobs // max(agents, 1))
+        return Pace(jobs=jobs, concurrency=concurrency, turn_timeout=timeout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,10 +283,12 @@ class Experiment:
         experience: Experiences | None = None,
         progress: Callable[[Progress], None] | None = None,
         spent: float = 0.0,
+        cluster: RayEngine | None = None,
     ) -> Progress:
         """Play every conversation that is not `done`; each finished turn goes to `sink` at once.
 
-        `spent` is what was spent before, if a run with a budget is continued.
+        `spent` is what was spent before, if a run with a budget is continued. On a `cluster`, agents that have a
+        process of their own run on its nodes, in as many processes as they may have conversations at a time.
         """
         prices = self.agent_prices
         budget = None
@@ -289,11 +297,14 @@ class Experiment:
         async with AsyncExitStack() as stack:
             scorer = await self._scorer(done)
             stack.push_async_callback(scorer.close)
-            services = await stack.enter_async_context(self.environment.opened())
+            reach = None if cluster is None else Reach.to(cluster.driver_host())
+            services = await stack.enter_async_context(self.environment.opened(reach=reach))
             hosts: dict[str, Host] = {}
             for agent in self.agents:
                 if isinstance(agent, FunctionAgent):
                     hosts[agent.name] = LocalHost(agent.kind(), services.setup)
+                elif cluster is not None and agent.http is None:
+                    hosts[agent.name] = self._on_nodes(agent, services, stack, cluster)
                 else:
                     hosts[agent.name] = ProcessHost(agent, self._setup_of(agent, services, stack))
                 stack.push_async_callback(hosts[agent.name].close)
@@ -320,6 +331,14 @@ class Experiment:
             if self.baselines and ended.stopped is None:
                 await self._play_baselines(services, scorer, sink, done)
             return ended
+
+    def _on_nodes(self, agent: AgentSpec, services: Services, stack: AsyncExitStack, cluster: RayEngine) -> Host:
+        """An agent on the nodes of a cluster; each process has a core to itself if there are enough."""
+        from assay.chat.running.on_nodes import NodeHost
+
+        processes = min(self.pace.concurrency, self.pace.jobs)
+        setups = [self._setup_of(agent, services, stack) for _ in range(processes)]
+        return NodeHost(agent, setups, cluster, whole_cores=len(self.agents) * processes <= cluster.slots())
 
     async def _scorer(self, done: Container[AnswerKey]) -> Scorer:
         """What scores the turns: another process if there are many, and every metric can be found by its name."""

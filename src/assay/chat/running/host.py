@@ -7,8 +7,9 @@ crashes. Neither affects any other agent.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,7 +29,7 @@ SetupChoice = Setup | Callable[[bool], Setup]
 """A setup, or a function that returns it, called with whether the agent uses it: its services are started only then."""
 
 # Importing a framework on a busy machine takes seconds, not a minute.
-_SECONDS_TO_OPEN = 120.0
+SECONDS_TO_OPEN = 120.0
 # Time that a worker has beyond a turn's timeout to report it, before the worker is considered stuck.
 _GRACE = 5.0
 
@@ -45,8 +46,12 @@ class RefusedError(AssayError):
 class CrashedError(AssayError):
     """A worker process that ended during a conversation."""
 
-    def __init__(self, what: str, *, worker: int = 0, shared: bool = False, stuck: bool = False) -> None:
+    def __init__(
+        self, what: str, *, worker: int = 0, shared: bool = False, stuck: bool = False, lost: bool = False
+    ) -> None:
         super().__init__(what)
+        self.lost = lost
+        """Whether it was lost with its machine, for which the agent cannot be blamed."""
         self.stuck = stuck
         """Whether it did not answer and was killed for that."""
         self.worker = worker
@@ -57,6 +62,11 @@ class CrashedError(AssayError):
 
 class Host(Protocol):
     """Runs one agent and plays conversations with it."""
+
+    @property
+    def processes(self) -> int:
+        """How many processes it has, each of which has to be warmed up."""
+        ...
 
     @property
     def uses_setup(self) -> bool:
@@ -78,8 +88,30 @@ class Host(Protocol):
     async def close(self) -> None: ...
 
 
+class Child(Protocol):
+    """A process that a host talks to; `ChildProcess` is one on this machine."""
+
+    stopped: str
+    is_lost: bool
+
+    @property
+    def is_running(self) -> bool: ...
+
+    async def send(self, message: dict[str, Any]) -> None: ...
+
+    def messages(self) -> AsyncGenerator[dict[str, Any]]: ...
+
+    async def ending(self) -> str: ...
+
+    def kill(self, reason: str) -> None: ...
+
+    async def close(self) -> None: ...
+
+
 class LocalHost:
     """An agent in this process, for functions that cannot be sent to another. One that blocks delays all others."""
+
+    processes = 1
 
     def __init__(self, kind: AgentKind, setup: SetupChoice, *, tracing: TurnTracing | None = None) -> None:
         """`tracing` collects the spans of its turns; None for what suits the kind."""
@@ -139,11 +171,22 @@ def _tracing_for(kind: AgentKind) -> TurnTracing:
 class ProcessHost:
     """An agent in a worker process, which is started again for the next conversation if it crashed."""
 
-    def __init__(self, spec: AgentSpec, setup: SetupChoice) -> None:
+    processes = 1
+
+    def __init__(
+        self,
+        spec: AgentSpec,
+        setup: SetupChoice,
+        *,
+        launch: Callable[[AgentSpec], Awaitable[Child]] | None = None,
+        numbers: Iterator[int] | None = None,
+    ) -> None:
+        """`launch` starts the process, by default on this machine; `numbers` are those of the agent's processes."""
         self._spec = spec
         self._setup = setup
+        self._launch = launch or launched
+        self._numbers = numbers or itertools.count(1)
         self._worker: _Worker | None = None
-        self._started = 0
         self._lock = asyncio.Lock()
         self.uses_setup = self.uses_model = True
 
@@ -169,8 +212,10 @@ class ProcessHost:
                 async for played in self._play(job.part(at, at + 1, dies=True), hear):
                     yield played  # it made no second request to the model and finished
                     start = at + 1
-            except CrashedError:
-                pass  # as it should
+            except CrashedError as error:
+                if error.lost:
+                    raise
+                # otherwise it crashed as it should
         if start < len(job.messages):
             rest = job.part(start, len(job.messages)) if job.restarts else job
             async with aclosing(self._play(rest, hear)) as turns:
@@ -200,10 +245,15 @@ class ProcessHost:
                 await self._worker.close()
                 self._worker = None
             if self._worker is None:
-                self._started += 1
-                self._worker = await _Worker.started(self._spec, self._setup, self._started)
+                child = await self._launch(self._spec)
+                self._worker = await _Worker.started(child, self._spec, self._setup, next(self._numbers))
                 self.uses_setup, self.uses_model = self._worker.uses_setup, self._worker.uses_model
             return self._worker
+
+
+async def launched(spec: AgentSpec) -> ChildProcess:
+    """The worker process of an agent, on this machine."""
+    return await ChildProcess.started("assay.chat.running.worker", await _interpreter(spec))
 
 
 async def _interpreter(spec: AgentSpec) -> str:
@@ -221,7 +271,7 @@ async def _interpreter(spec: AgentSpec) -> str:
 class _Worker:
     """The runner's end of one worker process."""
 
-    def __init__(self, child: ChildProcess, number: int) -> None:
+    def __init__(self, child: Child, number: int) -> None:
         self.uses_setup = self.uses_model = True
         self._child = child
         self._number = number
@@ -236,8 +286,8 @@ class _Worker:
         """The conversations that it was playing when it ended."""
 
     @classmethod
-    async def started(cls, spec: AgentSpec, setup: SetupChoice, number: int) -> _Worker:
-        worker = cls(await ChildProcess.started("assay.chat.running.worker", await _interpreter(spec)), number)
+    async def started(cls, child: Child, spec: AgentSpec, setup: SetupChoice, number: int) -> _Worker:
+        worker = cls(child, number)
         try:
             await worker._child.send({"agent": spec.to_json()})
             answer = await worker._opened("uses_setup")
@@ -253,10 +303,12 @@ class _Worker:
     async def _opened(self, step: str) -> dict[str, Any]:
         """The worker's answer to a step of opening; raises RefusedError if it is another one."""
         try:
-            answer = await asyncio.wait_for(self._opening.get(), _SECONDS_TO_OPEN)
+            answer = await asyncio.wait_for(self._opening.get(), SECONDS_TO_OPEN)
         except TimeoutError:
-            raise RefusedError(f"was not ready after {_SECONDS_TO_OPEN:g} s") from None
+            raise RefusedError(f"was not ready after {SECONDS_TO_OPEN:g} s") from None
         if step not in answer:
+            if "ended" in answer and self._child.is_lost:
+                raise self._crash(answer["ended"])
             raise RefusedError(answer.get("refused") or answer["ended"], missing=bool(answer.get("missing")))
         return answer
 
@@ -309,7 +361,8 @@ class _Worker:
 
     def _crash(self, reason: str) -> CrashedError:
         shared = len(self._under_way) > 1
-        return CrashedError(reason, worker=self._number, shared=shared, stuck=self._is_stuck)
+        lost = self._child.is_lost
+        return CrashedError(reason, worker=self._number, shared=shared, stuck=self._is_stuck, lost=lost)
 
     def _kill(self, reason: str) -> None:
         self._under_way = frozenset(self._jobs)

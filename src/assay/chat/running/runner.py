@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable,
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.prices import ModelPrice
@@ -38,6 +38,8 @@ LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
 
 # Played before anything is measured: it opens connections, fills caches, and imports what a framework imports late.
 _WARM_UP = ("Hello!", "What's the weather in Paris?")
+# A conversation that lost its machine this often fails; usually the next machine stays.
+_MAX_LOSSES = 10
 # An agent whose process ends this many times in a row is not started again.
 _MAX_CRASHES = 3
 
@@ -164,7 +166,8 @@ class Runner:
         """Processes of an agent that crashed, without a finished conversation between them."""
         self._alone: dict[str, asyncio.Lock] = {}
         """Agents whose process crashed during several conversations: from then on they play one at a time."""
-        self._cold: set[str] = set(hosts)
+        self._cold = {agent: host.processes for agent, host in hosts.items()}
+        """How many processes of each agent have to be warmed up."""
 
     async def run(
         self,
@@ -323,12 +326,13 @@ class Runner:
             pass  # the first scenario tries again and reports any crash
 
     async def _warm_up(self, agent: str) -> None:
-        if not self.pace.warm_up or agent not in self._cold:
-            return
-        self._cold.discard(agent)
+        processes = self._cold.pop(agent, 0) if self.pace.warm_up else 0
+        await asyncio.gather(*(self._warm_up_process(agent, number) for number in range(processes)))
+
+    async def _warm_up_process(self, agent: str, number: int) -> None:
         situations = tuple(Situation("warm-up", 0, at, session=f"{agent} warm-up") for at in range(len(_WARM_UP)))
         job = Job(agent, f"{agent}-warm-up", f"{agent} warm-up", _WARM_UP, situations, self.pace.turn_timeout)
-        key = (agent, "warm-up", 0)
+        key = (agent, "warm-up", number)
         self._reserve_again(key, len(_WARM_UP))
         async for played in self.hosts[agent].play(job):
             if self._budget is not None:
@@ -365,13 +369,16 @@ class Runner:
             await conversation.end("failed", str(refused))
             return conversation
         try:
-            for attempt in range(1, self.pace.retries + 2):
-                await conversation.start(attempt)
-                if attempt > 1:
+            attempt, losses = 1, 0
+            while attempt <= self.pace.retries + 1:
+                await conversation.start(attempt, losses)
+                if attempt > 1 or losses:
                     self._reserve_again(trial.key, len(trial.scenario.turns))
                 async with self._alone.get(trial.agent) or nullcontext():
-                    if await self._try(conversation, trial, may_retry=attempt <= self.pace.retries):
-                        return conversation
+                    tried = await self._try(conversation, trial, attempt <= self.pace.retries, losses < _MAX_LOSSES)
+                if tried == "ended":
+                    return conversation
+                attempt, losses = (attempt, losses + 1) if tried == "lost" else (attempt + 1, losses)
         except _OutOfBudgetError:
             # Half a conversation is no trial: it is played again, from its start, if the run goes on.
             await conversation.scored()
@@ -379,8 +386,10 @@ class Runner:
             raise
         raise AssertionError("the last attempt ends the conversation")
 
-    async def _try(self, conversation: ScoredConversation, trial: Trial, *, may_retry: bool) -> bool:
-        """Play a conversation; False if it has to be started again."""
+    async def _try(
+        self, conversation: ScoredConversation, trial: Trial, may_retry: bool, may_lose: bool
+    ) -> Literal["ended", "again", "lost"]:
+        """Play a conversation; it has to be started again unless it is ended, as if nothing was if it was lost."""
         agent = conversation.agent
         try:
             await self._warm_up(agent)
@@ -391,7 +400,7 @@ class Runner:
                         async for played in turns:
                             if played.infrastructure_failure and may_retry:
                                 self._charge(trial, played, is_last=True)
-                                return False
+                                return "again"
                             conversation.add(await watching.completed(played))
                             self._charge(trial, played, is_last=played.record.status == "failed")
             self._crashes.pop(agent, None)
@@ -399,13 +408,16 @@ class Runner:
             self._refused[agent] = error
             await conversation.end("failed", str(error))
         except CrashedError as error:
+            if error.lost and may_lose:
+                self._cold[agent] = 1
+                return "lost"
             self._crashed(agent, error)
             if error.shared and may_retry and agent not in self._refused:
                 # Any of the conversations in the process may have crashed it: each is tried again, one at a time.
                 self._alone.setdefault(agent, asyncio.Lock())
-                return False
+                return "again"
             await conversation.end("failed", str(error), breakdown="timeout" if error.stuck else "crash")
-        return True
+        return "ended"
 
     def characteristics_of(self, agent: str) -> dict[str, Any] | None:
         """The measured characteristics of an agent's developer experience, or None."""
@@ -421,7 +433,7 @@ class Runner:
         return await self._look_up_truth(turn.weather.city, turn.weather.days, self.suite.clock_of(scenario))
 
     def _crashed(self, agent: str, error: CrashedError) -> None:
-        self._cold.add(agent)
+        self._cold[agent] = 1
         # A process crashes once, however many conversations it was playing.
         self._crashes.setdefault(agent, set()).add(error.worker)
         if len(self._crashes[agent]) >= _MAX_CRASHES:

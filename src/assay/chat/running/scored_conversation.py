@@ -43,24 +43,25 @@ class ScoredConversation:
         self._runner = runner
         self._trial = trial
         self._sink = sink
-        self._attempt = 1
+        self._attempt, self._losses = 1, 0
         self.agent = trial.agent
         self._turns: list[Turn] = []
         self.answers: list[Answer] = []
         self._last: _Step | None = None
         """The last turn, which is kept after those before it."""
 
-    async def start(self, attempt: int) -> None:
-        """Start, or start over."""
+    async def start(self, attempt: int, losses: int = 0) -> None:
+        """Start, or start over; `losses` is how often its machine was lost, which does not count as an attempt."""
         await self.scored()
         if self.answers:
             self._sink.drop(*self._trial.key)
-        self._attempt, self._turns, self.answers = attempt, [], []
+        self._attempt, self._losses, self._turns, self.answers = attempt, losses, [], []
 
     def job(self) -> Job:
         trial, suite = self._trial, self._runner.suite
         # A unique name: a conversation that is started again must not find what the first attempt left behind.
         session = f"{trial.agent}-{trial.scenario.id}-{trial.repetition}-{self._attempt}"
+        session += f"-{self._losses}" if self._losses else ""
         situations = tuple(
             Situation(
                 trial.scenario.id,

@@ -19,7 +19,7 @@ from assay.chat.world.calls import CallLog
 from assay.chat.world.cities import CityClimate, all_cities, find_city
 from assay.chat.world.climate import climate_of
 from assay.chat.world.openweather import MAX_FORECAST_DAYS, read_current, read_forecast
-from assay.chat.world.serving import LoopbackServer
+from assay.chat.world.serving import LOOPBACK, LoopbackServer
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,8 +39,12 @@ class World:
         speed: float = 0.0,
         clock: Callable[[], datetime] | None = None,
         watch: Watch | None = None,
+        host: str | None = None,
+        token: str | None = None,
     ) -> None:
+        """On an address other than loopback, `host`, both servers demand the `token` as their key."""
         self._watch = watch
+        self._host, self._token = host or LOOPBACK, token
         self.calls = CallLog()
         """The requests of watched conversations."""
         self._seed = seed
@@ -76,10 +80,14 @@ class World:
 
         with ExitStack() as starting:
             weather = starting.enter_context(
-                LoopbackServer(weather_server.weather_app(self._seed, self._clock, self.calls))
+                LoopbackServer(weather_server.weather_app(self._seed, self._clock, self.calls), self._host, self._token)
             )
             model = starting.enter_context(
-                LoopbackServer(model_app(self._seed, self._skill or Skill(), self._watch, self._speed, self.calls))
+                LoopbackServer(
+                    model_app(self._seed, self._skill or Skill(), self._watch, self._speed, self.calls),
+                    self._host,
+                    self._token,
+                )
             )
             self._weather_url, self._model_url = weather.url, f"{model.url}/v1"
             self._running = starting.pop_all()

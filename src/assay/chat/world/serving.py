@@ -1,5 +1,7 @@
 """Runs an ASGI app of the embedded world on loopback, in a thread, while a `with` block runs.
 
+For agents on other machines it can listen on another address; it then answers only requests that contain a token.
+
 Knows nothing about what the app serves.
 """
 
@@ -8,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import hmac
 import ipaddress
 import logging
 import socket
@@ -16,7 +19,7 @@ import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from assay.errors import AssayError, UsageError, missing_extra
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+LOOPBACK = "127.0.0.1"
 _START_SECONDS = 10.0
 _STOP_SECONDS = 5.0
 
@@ -37,13 +41,17 @@ _STOP_SECONDS = 5.0
 class LoopbackServer:
     """Serves an app while a `with` block runs. Requests still open at its end are cancelled."""
 
-    def __init__(self, app: ASGIApp, host: str = "127.0.0.1") -> None:
-        if not _is_loopback(host):
+    def __init__(self, app: ASGIApp, host: str = LOOPBACK, token: str | None = None) -> None:
+        """With a `token`, only requests that have it as their key are answered; other addresses than loopback need one.
+
+        Raises UsageError if such an address has none.
+        """
+        if token is None and not _is_loopback(host):
             raise UsageError(
-                f"'{host}' is not a loopback address, but the embedded servers run on loopback only",
-                hint="Use 127.0.0.1",
+                f"'{host}' is not a loopback address, and a server that others can reach needs a token",
+                hint=f"Use {LOOPBACK}",
             )
-        self._app = app
+        self._app: ASGIApp = _OwnHostApp(app) if token is None else _KeyedApp(app, token)
         self._stoppable_app: _StoppableApp | None = None
         self._host = host
         self._socket: socket.socket | None = None
@@ -66,7 +74,7 @@ class LoopbackServer:
         # asyncio sets TCP_NODELAY only on sockets created with IPPROTO_TCP; without it each response takes 40 ms.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.bind((self._host, 0))
-        self._stoppable_app = _StoppableApp(_OwnHostApp(self._app))
+        self._stoppable_app = _StoppableApp(self._app)
         config = uvicorn.Config(
             self._stoppable_app,
             loop="asyncio",
@@ -166,6 +174,39 @@ class _OwnHostApp:
                 await send({"type": "http.response.body", "body": b"this server answers to loopback only"})
                 return
         await self._app(scope, receive, send)
+
+
+class _KeyedApp:
+    """Answers only requests that have a token where clients send their keys: in a header or in the query.
+
+    No page of another host knows it, so the host does not matter.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode("ascii")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not any(map(self._is_key, _keys_of(scope))):
+            await send({"type": "http.response.start", "status": 401, "headers": [(b"content-type", b"text/plain")]})
+            await send({"type": "http.response.body", "body": b"this server needs a key"})
+            return
+        await self._app(scope, receive, send)
+
+    def _is_key(self, given: bytes) -> bool:
+        return hmac.compare_digest(given, self._token)
+
+
+def _keys_of(scope: Scope) -> Iterator[bytes]:
+    """Whatever a request gives as its key."""
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            yield value.removeprefix(b"Bearer ")
+        elif name in (b"x-api-key", b"api-key"):
+            yield value
+    for name, value in parse_qsl(scope["query_string"]):
+        if name == b"appid":
+            yield value
 
 
 def _names_loopback(address: str) -> bool:

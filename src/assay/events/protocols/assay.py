@@ -227,5 +227,18 @@ class Assay:
     def _unit_ns(self) -> int:
         return round(self.unit_ms * _MILLISECOND)
 
+    def bounded(self, found: Mapping[str, State]) -> Mapping[str, State]:
+        """The states with rounded errors of times and lengths."""
+        from assay.events.bounded import rounded
+
+        values = found[states.VALUES]
+        assert isinstance(values, Joint)
+        if not len(values):
+            return found
+        which, value = values.column(0), values.column(1)
+        is_time = (which <= max(states.TIME_ERRORS)) | (which == states.LENGTH_ERRORS)
+        near = np.where(is_time, rounded(value), value)
+        return {**found, states.VALUES: Joint.of(which, near, counts=values.counts)}
+
 
 PROTOCOL = Assay()

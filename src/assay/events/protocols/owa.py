@@ -386,5 +386,15 @@ class Owa:
     def settings(self) -> Mapping[str, Any]:
         return {}
 
+    def bounded(self, states: Mapping[str, State]) -> Mapping[str, State]:
+        """The states with rounded errors of time."""
+        from assay.events.bounded import rounded
+
+        times = states["times"]
+        assert isinstance(times, Joint)
+        if not len(times):
+            return states
+        return {**states, "times": Joint.of(*times.columns[:2], rounded(times.columns[2]), counts=times.counts)}
+
 
 PROTOCOL = Owa()

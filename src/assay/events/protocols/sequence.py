@@ -370,6 +370,17 @@ class Sequence1:
     def _codec(self) -> TokenCodec:
         return self.codec or _default_codec()
 
+    def bounded(self, states: Mapping[str, State]) -> Mapping[str, State]:
+        """The states with rounded percent errors of time."""
+        from assay.events.bounded import rounded_shares
+
+        times = states["times"]
+        assert isinstance(times, Joint)
+        if not len(times):
+            return states
+        shares = rounded_shares(*times.columns[1:])
+        return {**states, "times": Joint.of(times.columns[0], *shares, counts=times.counts)}
+
 
 def _default_codec() -> TokenCodec:
     codec: TokenCodec = named_codec("hierarchical")  # type: ignore[assignment]
