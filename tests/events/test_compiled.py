@@ -69,3 +69,20 @@ def test_a_cache_folder_set_by_the_user_is_kept(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/none")
     compiled._find_a_place()
     assert os.environ["NUMBA_CACHE_DIR"] == "/proc/none"
+
+
+def test_compiling_is_announced_once_and_only_if_it_happens(tmp_path: Path) -> None:
+    code = """
+import numpy as np
+from assay.events.actions import baselines
+from assay.events.compiled import told_of_compiling
+with told_of_compiling(lambda: print("compiling")):
+    baselines._uniform(np.uint64(1))
+    baselines._copied(np.array([1]), np.array([0, 1] + [1] * 600))
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = [
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert said == ["compiling\n", ""]

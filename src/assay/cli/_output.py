@@ -132,6 +132,19 @@ def byte_progress() -> Iterator[Callable[[str, int, int | None], None] | None]:
 
 
 @contextmanager
+def compiling_announced() -> Iterator[None]:
+    """Says so if loops have to be compiled first, if standard error is a terminal: it takes a while, once."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from assay.events.compiled import cache_folder, told_of_compiling
+
+    words = f"Compiling for this processor: once after installation, up to half a minute. Kept in {cache_folder()}"
+    with told_of_compiling(lambda: announce(words)):
+        yield
+
+
+@contextmanager
 def phase_bars(console: Console | None = None) -> Iterator[tuple[Bar, Callable[[str, int, int | None], None]]]:
     """The bars of `byte_progress` and the function that moves them."""
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn

@@ -9,7 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli._engines import AllowMissing, ClusterAddress, EngineName, check_engine, opened_sharding
-from assay.cli._output import ShardLines, announce_run, byte_progress, check_outputs, note, write_file, write_json
+from assay.cli._output import (
+    ShardLines,
+    announce_run,
+    byte_progress,
+    check_outputs,
+    compiling_announced,
+    note,
+    write_file,
+    write_json,
+)
 from assay.cli._process import load_numpy_with_one_thread, seldom_collected
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
@@ -148,7 +157,7 @@ def evaluate(
     sharded = opened_sharding(
         engine, address, threads=threads, allow_missing=allow_missing, store=store, no_store=no_store
     )
-    with sharded as sharding, byte_progress() as progress, seldom_collected():
+    with sharded as sharding, byte_progress() as progress, compiling_announced(), seldom_collected():
         report = run(
             predicted,
             truth,
@@ -220,7 +229,7 @@ def decode(
 
     check_outputs(json, inputs=[file, tokenizer])
     codec = _codec(encoding, strict, time_bases, delta_bases, scroll_bases, unit_ms, image_token)
-    with byte_progress() as progress:
+    with byte_progress() as progress, compiling_announced():
         follow = (lambda done, total: progress("events", done, total)) if progress else None
         reading = ReadOptions(codec, _mapping(column), rows=rows, tokenizer=tokenizer, progress=follow)  # type: ignore[arg-type]
         found = describe(file, reading, first=events)

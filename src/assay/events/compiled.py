@@ -10,12 +10,14 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import config
+from numba.core import event
 
 
 def _load_without_blas() -> None:
@@ -60,6 +62,26 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     there is nothing to be called, and the process would crash.
     """
     return njit(no_cpython_wrapper=True, **options)
+
+
+@contextmanager
+def told_of_compiling(say: Callable[[], None]) -> Iterator[None]:
+    """Inside, `say` is called once, just before the first function is compiled; not if all are in the cache."""
+
+    class Listener(event.Listener):
+        def __init__(self) -> None:
+            self.told = False
+
+        def on_start(self, _: object) -> None:
+            if not self.told:
+                self.told = True
+                say()
+
+        def on_end(self, _: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):  # type: ignore[no-untyped-call]
+        yield
 
 
 _VARIABLE = "NUMBA_CACHE_DIR"

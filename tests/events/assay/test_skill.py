@@ -302,6 +302,53 @@ def test_the_verdict_sees_early_stops_frames_repeats_and_the_pointer() -> None:
     assert "pointer_scale" in kinds(result(truth + far, truth + moves))
 
 
+def said(found: Any) -> dict[str, str]:
+    return {finding["kind"]: finding["text"] for finding in found.details["verdict"]}
+
+
+def test_a_few_matches_by_chance_in_one_episode_are_no_skill_and_no_lag() -> None:
+    truth = typed(1, 40)
+    elsewhere = [{**event, "ts": event["ts"] + 7_000 * MS} for event in truth]
+    found = result(elsewhere[:-2] + [{**event, "ts": event["ts"] + 130 * MS} for event in truth[:2]], truth)
+    assert found.estimates["lag_ms"].low is None
+    assert not {"lag"} & kinds(found)
+    assert "clock" in said(result(elsewhere, truth))["coverage"]
+    late_ones = result(late(truth, 130), truth)
+    assert said(late_ones)["lag"].startswith("Constantly 130 ms late: without that lag F1 would be 1.000, not ")
+    nearly_nothing = result([*elsewhere, *truth[:2]], truth)
+    skill = nearly_nothing.details["verdict"][0]
+    assert (skill["tone"], 0 < skill["figures"]["skill"] < 0.1) == ("bad", True)
+    assert skill["text"].startswith("Not shown to be better than ")
+
+
+def test_the_verdict_says_if_too_much_or_too_little_is_predicted() -> None:
+    truth = [event for at in range(40) for event in hold(at * 1000, at * 1000 + 100)]
+    spam = [event for at in range(120) for event in hold(at * 333 + 400, at * 333 + 450, A + 3)]
+    much = said(result([*truth, *spam], truth))["amount"]
+    assert much == ("Predicts too much: 320 keys and buttons where the truth has 80 (precision 0.250, recall 1.000).")
+    half = [event for at in range(0, 40, 3) for event in hold(at * 1000, at * 1000 + 100)]
+    little = said(result(half, truth))["amount"]
+    assert little.startswith(
+        "Predicts too little: 28 keys and buttons where the truth has 80 (precision 1.000, recall "
+    )
+    assert "amount" not in kinds(result(truth, truth)) | kinds(result(truth[:20], truth))
+
+
+def test_an_inverted_axis_is_named_and_an_early_stop_is_not_called_slow() -> None:
+    rng = np.random.default_rng(4)
+    moves = [
+        {"kind": "mouse", "ts": at * 10 * MS, "dx": int(x), "dy": int(y), "flags": 0, "data": 0}
+        for at, (x, y) in enumerate(rng.integers(-20, 21, (4000, 2)))
+    ]
+    upside_down = said(result([{**event, "dy": -event["dy"]} for event in moves], moves))  # type: ignore[operator]
+    assert upside_down["pointer_inverted"] == (
+        "The pointer's vertical axis seems inverted: its movement and the true one have a correlation of −1.00."
+    )
+    stopped = kinds(result(moves[:400], moves))
+    assert "coverage" in stopped
+    assert "pointer_scale" not in stopped
+
+
 def test_details_are_ready_for_json() -> None:
     import json
 

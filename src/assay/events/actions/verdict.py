@@ -20,6 +20,10 @@ _LAG_WIDTH_MS = 100.0  # a lag whose interval is wider is not constant
 _LAG_GAIN = 0.01  # F1 that removing the lag must gain
 _FULL_COVERAGE = 0.95  # d2e@1 has the same bound
 _SCALE = 0.2  # log₂, about 15 %
+_INVERTED = -0.5  # correlation along an axis
+_AMOUNT = 1.5  # actions predicted for each true one, or the other way round
+# With one episode there is no interval, and a few matches by chance are no skill and no lag.
+_LONE_SKILL, _LONE_LAG_F1 = 0.1, 0.5
 _CONFUSED_SHARE, _CONFUSED_TIMES = 0.1, 3
 _NEVER_TIMES = 4
 _NAMED = 3
@@ -61,7 +65,7 @@ def find_verdict(
         *_episodes(n_missing, n_unknown, n_episodes),
         *_coverage(estimates),
         *_lag(estimates),
-        *_frames(estimates, facts, keys),
+        *(list(_frames(estimates, facts, keys)) or _amount(estimates, keys)),
         *_auto_repeat(facts, keys),
         *_confused(keys),
         *_never(keys),
@@ -84,6 +88,9 @@ def _skill(estimates: Mapping[str, Estimate], best: str | None, best_f1: float |
     quoted = f"F1 {f1.value:.3f}, skill {_signed(skill.value)}{interval}"
     if skill.value <= 0:
         return VerdictFinding("skill", "bad", figures, f"Not better than {of}: {quoted}.")
+    if skill.low is None and skill.value < _LONE_SKILL:
+        text = f"Not shown to be better than {of}: {quoted}; with one episode there is no interval."
+        return VerdictFinding("skill", "bad", figures, text)
     if skill.low is None:
         return VerdictFinding(
             "skill", "good", figures, f"Better than {of}: {quoted}; with one episode there is no interval."
@@ -115,21 +122,31 @@ def _episodes(missing: int, unknown: int, n: int) -> Iterator[VerdictFinding]:
 def _coverage(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     coverage = estimates["coverage"].value
     if coverage is not None and coverage < _FULL_COVERAGE:
-        text = f"Predictions cover {_percent(coverage)} of the truth's span: they stop early or begin late."
+        text = (
+            f"Predictions cover {_percent(coverage)} of the truth's span: they stop early, begin late, or have another "
+            "clock (--clock)."
+        )
         if coverage == 0:
             text = "Predictions cover nothing of the truth's span: none were made, or the clocks do not meet (--clock)."
         yield VerdictFinding("coverage", "bad", {"coverage": coverage}, text)
 
 
-def is_constant(lag: Estimate) -> bool:
-    """Whether a lag is real and not just the best of all shifts: inside the search range, with a narrow interval."""
-    width = 0.0 if lag.low is None or lag.high is None else lag.high - lag.low
-    return lag.value is not None and abs(lag.value) < RANGE_NS / 1e6 and width <= _LAG_WIDTH_MS
+def is_constant(estimates: Mapping[str, Estimate]) -> bool:
+    """Whether a lag is real and not just the best of all shifts: inside the search range, with a narrow interval.
+
+    One episode has no interval; most actions have to match without the lag then.
+    """
+    lag, without = estimates["lag_ms"], estimates["f1_without_lag"].value
+    if lag.value is None or abs(lag.value) >= RANGE_NS / 1e6:
+        return False
+    if lag.low is None or lag.high is None:
+        return not lag.value or (without is not None and without >= _LONE_LAG_F1)
+    return lag.high - lag.low <= _LAG_WIDTH_MS
 
 
 def _lag(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     lag, f1, without = estimates["lag_ms"], estimates["f1"].value, estimates["f1_without_lag"].value
-    if not lag.value or f1 is None or without is None or without - f1 < _LAG_GAIN or not is_constant(lag):
+    if not lag.value or f1 is None or without is None or without - f1 < _LAG_GAIN or not is_constant(estimates):
         return
     figures = {"lag_ms": lag.value, "lag_low": lag.low, "lag_high": lag.high, "f1": f1, "f1_without_lag": without}
     interval = "" if lag.low is None else f" [{lag.low:.0f}, {lag.high:.0f}]"
@@ -152,6 +169,22 @@ def _frames(
             f"{actions:,} actions were predicted where the truth has {true:,}."
         )
         yield VerdictFinding("frames", "bad", figures, text)
+
+
+def _amount(estimates: Mapping[str, Estimate], keys: Sequence[Mapping[str, Any]]) -> Iterator[VerdictFinding]:
+    true, predicted = (sum(row[name] for row in keys if row["kind"] != "scroll") for name in ("n", "predicted"))
+    precision, recall, coverage = (estimates[name].value for name in ("precision", "recall", "coverage"))
+    if precision is None or recall is None:
+        return
+    # Of a part of the span, only a part can be predicted.
+    few = coverage is not None and coverage >= _FULL_COVERAGE and _AMOUNT * predicted < true
+    if few or predicted > _AMOUNT * true:
+        figures = {"predicted": predicted, "true": true, "precision": precision, "recall": recall}
+        text = (
+            f"Predicts too {'little' if few else 'much'}: {predicted:,} keys and buttons where the truth has {true:,} "
+            f"(precision {precision:.3f}, recall {recall:.3f})."
+        )
+        yield VerdictFinding("amount", "bad", figures, text)
 
 
 def _auto_repeat(facts: Mapping[str, int], keys: Sequence[Mapping[str, Any]]) -> Iterator[VerdictFinding]:
@@ -205,11 +238,22 @@ def _holds(facts: Mapping[str, int]) -> Iterator[VerdictFinding]:
 
 def _pointer(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
     scale, r2, skill = (estimates[name].value for name in ("pointer_log2_scale", "pointer_r2", "pointer_skill"))
-    if scale is not None and abs(scale) > _SCALE:
+    coverage = estimates["coverage"].value
+    covered = 1.0 if coverage is None else coverage
+    for axis, name in (("x", "horizontal"), ("y", "vertical")):
+        correlation = estimates[f"pointer_pearson_{axis}"].value
+        if correlation is not None and correlation <= _INVERTED:
+            text = (
+                f"The pointer's {name} axis seems inverted: its movement and the true one have a correlation of "
+                f"{_signed(correlation)}."
+            )
+            yield VerdictFinding("pointer_inverted", "bad", {f"pointer_pearson_{axis}": correlation}, text)
+    # A pointer that stops early or begins late has gone less far; that is no matter of speed.
+    if scale is not None and abs(scale) > _SCALE and (scale > 0 or covered >= _FULL_COVERAGE):
         way = "fast: it goes" if scale > 0 else "slow: it goes only"
         text = f"The pointer is too {way} {2**scale:.2f} times as far as the true one (log₂ {_signed(scale)})."
         yield VerdictFinding("pointer_scale", "bad", {"pointer_log2_scale": scale, "ratio": 2**scale}, text)
-    if r2 is not None and skill is not None and skill <= 0:
+    if r2 is not None and skill is not None and skill <= 0 and covered > 0:
         text = f"The pointer is not better than a trivial one (R² {_signed(r2)}, skill {_signed(skill)})."
         yield VerdictFinding("pointer_skill", "bad", {"pointer_r2": r2, "pointer_skill": skill}, text)
 

@@ -50,7 +50,7 @@ def _tiles(result: ProtocolResult) -> Markup:
     tiles = []
     for key, words in _TILES.items():
         estimate = result.estimates.get(key)
-        if estimate is None or estimate.value is None or (key == "lag_ms" and not is_constant(estimate)):
+        if estimate is None or estimate.value is None or (key == "lag_ms" and not is_constant(result.estimates)):
             continue
         ends = EMPTY
         if estimate.low is not None and estimate.high is not None:
