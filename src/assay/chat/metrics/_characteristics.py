@@ -67,7 +67,8 @@ def unknown(*names: str) -> Any:
     """A predicate: why the metric that needs `names` is not measured."""
 
     def reason(context: ScoringContext) -> str | None:
-        missing = [name for name in names if characteristics(context).get(name) is None]
+        known = characteristics(context)
+        missing = [name for name in names if known.get(name) is None]
         return f"not known of the assistant: {', '.join(missing)}" if missing else None
 
     return reason

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from assay.chat.domains import Domain, Truth
@@ -25,6 +26,7 @@ from assay.chat.scoring.trajectory import Trajectory
 from assay.chat.transcript import ToolCall
 
 _Found = TypeVar("_Found", Mention, Quantity)
+_START = attrgetter("start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class ScoringContext:
 
     # --- the query --------------------------------------------------------------------------------------------------
 
-    @property
+    @once
     def query(self) -> Reading:
         return self.question.query
 
@@ -137,11 +139,16 @@ class ScoringContext:
 
     def said(self, key: str) -> list[Mention]:
         """Mentions of a list that the response itself states; the user's words in quotation do not count."""
-        stated = self.response.stated(key)
+        listed = self.response.lists.get(key)
+        if not listed:
+            return []
+        stated = [mention for mention in listed if mention.asserted]
         return self.own(stated) if stated and self.quoted else stated
 
     def said_by_name(self, key: str) -> dict[str, list[Mention]]:
         """As `said`, by the lists inside `key`."""
+        if key not in self.response.lists:
+            return {}
         found = self.response.sublists(key)
         if not self.quoted:
             return found
@@ -149,7 +156,8 @@ class ScoringContext:
 
     def own(self, found: Sequence[_Found]) -> list[_Found]:
         """Those of `found` that are not quoted from the user."""
-        return [one for one in found if one.first not in self.quoted]
+        quoted = self.quoted
+        return [one for one in found if one.first not in quoted] if quoted else [*found]
 
     @once
     def quoted(self) -> frozenset[int]:
@@ -188,22 +196,25 @@ class ScoringContext:
         found += [claim.said for claim in self.state_claims if not claim.affirmed]
         if self.yes_or_no is not None:
             found.append(self.yes_or_no.said)
-        return sorted(found, key=lambda one: one.start)
+        return sorted(found, key=_START)
 
     @once
     def advice(self) -> list[Mention]:
         """Where the response gives advice, in order."""
-        return sorted([*self.said("advice"), *self.said("items")], key=lambda mention: mention.start)
+        return sorted([*self.said("advice"), *self.said("items")], key=_START)
 
     @once
     def errors(self) -> list[Mention]:
         """Where the response reports an error; an expression of regret is one only if no data is given."""
-        strong = [mention for mention in self.said("error") if mention.keys[0] != "error.regret"]
-        return self.said("error") if strong or not self.told else strong
+        said = self.said("error")
+        strong = [mention for mention in said if mention.keys[0] != "error.regret"]
+        return said if len(strong) == len(said) or strong or not self.told else strong
 
     @once
     def clarifications(self) -> list[Mention]:
         """Where the response asks the user for information it needs; offers of more help do not count."""
+        if "clarify" not in self.response.lists:
+            return []
         first_offer: dict[tuple[int, int], int] = {}
         for offer in self.response.all("offer"):
             first_offer.setdefault(self.response.sentence(offer.first), offer.first)
@@ -215,7 +226,7 @@ class ScoringContext:
             and first_offer.get(self.response.sentence(mention.first), mention.first + 1) > mention.first
         ]
         requested = [mention for mention in self.response.all("clarify.request") if not mention.denied]
-        return self.own(sorted([*asked, *requested], key=lambda mention: mention.start))
+        return self.own(sorted([*asked, *requested], key=_START))
 
     @once
     def lacks_data(self) -> bool:
@@ -227,7 +238,7 @@ class ScoringContext:
     def _is_data(self, told: Mention | Quantity) -> bool:
         """Whether something told is about the subject: a latitude is not, nor is the warmth of 'a warm coat'."""
         if isinstance(told, Quantity):
-            needs = self.kind(told.kind).told_with
+            needs = self.kinds[told.kind].told_with
             if told.role == "other" or needs is None:
                 return told.role != "other"
             return self.response.sentence(told.first) in self.response.sentences_with(needs)
@@ -237,21 +248,26 @@ class ScoringContext:
     def _first_of_items(self) -> frozenset[int]:
         return frozenset(item.first for item in self.response.all("items"))
 
+    @once
+    def kinds(self) -> Mapping[str, QuantityKind]:
+        """The domain's kinds of quantity."""
+        return self.reader.lexicon.kinds
+
     def kind(self, name: str) -> QuantityKind:
-        return self.reader.lexicon.kinds[name]
+        return self.kinds[name]
 
     def family(self, name: str) -> str:
         """The family of a kind, or the kind itself if it has none."""
-        return self.kind(name).family or name
+        return self.kinds[name].family or name
 
     # --- places and days --------------------------------------------------------------------------------------------
 
-    @property
+    @once
     def subjects(self) -> Subjects:
         """The cities or products that the texts name."""
         return self.question.subjects
 
-    @property
+    @once
     def calendar(self) -> Calendar:
         """The ground truth's dates, and the days that texts name."""
         return self.question.calendar
@@ -275,7 +291,7 @@ class ScoringContext:
 
     # --- tools ------------------------------------------------------------------------------------------------------
 
-    @property
+    @once
     def calls_made(self) -> int | None:
         """How many tools were called; None if unknown."""
         if self.tool_call_count is not None:
@@ -285,7 +301,9 @@ class ScoringContext:
     @once
     def failed_calls(self) -> list[ToolCall]:
         """Calls that failed and were not followed by a successful call of the same tool."""
-        calls = list(self.tool_calls or ())
+        calls = self.tool_calls
+        if not calls:
+            return []
         return [
             call
             for at, call in enumerate(calls)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from assay.errors import UsageError
@@ -92,8 +92,11 @@ class Metric:
     version: str = CHAT_PROTOCOL
     remark: Callable[[ScoringContext], str] | None = None
     """A remark added to the details, whatever the score."""
+    lists: tuple[str | None, ...] = field(init=False, repr=False, compare=False)
+    """The list that each rule looks for; None if it has a predicate."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "lists", tuple(None if rule.when else self.list_of(rule) for rule in self.rules))
         if not self.name.isidentifier():
             raise UsageError(
                 f"'{self.name}' is not a valid name for a metric", hint="Use letters, digits and underscores"
@@ -152,14 +155,13 @@ class Metric:
         if reason is not None:
             return Entry.make(self, self.neutral, measured=False, details=f"Not measured: {reason}.", evidence=[])
         evidence: list[Evidence] = []
-        text = context.response.text
-        for rule in self.rules:
-            found: Found
-            when = rule.when
-            if when is not None:
-                found = when(context)
-            else:
-                said = context.said(self.list_of(rule))
+        text, mentioned = context.response.text, context.response.lists
+        for rule, listed in zip(self.rules, self.lists, strict=True):
+            found: Found = None
+            if rule.when is not None:
+                found = rule.when(context)
+            elif listed in mentioned:
+                said = context.said(listed)
                 found = Finding(said[:1]) if said else None
             if not found:
                 continue
@@ -210,20 +212,22 @@ class Evidence(dict[str, Any]):
     @classmethod
     def make(cls, rule: Rule, finding: Finding, response: str) -> Evidence:
         spans = finding.spans
-        start, end = (spans[0].start, spans[0].end) if spans else (0, 0)
-        also = (
-            [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
-            if len(spans) > 1
-            else []
-        )
+        start = end = 0
+        also: list[dict[str, Any]] = []
+        if spans:
+            start, end = spans[0].start, spans[0].end
+            if len(spans) > 1:
+                also = [{"words": response[s.start : s.end], "start": s.start, "end": s.end} for s in spans[1:]]
         return cls(
-            id=rule.id,
-            points=rule.points if finding.points is None else finding.points,
-            says=f"{rule.says}: {finding.note}" if finding.note else rule.says,
-            words=response[start:end],
-            start=start,
-            end=end,
-            also=also,
+            {
+                "id": rule.id,
+                "points": rule.points if finding.points is None else finding.points,
+                "says": f"{rule.says}: {finding.note}" if finding.note else rule.says,
+                "words": response[start:end],
+                "start": start,
+                "end": end,
+                "also": also,
+            }
         )
 
 
@@ -262,8 +266,7 @@ class Entry(dict[str, Any]):
 
     @classmethod
     def make(cls, metric: Metric, base: float, *, measured: bool, details: str, evidence: list[Evidence]) -> Entry:
-        total = base + sum([line["points"] for line in evidence]) if evidence else base
-        score, name = _score_and_band(total)
+        score, name = _score_and_band(base + sum([line["points"] for line in evidence]) if evidence else base)
         return cls(
             {
                 "score": score,
@@ -302,8 +305,8 @@ def signed_points(points: float) -> str:
 
 def _sentence(evidence: Sequence[Evidence]) -> str:
     shown = [f"{line['says']} ({signed_points(line['points'])})" for line in evidence[:6]]
-    if len(evidence) > len(shown):
-        shown.append(f"and {len(evidence) - len(shown)} more")
+    if len(evidence) > 6:
+        shown.append(f"and {len(evidence) - 6} more")
     text = "; ".join(shown)
     return f"{text[:1].upper()}{text[1:]}."
 
