@@ -15,9 +15,9 @@ from assay.chat.scoring.days import PAST, PRESENT, day_name
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 from assay.chat.scoring.truth import (
     asked_claims,
+    comparable,
     compare_states,
     crowded,
-    facts_for,
     is_in_other_unit,
     states_on,
     true_states,
@@ -60,9 +60,9 @@ def _gaps(context: ScoringContext) -> dict[str, list[_Gap]]:
     if isinstance(known, dict):
         return known
     by_role: dict[tuple[str, str], list[_Gap]] = {}
-    for claim in context.figure_claims:
-        if context.kind(claim.what).checked:
-            for gap in _compare(context, claim, facts_for(context, claim)):
+    for claim, facts in comparable(context):
+        if context.kinds[claim.what].checked:
+            for gap in _compare(context, claim, facts):
                 by_role.setdefault((gap.role, claim.what), []).append(gap)
     largest: dict[tuple[str, str], list[_Gap]] = {}
     for (role, what), gaps in by_role.items():
@@ -132,8 +132,11 @@ def _off(role: str, *, wrong: bool) -> Callable[[ScoringContext], list[Finding]]
     """A predicate: figures of a role that are wrong, or those that are slightly off."""
 
     def off(context: ScoringContext) -> list[Finding]:
+        gaps = _gaps(context).get(role)
+        if gaps is None:
+            return []
         found = []
-        for gap in _gaps(context).get(role, ()):
+        for gap in gaps:
             kind = context.kind(gap.claim.what)
             is_wrong = gap.size > kind.far + _EPSILON
             if gap.size > kind.near + _EPSILON and is_wrong is wrong:
@@ -163,11 +166,14 @@ def _figure_missing(context: ScoringContext) -> Finding | None:
         )
         if not given:
             return Finding(note=kind)
-    comparable = {context.family(claim.what) for claim in context.figure_claims if facts_for(context, claim)}
+    compared: set[str] | None = None
     for claim in context.figure_claims:
+        if not is_in_other_unit(context, claim):
+            continue
         family = context.family(claim.what)
-        asked = family not in comparable and claim.is_about_truth and context.query.all(f"asks_figure.{family}")
-        if asked and is_in_other_unit(context, claim):
+        if compared is None:
+            compared = {context.family(one.what) for one, _ in comparable(context)}
+        if family not in compared and claim.is_about_truth and context.query.all(f"asks_figure.{family}"):
             known = [context.kind(fact.kind) for fact in context.truth.facts]
             unit = next(kind.unit for kind in known if kind.family == family)
             return Finding([claim.said], note=f"the truth is in {unit}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from assay.chat.reading.places import words_of
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import TextSpan
-from assay.chat.scoring.truth import asked_claims, facts_for, states_in
+from assay.chat.scoring.truth import asked_claims, comparable, states_in
 
 
 def unclaimed(context: ScoringContext) -> str | None:
@@ -22,8 +22,8 @@ def unclaimed(context: ScoringContext) -> str | None:
 def _unclaimed(context: ScoringContext) -> str | None:
     if not context.truth:
         return None
-    given = {claim.what for claim in context.figure_claims if facts_for(context, claim)}
-    families = {context.family(kind) for kind in given}
+    given = {claim.what for claim, _ in comparable(context)}
+    families = {context.family(kind) for kind in given} if context.question.kinds else set()
     for kind in sorted(kind for kind in context.question.kinds if context.family(kind) not in families):
         return f"the question asks for a figure in {context.kind(kind).unit}, and the answer has none"
     if context.query.all("asks.figure") and context.truth.facts and not given:
@@ -37,11 +37,18 @@ def _unclaimed(context: ScoringContext) -> str | None:
 def own_words(context: ScoringContext, truths: list[str]) -> list[TextSpan]:
     """Where the response names a state that the domain has no list for, in the truth's own words."""
     found: list[TextSpan] = []
-    for words in truths:
-        own = words_of(words)
-        if own and not states_in(context, words):
-            found += context.response.find({own[0]: [own]})
+    for own in _unlisted(context, truths):
+        found += context.response.find({own[0]: [own]})
     return found
+
+
+def _unlisted(context: ScoringContext, truths: list[str]) -> list[tuple[str, ...]]:
+    """The words of the truths that name no state of the domain; kept with the question."""
+    memory, key = context.question.memory, ("unlisted", *truths)
+    known: list[tuple[str, ...]] | None = memory.get(key)
+    if known is None:
+        known = memory[key] = [own for words in truths if (own := words_of(words)) and not states_in(context, words)]
+    return known
 
 
 def dates_claimed(context: ScoringContext) -> list[TextSpan]:

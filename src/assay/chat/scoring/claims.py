@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Figures that say nothing about the subject itself: differences, and values of other things (the sea, an average).
 NOT_COMPARED = frozenset({"change", "other"})
-_Where = tuple[Sequence[str], bool, str | None, str | None]
+Where = tuple[Sequence[str], bool, str | None, str | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -65,13 +65,13 @@ class YesOrNo:
 
 def figure_claims(context: ScoringContext) -> list[FigureClaim]:
     """The figures that an answer affirms."""
-    locate = _locator(context)
+    locate = context.locate
     return [FigureClaim(figure.kind, True, *locate(figure.first), figure) for figure in context.figures]
 
 
 def denied_figures(context: ScoringContext) -> list[FigureClaim]:
     """The figures that an answer denies: 'not 25 °C'."""
-    locate = _locator(context)
+    locate = context.locate
     denied = context.own([figure for figure in context.response.quantities if figure.refuted])
     return [FigureClaim(figure.kind, False, *locate(figure.first), figure) for figure in denied]
 
@@ -80,9 +80,9 @@ def state_claims(context: ScoringContext) -> list[StateClaim]:
     """The states that an answer affirms or denies; 'I can't tell whether it rains' does neither."""
     response = context.response
     failed = response.sentences_with("error")
-    locate = _locator(context)
+    locate = context.locate
     found = []
-    known: dict[int, _Where] = {}  # several states may be of one word
+    known: dict[int, Where] = {}  # several states may be of one word
     times = {mention.first for mention in response.all("times")}
     for mention in context.own(response.all("states")):
         if mention.first in times:
@@ -109,17 +109,26 @@ def _states_of_figures(context: ScoringContext) -> list[StateClaim]:
     return found
 
 
-def _locator(context: ScoringContext) -> Callable[[int], _Where]:
+def locator(context: ScoringContext) -> Callable[[int], Where]:
     """A function that tells which subjects, day and part of the day a token of the response is about."""
     response, subjects = context.response, context.subjects
     days = context.response_days if context.domain.by_day else None
+    has_parts = days is not None and days.has_parts
+    places = subjects.mentions(response)
+    # Most answers name one subject, and all that follows is about it.
+    only = [place.name for place in places]
+    certain_from = places[0].first if len(places) == 1 else -1 if not places else len(response.tokens)
+    is_only_true = subjects.is_true_name(only)
 
-    def locate(index: int) -> _Where:
-        names = subjects.subject_at(response, index)
-        is_about_truth = subjects.is_true_name(names)
+    def locate(index: int) -> Where:
+        if index >= certain_from:
+            names, is_about_truth = only, is_only_true
+        else:
+            names = subjects.subject_at(response, index)
+            is_about_truth = subjects.is_true_name(names)
         if days is None:
             return names, is_about_truth, None, None
-        return names, is_about_truth, days.at(index), days.part_of_day(index)
+        return names, is_about_truth, days.at(index), days.part_of_day(index) if has_parts else None
 
     return locate
 

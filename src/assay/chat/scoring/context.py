@@ -5,7 +5,7 @@ Knows the reading of each text, the ground truth and the domain's data; knows no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -15,7 +15,16 @@ from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.text import Mention, Reader, Reading
-from assay.chat.scoring.claims import FigureClaim, StateClaim, YesOrNo, figure_claims, state_claims, yes_or_no
+from assay.chat.scoring.claims import (
+    FigureClaim,
+    StateClaim,
+    Where,
+    YesOrNo,
+    figure_claims,
+    locator,
+    state_claims,
+    yes_or_no,
+)
 from assay.chat.scoring.days import Calendar, ResponseDays
 from assay.chat.scoring.metric import Entry
 from assay.chat.scoring.once import once
@@ -168,6 +177,11 @@ class ScoringContext:
     def figures(self) -> list[Quantity]:
         """Numbers with a unit that the response states."""
         return self.own([quantity for quantity in self.response.quantities if quantity.asserted])
+
+    @once
+    def locate(self) -> Callable[[int], Where]:
+        """Tells which subjects, day and part of the day a token of the response is about."""
+        return locator(self)
 
     @once
     def figure_claims(self) -> list[FigureClaim]:

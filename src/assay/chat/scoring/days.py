@@ -181,6 +181,11 @@ class ResponseDays:
                 return self._known_day(ends[at][1])
         return self._default
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether the response names a part of a day."""
+        return bool(self._times[2])
+
     def part_of_day(self, index: int) -> str | None:
         """The part of a day that token `index` is about: 'evening', 'tonight', 'clock'; None if it is the whole day."""
         times, firsts, parts = self._times
@@ -264,6 +269,8 @@ class ResponseDays:
     def _times(self) -> tuple[list[Mention], list[int], frozenset[int]]:
         """Times by name and clock, where they start, and the tokens that name a part of the day or an hour."""
         response = self._response
+        if not response.moments and "part_of_day" not in response.lists:
+            return [], [], frozenset()
         clock = [
             Mention(moment.start, moment.end, moment.first, moment.last, ("times.clock",))
             for moment in response.moments

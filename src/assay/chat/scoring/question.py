@@ -159,6 +159,11 @@ class Question:
         return frozenset(keys[-2].removeprefix("states.") for keys in states if len(keys) > 1)
 
     @once
+    def fact_kinds(self) -> frozenset[str]:
+        """Kinds of figure that the truth has."""
+        return frozenset(fact.kind for fact in self.truth.facts)
+
+    @once
     def kinds(self) -> frozenset[str]:
         """Kinds of figure that the truth has and the question names: 'What is the price?'.
 
@@ -168,8 +173,7 @@ class Question:
             return frozenset()
         words = {token.text for token in self.query.tokens}
         kinds = self.query_reader.lexicon.kinds
-        known = {fact.kind for fact in self.truth.facts}
-        return frozenset(kind for kind in known if kinds[kind].checked and kinds[kind].keys & words)
+        return frozenset(kind for kind in self.fact_kinds if kinds[kind].checked and kinds[kind].keys & words)
 
     def kinds_due(self, *, asks_later: bool) -> list[str]:
         """Kinds of figure that are part of the answer: asked for, or the truth's for a question about the present."""

@@ -23,16 +23,26 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     role, day = claim.said.role, claim.day
     if not claim.is_about_truth or role in NOT_COMPARED or day in PAST:
         return []
+    memory = context.question.memory
     key = "facts", claim.what, role, day
-    found: list[Fact] | None = context.question.memory.get(key)
+    found: list[Fact] | None = memory.get(key)
     if found is None:
-        found = context.question.memory[key] = _facts_of(context, claim.what, role, day)
+        found = memory[key] = _facts_of(context, claim.what, role, day)
     return found
+
+
+def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
+    """The figures of an answer that the truth can check, with the facts to compare each with."""
+    known = context.derived.get("comparable figures")
+    if not isinstance(known, list):
+        found = [(claim, facts_for(context, claim)) for claim in context.figure_claims] if context.truth.facts else []
+        known = context.derived["comparable figures"] = [(claim, facts) for claim, facts in found if facts]
+    return known
 
 
 def is_in_other_unit(context: ScoringContext, claim: FigureClaim) -> bool:
     """Whether the truth has such a figure only in units that the claim's does not convert into: another currency."""
-    known = {fact.kind for fact in context.truth.facts}
+    known = context.question.fact_kinds
     return claim.what not in known and context.family(claim.what) in map(context.family, known)
 
 
@@ -142,6 +152,8 @@ def crowded(context: ScoringContext, claims: list[StateClaim], charged: frozense
     A state that another one implies (clouds, if it rains) does not count, and neither does one in `charged` for being
     excluded: it contradicts the truth.
     """
+    if len(claims) < 2:
+        return []
     known = context.domain.states
     by_time: dict[tuple[str | None, str | None], dict[str, Mention]] = {}
     for claim in claims:
