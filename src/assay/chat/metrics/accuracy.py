@@ -93,8 +93,6 @@ def _main(gaps: list[_Gap]) -> list[_Gap]:
 
 
 def _compare(context: ScoringContext, claim: FigureClaim, facts: Sequence[Fact]) -> list[_Gap]:
-    if not facts:
-        return []
     quantity = claim.said
     if quantity.role in _FORECAST:
         return [_nearest(context, claim, facts, quantity.role)]

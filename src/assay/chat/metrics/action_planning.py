@@ -57,7 +57,9 @@ def _unfounded(context: ScoringContext) -> Finding | None:
 
 
 def _out_of_order(context: ScoringContext) -> list[Finding]:
-    calls = context.tool_calls or ()
+    calls = context.tool_calls
+    if not calls:
+        return []
     if context.trajectory is not None:
         at = context.trajectory.out_of_order
     else:

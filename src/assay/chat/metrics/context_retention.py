@@ -7,7 +7,7 @@ from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 
 # Repeating "today" or "now" does not show that anything was remembered.
-_TRIVIAL = frozenset({"now", "today"})
+_TRIVIAL = frozenset({"times.now", "times.today"})
 
 
 def _nothing_to_retain(context: ScoringContext) -> str | None:
@@ -25,14 +25,14 @@ def _turns(context: ScoringContext) -> list[Reading]:
 def _places(context: ScoringContext) -> set[str]:
     known = context.derived.get("earlier places")
     if not isinstance(known, set):
-        known = {name for turn in _turns(context) for name in context.subjects.names_in(turn)}
+        known = set().union(*map(context.subjects.names_in, _turns(context)))
         context.derived["earlier places"] = known
     return known
 
 
 def _times(context: ScoringContext) -> set[str]:
     users = [turn.user for turn in context.history if turn.user is not None]
-    return {m.keys[0] for user in users for m in user.all("times")} - {f"times.{name}" for name in _TRIVIAL}
+    return {m.keys[0] for user in users if "times" in user.lists for m in user.lists["times"]} - _TRIVIAL
 
 
 def _moments(context: ScoringContext) -> set[tuple[int | None, ...]]:
@@ -50,7 +50,9 @@ def _preferences(context: ScoringContext) -> list[frozenset[str]]:
 
 
 def _preferences_in(context: ScoringContext, reading: Reading) -> list[frozenset[str]]:
-    known = reading.memory.get("preferences")
+    # What a turn says about is kept without the function words of the answer's language, which may differ from its own.
+    key = "preferences", context.reader
+    known = reading.memory.get(key)
     if isinstance(known, list):
         return known
     stem = context.reader.lexicon.stemmer.stem
@@ -66,7 +68,7 @@ def _preferences_in(context: ScoringContext, reading: Reading) -> list[frozenset
         )
         if about and not reading.is_question(mention.first):
             told.append(about)
-    reading.memory["preferences"] = told
+    reading.memory[key] = told
     return told
 
 
@@ -76,12 +78,13 @@ def _place_kept(context: ScoringContext) -> Finding | None:
     If the query names places, they are the ones called for, unless it compares. In an answer that lists more other
     places than those, naming one shows nothing.
     """
-    earlier = _places(context)
-    compares = bool(context.query.all("asks.compare"))
-    called = earlier & context.question.places if context.question.places and not compares else earlier
+    earlier, asked = _places(context), context.question.places
     named = {place.name: place for place in context.response_places}
+    if named.keys().isdisjoint(earlier):
+        return None
+    called = earlier & asked if asked and not context.query.all("asks.compare") else earlier
     kept = [place for name, place in named.items() if name in called]
-    others = named.keys() - called - context.question.places
+    others = named.keys() - called - asked
     return Finding(kept[:1]) if kept and len(others) <= len(kept) else None
 
 
@@ -104,11 +107,9 @@ def _place_ignored(context: ScoringContext) -> Finding | None:
 
 
 def _preference_kept(context: ScoringContext) -> Finding | None:
-    told = _preferences(context)
-    if not told:
-        return None
     aware = sorted([*context.said("awareness"), *context.said("preference")], key=lambda mention: mention.start)
-    for mention in aware:
+    told = _preferences(context) if aware else []
+    for mention in aware if told else ():
         if frozenset().union(*told) & _stems_around(context, mention):
             return Finding([mention])
     return None
@@ -122,9 +123,12 @@ def _stems_around(context: ScoringContext, mention: Mention) -> set[str]:
 
 
 def _time_kept(context: ScoringContext) -> Finding | None:
-    times = _times(context)
-    kept = context.own([mention for mention in context.response.all("times") if mention.keys[0] in times])
-    moments = [moment for moment in context.response.moments if moment.key in _moments(context)]
+    response = context.response
+    listed = response.all("times")
+    times = _times(context) if listed else set()
+    kept = context.own([mention for mention in listed if mention.keys[0] in times]) if times else []
+    known = _moments(context) if response.moments else set()
+    moments = [moment for moment in response.moments if moment.key in known]
     named: list[TextSpan] = [*kept, *moments]
     return Finding(named[:1]) if named else None
 

@@ -20,17 +20,21 @@ def _no_similar_query(context: ScoringContext) -> str | None:
 def _earlier(context: ScoringContext) -> Reading | None:
     """The latest answer to a query of the same intent, place and day."""
     if "earlier" not in context.derived:
-        context.derived["earlier"] = next(
-            (turn.assistant for turn in reversed(context.history) if _is_similar(context, turn)), None
+        intent = _intent(context.query) if context.history else None
+        similar = (
+            turn.assistant
+            for turn in reversed(context.history)
+            if turn.user is not None and _intent(turn.user) == intent and _is_similar(context, turn)
         )
+        context.derived["earlier"] = next(similar, None)
     earlier = context.derived["earlier"]
     return earlier if isinstance(earlier, Reading) else None
 
 
 def _is_similar(context: ScoringContext, turn: Exchange) -> bool:
-    """Whether an earlier query had the same intent, place and day."""
+    """Whether an earlier query of the same intent had the same place and day."""
     query, other = context.query, turn.user
-    if other is None or turn.assistant is None or _intent(query) != _intent(other):
+    if other is None or turn.assistant is None:
         return False
     if not any(_intent(query)):
         return query.plain() == other.plain()

@@ -5,6 +5,7 @@ Knows the names that the gazetteer, the suite and the ground truth have; knows n
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,7 +56,8 @@ class Subjects:
         self._has_true_subject = bool(truth.subject)
         self._articles = frozenset(reader.lexicon.language.get("articles", ()))
         self._describing = tuple(reader.lexicon.language.get("describing_endings", ()))
-        self._key = ("subjects", self._true_words)
+        language = reader.lexicon.language["stemmer"]
+        self._key = sys.intern(f"subjects, in {language}, with {' '.join(self._true_words)}")
         self._by_reading: dict[object, object] = {}
 
     def names_in(self, reading: Reading) -> frozenset[str]:
@@ -152,13 +154,16 @@ class Subjects:
 
     def _named(self, reading: Reading) -> _Named:
         # A turn is read once and met again with every later answer. A suite's own names are not those of other suites.
-        kept = self._by_reading if self._suite_names else reading.memory
-        key = reading if self._suite_names else self._key
-        named = kept.get(key)
-        if not isinstance(named, _Named):
-            if self._suite_names and len(kept) >= _MOST_KEPT:
-                kept.clear()
-            named = kept[key] = self._find_names(reading)
+        named = self._by_reading.get(reading) if self._suite_names else reading.memory.get(self._key)
+        if isinstance(named, _Named):
+            return named
+        named = self._find_names(reading)
+        if not self._suite_names:
+            reading.memory[self._key] = named
+            return named
+        if len(self._by_reading) >= _MOST_KEPT:
+            self._by_reading.clear()
+        self._by_reading[reading] = named
         return named
 
     def _find_names(self, reading: Reading) -> _Named:

@@ -144,8 +144,10 @@ class Sources:
         self, sources: Sequence[_Numbers], figure: Quantity, low: float, high: float, written: tuple[float, ...]
     ) -> bool:
         kind, unit = self._kinds[figure.kind], figure.unit
-        tolerance = max(kind.support, 0.5 * 10.0**-figure.decimals * unit.size)
-        as_written = tolerance / unit.size
+        size = unit.times / unit.over
+        tolerance = max(kind.support, 0.5 * 10.0**-figure.decimals * size)
+        as_written = tolerance / size
+        forms: list[tuple[float, float]] | None = None
         for numbers in sources:
             exact = numbers.exact.get(figure.kind)
             if exact and _within(exact, low - tolerance, high + tolerance):
@@ -153,12 +155,12 @@ class Sources:
             for values in (numbers.bare.get(figure.kind), numbers.bare.get(None)):
                 if not values:
                     continue
-                # A bare number may be in the answer's unit or in the kind's unit.
-                if _within(values, low - tolerance, high + tolerance) or _within(
-                    values, written[0] - as_written, written[1] + as_written
-                ):
-                    return True
-                for form_low, form_high in _other_forms(kind, low, high, tolerance):
+                if forms is None:
+                    # A bare number may be in the kind's unit, in the answer's unit, or in another form.
+                    forms = [(low - tolerance, high + tolerance), *_other_forms(kind, low, high, tolerance)]
+                    if size != 1 or unit.zero:
+                        forms.append((written[0] - as_written, written[1] + as_written))
+                for form_low, form_high in forms:
                     if _within(values, form_low, form_high):
                         return True
         return False

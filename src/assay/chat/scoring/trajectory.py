@@ -180,6 +180,8 @@ class _Comparison:
 
 def repeated(calls: Sequence[ToolCall]) -> list[int]:
     """Indices of calls that repeat an earlier one with the same arguments; a retry after a failure does not count."""
+    if len(calls) < 2:
+        return []
     same = _Comparison({}, extra_arguments=False)
     found = []
     for at, call in enumerate(calls):
