@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.reading.likings import LikingReader
@@ -152,7 +151,7 @@ class Clauses:
                 at -= 1
             if absent.refuted and at in negations and self._means_none(reading.tokens[at]):
                 keys = tuple(key.removeprefix("if_absent.") for key in absent.keys[:-1])
-                opposite = replace(absent, keys=keys)
+                opposite = absent.of_lists(keys)
                 for key in keys:
                     insort(reading.lists[key], opposite, key=lambda mention: mention.first)
 

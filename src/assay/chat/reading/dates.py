@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +152,7 @@ def read_relative_days(reading: Reading) -> list[Mention]:
             days = next(filter(None, (_count(reading, at) for at in range(mention.first, mention.last + 1))), None)
             if days is not None and days <= _FARTHEST:
                 keys = (f"times.{name.format(days)}", "times")
-                found.append(replace(mention, keys=keys))
+                found.append(mention.of_lists(keys))
     if found:
         times = reading.lists.setdefault("times", [])
         times += found

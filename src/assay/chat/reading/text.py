@@ -38,12 +38,16 @@ class Mention:
     """Index of the first token."""
     last: int
     keys: tuple[str, ...]
-    denied: bool = field(default=False, init=False)
+    denied: bool = False
     """Whether a negation covers it."""
-    asserted: bool = field(default=True, init=False)
+    asserted: bool = True
     """Whether the text states it: not denied, not in a question, not after 'if', not in a run of keywords."""
-    refuted: bool = field(default=False, init=False)
+    refuted: bool = False
     """Whether the text states that it is not so."""
+
+    def of_lists(self, keys: tuple[str, ...]) -> Mention:
+        """A mention of other lists by the same words; it is stated."""
+        return Mention(self.start, self.end, self.first, self.last, keys)
 
 
 @dataclass(slots=True, eq=False)
