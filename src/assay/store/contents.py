@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, func, select, update
@@ -52,7 +53,7 @@ class EncodedAnswer:
         """Encode an answer; raises TypeError or ValueError if something in it cannot be stored."""
         texts = (plain_text(answer["query"]), plain_text(answer["response"]))
         metrics = answer["metrics"]
-        outcome = (bool(answer["passed"]), json_text(metrics), json_text(answer.get("record")))
+        outcome = (bool(answer["passed"]), _metrics_text(metrics), json_text(answer.get("record")))
         return cls(
             answer["agent"],
             Case(answer["scenario"]),
@@ -61,6 +62,37 @@ class EncodedAnswer:
             (*texts, *outcome, json_text(answer.get("failures", ()))),
             [(_plain_name(name), float(entry["score"]), bool(entry["measured"])) for name, entry in metrics.items()],
         )
+
+
+_KNOWN_FIELDS = ("score", "measured", "band", "details", "base", "group", "version")
+_fields_of = itemgetter(*_KNOWN_FIELDS)
+_entry_texts: dict[tuple[Any, ...], str] = {}
+_MOST_TEXTS = 4096
+
+
+def _metrics_text(metrics: Mapping[str, Any]) -> str:
+    """Entries by metric as JSON. Most measured nothing and repeat from answer to answer, so their texts are kept."""
+    return "{" + ",".join([_json_name(name) + _entry_text(entry) for name, entry in metrics.items()]) + "}"
+
+
+@lru_cache(maxsize=1024)
+def _json_name(name: str) -> str:
+    return f"{json_text(name)}:"
+
+
+def _entry_text(entry: Mapping[str, Any]) -> str:
+    if entry["measured"] or entry.get("evidence") != [] or len(entry) != len(_KNOWN_FIELDS) + 1:
+        return json_text(entry)
+    try:
+        key = _fields_of(entry)
+        known = _entry_texts.get(key)
+    except (KeyError, TypeError):  # other fields, or a value that cannot be a key
+        return json_text(entry)
+    if known is None:
+        if len(_entry_texts) >= _MOST_TEXTS:
+            _entry_texts.clear()
+        known = _entry_texts[key] = json_text(entry)
+    return known
 
 
 @lru_cache(maxsize=1024)

@@ -14,8 +14,9 @@ import os
 import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from typing import Any, TypeVar
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from queue import SimpleQueue
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -194,7 +195,7 @@ class _Call:
 
 
 async def run_in_thread(function: Callable[[], Value]) -> Value:
-    """Call a function that may block, in a new daemon thread.
+    """Call a function that may block, in a daemon thread that runs nothing else meanwhile.
 
     A function that never returns thus neither delays the others nor keeps the process alive.
     """
@@ -210,7 +211,7 @@ async def run_in_thread(function: Callable[[], Value]) -> Value:
         else:
             future.set_result(value)  # type: ignore[arg-type]
 
-    def run() -> None:
+    def run() -> Callable[[], None]:
         value: Value | None = None
         error: BaseException | None = None
         try:
@@ -219,13 +220,49 @@ async def run_in_thread(function: Callable[[], Value]) -> Value:
             error = RuntimeError(f"the function raised StopIteration: {stop}")
         except BaseException as raised:
             error = raised
-        try:
-            loop.call_soon_threadsafe(settle, value, error)
-        except RuntimeError:
-            return  # the loop has been closed, so nothing awaits the result
 
-    threading.Thread(target=run, daemon=True, name="assay agent").start()
+        def tell() -> None:
+            with suppress(RuntimeError):  # the loop has been closed, so nothing awaits the result
+                loop.call_soon_threadsafe(settle, value, error)
+
+        return tell
+
+    _Thread.idle().run(run)
     return await future
+
+
+class _Thread:
+    """A daemon thread that calls one function after the other; starting a thread for each takes longer than a call."""
+
+    _idle: ClassVar[list[_Thread]] = []
+    _most_idle: ClassVar[int] = 32
+
+    def __init__(self) -> None:
+        self._functions: SimpleQueue[Callable[[], Callable[[], None]]] = SimpleQueue()
+        threading.Thread(target=self._serve, daemon=True, name="assay agent").start()
+
+    @classmethod
+    def idle(cls) -> _Thread:
+        """A thread that runs nothing, started if there is none."""
+        try:
+            return cls._idle.pop()
+        except IndexError:
+            return cls()
+
+    def run(self, function: Callable[[], Callable[[], None]]) -> None:
+        """Call a function, which returns a function that reports its result."""
+        self._functions.put(function)
+
+    def _serve(self) -> None:
+        while True:
+            tell = self._functions.get()()
+            is_kept = len(self._idle) < self._most_idle
+            if is_kept:  # before it reports, so that the next call finds it
+                self._idle.append(self)
+            tell()
+            del tell  # it refers to the result
+            if not is_kept:
+                return
 
 
 # --- the answer of the function --------------------------------------------------------------------------------------

@@ -233,7 +233,9 @@ async def play(
             wall = time.perf_counter() - started
         try:
             trace = watched.read()
-            record = _record(trace, received, situation, wall, error).model_copy(update=received.seen)
+            record = _record(trace, received, situation, wall, error)
+            if received.seen:
+                record = record.model_copy(update=received.seen)
             if has_quirks or job.live:
                 record = record.model_copy(update=_watched_record(trace, watched, situation, breakdown))
             if len(job.messages) >= LONG_CONVERSATION:

@@ -327,13 +327,17 @@ class _Worker:
             await self._child.send({"job": number, "of": job.to_json()})
             while True:
                 try:
-                    message = await asyncio.wait_for(answers.get(), job.timeout + _GRACE)
+                    async with asyncio.timeout(job.timeout + _GRACE):
+                        message = await answers.get()
                 except TimeoutError:
                     self._is_stuck = True
                     self._kill(f"did not answer for {job.timeout + _GRACE:g} s and was stopped")
                     raise self._crash(self._child.stopped) from None
                 if "played" in message:
+                    is_over = "done" in message
                     yield PlayedTurn.from_json(message["played"])
+                    if is_over:
+                        return
                 elif "piece" in message:
                     if hear is not None:
                         hear(message["piece"])

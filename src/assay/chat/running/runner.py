@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,7 +21,7 @@ from assay.chat.prices import ModelPrice
 from assay.chat.running.budget import Budget, Shortfall
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.host import CrashedError, Host, RefusedError
-from assay.chat.running.scored_conversation import ScoredConversation
+from assay.chat.running.scored_conversation import ScoredConversation, Unscored
 from assay.chat.running.scoring_process import LocalScorer, Scorer
 from assay.chat.running.trials import Trial, plan
 from assay.chat.running.watching import watched
@@ -40,6 +40,8 @@ LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
 _WARM_UP = ("Hello!", "What's the weather in Paris?")
 # A conversation that lost its machine this often fails; usually the next machine stays.
 _MAX_LOSSES = 10
+# Conversations with baselines that are played before the event loop does anything else.
+_PLAYED_BEFORE_OTHERS = 16
 # An agent whose process ends this many times in a row is not started again.
 _MAX_CRASHES = 3
 
@@ -201,61 +203,73 @@ class Runner:
     async def _play_all(
         self, trials: Sequence[Trial], sink: Sink, state: Progress, report: Callable[[Progress], None]
     ) -> None:
-        """Play trials in the order of the plan, as many at a time as the pace allows.
-
-        A trial whose agent is at its limit waits until that agent is free.
-        """
+        """Play trials in the order of the plan, as many at a time as the pace allows."""
 
         async def play(trial: Trial) -> None:
             state.agent, state.scenario = trial.agent, trial.scenario.id
             try:
-                conversation = await self._play(trial, sink)
+                unscored.add(await self._play(trial, sink))
             except _OutOfBudgetError:
                 return
             finally:
                 if self._budget is not None:
                     self._budget.release(trial.key)
-            begin(count(conversation), unscored, trial.agent)
 
-        async def count(conversation: ScoredConversation) -> None:
-            for answer in await conversation.scored():
+        def count(answers: Sequence[Answer]) -> None:
+            for answer in answers:
                 state.counts[answer.status] += 1
             state.done += 1
             report(state)
 
-        def begin(work: Coroutine[Any, Any, None], among: dict[asyncio.Task[None], str], agent: str) -> None:
-            task = asyncio.create_task(work)
-            among[task] = agent
-            task.add_done_callback(ended.put_nowait)
-
-        waiting = deque(trials)
-        running: dict[asyncio.Task[None], str] = {}
-        busy: Counter[str] = Counter()
-        unscored: dict[asyncio.Task[None], str] = {}
-        # Not asyncio.wait, which checks every task whenever one has ended.
-        ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
+        unscored = Unscored(self.scorer.at_once, count)
         try:
-            while (waiting and self._shortfall is None) or running or unscored:
-                may_start = len(unscored) < self.scorer.at_once
-                while waiting and may_start and len(running) < self.pace.jobs:
+            await (self._one_by_one if self.pace.jobs == 1 else self._at_once)(deque(trials), play, unscored)
+            await unscored.none_left()
+        finally:
+            unscored.abandon()
+        state.stopped = self._shortfall
+
+    async def _one_by_one(
+        self, waiting: deque[Trial], play: Callable[[Trial], Awaitable[None]], unscored: Unscored
+    ) -> None:
+        """Without tasks, which would cost as much as a short turn."""
+        none_busy: Counter[str] = Counter()
+        while waiting and (trial := self._next(waiting, none_busy)) is not None:
+            await unscored.has_room()
+            await play(trial)
+            if len(waiting) % _PLAYED_BEFORE_OTHERS == 0:
+                await asyncio.sleep(0)  # baselines never wait for anything, and scores have to be received
+
+    async def _at_once(
+        self, waiting: deque[Trial], play: Callable[[Trial], Awaitable[None]], unscored: Unscored
+    ) -> None:
+        """A trial whose agent is at its limit waits until that agent is free."""
+        running: dict[asyncio.Future[None], str] = {}
+        busy: Counter[str] = Counter()
+        # Not asyncio.wait, which checks every task whenever one has ended.
+        ended: asyncio.Queue[asyncio.Future[None]] = asyncio.Queue()
+        try:
+            while waiting or running:
+                while waiting and len(running) < self.pace.jobs:
+                    await unscored.has_room()
                     trial = self._next(waiting, busy)
                     if trial is None:
                         break
-                    begin(play(trial), running, trial.agent)
+                    task = asyncio.ensure_future(play(trial))
+                    task.add_done_callback(ended.put_nowait)
+                    running[task] = trial.agent
                     busy[trial.agent] += 1
-                if not running and not unscored:
+                if not running:
                     break  # the budget does not cover the next scenario
                 task = await ended.get()
-                agent = running.pop(task, None)
-                if agent is not None:
-                    busy[agent] -= 1
-                unscored.pop(task, None)
+                busy[running.pop(task)] -= 1
                 task.result()
+                if self._shortfall is not None:
+                    waiting.clear()
         finally:
-            for task in (left := [*running, *unscored]):
+            for task in running:
                 task.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
-        state.stopped = self._shortfall
+            await asyncio.gather(*running, return_exceptions=True)
 
     def _next(self, waiting: deque[Trial], busy: Counter[str]) -> Trial | None:
         """Take the first trial whose agent is not at its limit; None if all are, or if the budget does not cover it."""
@@ -401,7 +415,7 @@ class Runner:
                             if played.infrastructure_failure and may_retry:
                                 self._charge(trial, played, is_last=True)
                                 return "again"
-                            conversation.add(await watching.completed(played))
+                            await conversation.add(await watching.completed(played))
                             self._charge(trial, played, is_last=played.record.status == "failed")
             self._crashes.pop(agent, None)
         except RefusedError as error:

@@ -7,7 +7,9 @@ scheduled.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.reception import describe_error
@@ -28,12 +30,16 @@ if TYPE_CHECKING:
     from assay.chat.running.runner import Runner, Sink
 
 
-class _Step:
-    """How far a turn has come."""
+class _Step(NamedTuple):
+    """A turn that was played: its outcome is an answer, or an error; with neither, it failed."""
 
-    def __init__(self) -> None:
-        self.in_transcript = asyncio.Event()
-        self.kept: asyncio.Task[None] | None = None
+    played: PlayedTurn
+    record: Record
+    outcome: asyncio.Future[Answer] | Exception | None
+
+    @property
+    def is_settled(self) -> bool:
+        return not isinstance(self.outcome, asyncio.Future) or self.outcome.done()
 
 
 class ScoredConversation:
@@ -47,8 +53,12 @@ class ScoredConversation:
         self.agent = trial.agent
         self._turns: list[Turn] = []
         self.answers: list[Answer] = []
-        self._last: _Step | None = None
-        """The last turn, which is kept after those before it."""
+        self._steps: deque[_Step] = deque()
+        """Turns that are not kept yet: they are scored at the same time, and kept in their order."""
+        self._settled: asyncio.Future[None] | None = None
+        """What waits until every turn is kept."""
+        self._failure: BaseException | None = None
+        """Why a turn could not be kept: the store itself fails, for every turn."""
 
     async def start(self, attempt: int, losses: int = 0) -> None:
         """Start, or start over; `losses` is how often its machine was lost, which does not count as an attempt."""
@@ -99,22 +109,10 @@ class ScoredConversation:
         told = scenario.persona.model_dump(exclude={"patience"})
         return {**told, "seed": self._runner.seed, "key": key, "model": self._runner.user_model}
 
-    def add(self, played: PlayedTurn) -> None:
-        """Score a turn and keep it, while the agent continues."""
-        step, before = _Step(), self._last
-        step.kept = asyncio.create_task(self._add(played, step, before))
-        self._last = step
+    async def add(self, played: PlayedTurn) -> None:
+        """Score a turn and keep it, while the agent continues.
 
-    async def scored(self) -> list[Answer]:
-        """Wait until every turn so far is scored and kept; the answers."""
-        if self._last is not None and self._last.kept is not None:
-            await self._last.kept
-        return self.answers
-
-    async def _add(self, played: PlayedTurn, step: _Step, before: _Step | None) -> None:
-        """Score a turn and keep it; if the turn or its scoring failed, the turns after it are skipped.
-
-        Turns are scored at the same time, once those before them are in the transcript, and kept in their order.
+        If the turn or its scoring failed, the turns after it are skipped.
         """
         record = played.record.model_copy(
             update={
@@ -124,29 +122,66 @@ class ScoredConversation:
                 "user_cost": self._runner.user_cost_of(played.record),
             }
         )
-        outcome: Answer | Exception | None = None
+        outcome: asyncio.Future[Answer] | Exception | None = None
         try:
-            if before is not None:
-                await before.in_transcript.wait()
             if record.status != "failed":
                 asked = self._trial.scenario.turns[played.turn]
                 if played.message:
                     asked = asked.model_copy(update={"user": played.message})
                 self._turns.append(await self._turn(asked, played))
+                outcome = self._scoring(self._transcript(played), played, record)
             elif self._trial.scenario.goes_on:  # the conversation continues: does the next turn work?
                 self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
-            transcript = self._transcript(played)
-            step.in_transcript.set()
-            if record.status != "failed":
-                outcome = await self._answer(transcript, played, record)
-        except Exception as error:  # a truth that cannot be looked up, or a third-party metric that raises
+        except Exception as error:  # a truth that cannot be looked up
             outcome = error
-        finally:
-            step.in_transcript.set()
-        if before is not None and before.kept is not None:
-            await before.kept
-        if played.turn >= len(self.answers):  # otherwise the conversation has ended
-            self._keep_outcome(played, record, outcome)
+        self._steps.append(_Step(played, record, outcome))
+        if isinstance(outcome, asyncio.Future):
+            outcome.add_done_callback(self._settle)
+        else:
+            self._settle()
+
+    def _settle(self, _: object = None) -> None:
+        """Keep the turns whose outcome is known, up to the first that is still being scored."""
+        try:
+            while self._steps and self._steps[0].is_settled:
+                step = self._steps.popleft()
+                # Otherwise the conversation has ended.
+                if self._failure is None and step.played.turn >= len(self.answers):
+                    self._keep_outcome(step.played, step.record, _result_of(step))
+        except BaseException as error:
+            self._failure = error
+        if not self._steps and self._settled is not None and not self._settled.done():
+            self._settled.set_result(None)
+
+    def when_scored(self, tell: Callable[[], None]) -> None:
+        """Call a function once every turn so far is scored and kept, now if they are."""
+        if not self._steps:
+            tell()
+            return
+        self._waiting().add_done_callback(lambda _: tell())
+
+    async def scored(self) -> list[Answer]:
+        """Wait until every turn so far is scored and kept; the answers. Raises if one could not be kept."""
+        if self._steps:
+            await asyncio.shield(self._waiting())
+        return self.kept()
+
+    def kept(self) -> list[Answer]:
+        """The answers that are kept; raises if one could not be."""
+        if self._failure is not None:
+            raise self._failure
+        return self.answers
+
+    def abandon(self) -> None:
+        """Do not wait for scores any more."""
+        for step in self._steps:
+            if isinstance(step.outcome, asyncio.Future):
+                step.outcome.cancel()
+
+    def _waiting(self) -> asyncio.Future[None]:
+        if self._settled is None or self._settled.done():
+            self._settled = asyncio.get_running_loop().create_future()
+        return self._settled
 
     def _keep_outcome(self, played: PlayedTurn, record: Record, outcome: Answer | Exception | None) -> None:
         """Keep a turn: its answer, why it could not be scored, or, with neither, its failure."""
@@ -233,25 +268,30 @@ class ScoredConversation:
             turns=self._turns,
         )
 
-    async def _answer(self, transcript: Transcript, played: PlayedTurn, record: Record) -> Answer:
+    def _scoring(self, transcript: Transcript, played: PlayedTurn, record: Record) -> asyncio.Future[Answer]:
         agent, scenario, repetition = self._trial.key
         asked = self._trial.scenario.turns[played.turn]
         if record.hang_up is not None or record.consent is not None:
             failures = interrupted_checks(transcript.turns[-1], record)
-            return Answer(
-                agent=agent,
-                scenario=scenario,
-                repetition=repetition,
-                turn=played.turn,
-                query=asked.user,
-                response=played.text,
-                entries={},
-                passed=not failures,
-                failures=failures,
-                record=record,
+            interrupted: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            interrupted.set_result(
+                Answer(
+                    agent=agent,
+                    scenario=scenario,
+                    repetition=repetition,
+                    turn=played.turn,
+                    query=asked.user,
+                    response=played.text,
+                    entries={},
+                    passed=not failures,
+                    failures=failures,
+                    record=record,
+                )
             )
+            return interrupted
         record = with_reactions(record, played.text, asked.calls, self._runner.model_call_limit)
-        return await self._runner.scorer.score(transcript, played.turn, record=record, worst=asked.outcome)
+        score = self._runner.scorer.score(transcript, played.turn, record=record, worst=asked.outcome)
+        return asyncio.ensure_future(score)
 
     def _preferences(self, played: PlayedTurn) -> dict[str, Any]:
         """What is known about the user by now: as the suite says, otherwise as the agent stored it."""
@@ -283,6 +323,60 @@ class ScoredConversation:
             history_flaws=record.history_flaws or [],
             stored=dict(played.preferences) if self._knows_stored(played) else None,
         )
+
+
+class Unscored:
+    """Conversations that were played and wait for their scores."""
+
+    def __init__(self, most: int, count: Callable[[Sequence[Answer]], None]) -> None:
+        """`most` may wait before no further one is started; `count` is called with the answers of each."""
+        self._most = most
+        self._count = count
+        self._waiting: set[ScoredConversation] = set()
+        self._changed = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    def add(self, conversation: ScoredConversation) -> None:
+        self._waiting.add(conversation)
+        conversation.when_scored(lambda: self._scored(conversation))
+
+    def _scored(self, conversation: ScoredConversation) -> None:
+        self._waiting.discard(conversation)
+        try:
+            self._count(conversation.kept())
+        except BaseException as error:  # in a callback nobody would see it
+            self._failure = self._failure or error
+        self._changed.set()
+
+    async def has_room(self) -> None:
+        """Wait until another conversation may be started; raises if a turn could not be kept."""
+        await self._at_most(self._most - 1)
+
+    async def none_left(self) -> None:
+        """Wait until all are scored; raises if a turn could not be kept."""
+        await self._at_most(0)
+
+    async def _at_most(self, number: int) -> None:
+        while len(self._waiting) > number and self._failure is None:
+            self._changed.clear()
+            await self._changed.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def abandon(self) -> None:
+        """Do not wait for scores any more."""
+        for conversation in self._waiting:
+            conversation.abandon()
+
+
+def _result_of(step: _Step) -> Answer | Exception | None:
+    """The answer of a turn whose outcome is known, why it could not be scored, or None if it failed."""
+    if not isinstance(step.outcome, asyncio.Future):
+        return step.outcome
+    try:
+        return step.outcome.result()
+    except Exception as error:  # a metric of another package that raises
+        return error
 
 
 def _text(value: object) -> str | None:

@@ -11,26 +11,27 @@ import os
 import pickle
 import struct
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import deque
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.child import start_module
 from assay.chat.running.reception import describe_error
+from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import answer_of
 from assay.errors import AssayError
 from assay.redaction import redacted
 
 if TYPE_CHECKING:
-    from assay.chat.scoring.answers import Answer, Record
+    from assay.chat.scoring.answers import FailedCheck, Record
     from assay.chat.scoring.metric import Entry
     from assay.chat.scoring.robustness import QuirkOutcome
     from assay.chat.transcript import Transcript
 
 # Conversations that may wait to be scored: enough to keep both processes busy, and scored within half a second.
-_WAITING = 128
+_WAITING = 256
 # Turns are collected for this many seconds, or until there are so many, because a message costs more than a short turn.
 _COLLECTED_FOR = 0.02
 _MANY = 64
@@ -46,9 +47,9 @@ class Scorer(Protocol):
     at_once: int
     """How many conversations may wait for their scores before no further one is started."""
 
-    async def score(
+    def score(
         self, transcript: Transcript, at: int, *, record: Record | None = None, worst: QuirkOutcome | None = None
-    ) -> Answer:
+    ) -> Awaitable[Answer]:
         """Turn `at` of a transcript, scored; raises what a metric raises. The rest is as in `answer_of`."""
         ...
 
@@ -60,6 +61,38 @@ class _Turn(NamedTuple):
     at: int
     record: Record | None
     worst: QuirkOutcome | None
+
+    def without_idle_record(self) -> _Turn:
+        """The same turn, without a record that scoring does not look at."""
+        return self if self.record is None or self.record.quirk is not None else self._replace(record=None)
+
+
+_Batch = list[tuple[_Turn, "asyncio.Future[Answer]"]]
+
+
+class _Scored(NamedTuple):
+    """What scoring adds to a turn: the rest of its answer does not have to travel back."""
+
+    entries: Mapping[str, Entry]
+    failures: tuple[FailedCheck, ...]
+    record: Record | None
+    """Its record, if scoring changed it: that of a turn with a quirk."""
+
+    def answer_to(self, turn: _Turn) -> Answer:
+        transcript, at = turn.transcript, turn.at
+        said = transcript.turns[at]
+        return Answer(
+            agent=transcript.agent,
+            scenario=transcript.scenario,
+            repetition=transcript.repetition,
+            turn=at,
+            query=said.user or "",
+            response=said.assistant or "",
+            entries=self.entries,
+            passed=not self.failures,
+            failures=self.failures,
+            record=self.record or turn.record,
+        )
 
 
 class LocalScorer:
@@ -88,8 +121,11 @@ class ProcessScorer:
         self._settings = dict(settings)
         self._process: asyncio.subprocess.Process | None = None
         self._ended = False
-        self._waiting: list[tuple[_Turn, asyncio.Future[Answer]]] = []
-        self._sending: asyncio.Task[None] | None = None
+        self._waiting: _Batch = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._sent: deque[_Batch] = deque()
+        """Batches whose answers have not come back yet, oldest first."""
+        self._receiving: asyncio.Task[None] | None = None
 
     @cached_property
     def _here(self) -> LocalScorer:
@@ -98,23 +134,29 @@ class ProcessScorer:
     async def start(self) -> None:
         """Start the process, which gets ready while agents are being opened."""
         self._process = await start_module("assay.chat.running.scoring_process", stderr=asyncio.subprocess.DEVNULL)
-        await self._send(self._settings)
+        self._send(self._settings)
+        self._receiving = asyncio.create_task(self._receive())
 
-    async def score(
+    def score(
         self, transcript: Transcript, at: int, *, record: Record | None = None, worst: QuirkOutcome | None = None
-    ) -> Answer:
+    ) -> Awaitable[Answer]:
         if self._ended or self._process is None:
-            return await self._here.score(transcript, at, record=record, worst=worst)
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            return self._here.score(transcript, at, record=record, worst=worst)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Answer] = loop.create_future()
         self._waiting.append((_Turn(transcript, at, record, worst), answer))
-        if self._sending is None:
-            self._sending = asyncio.create_task(self._send_waiting())
-        return await answer
+        if len(self._waiting) >= _MANY:
+            self._send_waiting()
+        elif self._timer is None:
+            self._timer = loop.call_later(_COLLECTED_FOR, self._send_waiting)
+        return answer
 
     async def close(self) -> None:
-        if self._sending is not None:
-            self._sending.cancel()
-            await asyncio.gather(self._sending, return_exceptions=True)
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._receiving is not None:
+            self._receiving.cancel()
+            await asyncio.gather(self._receiving, return_exceptions=True)
         if self._process is None:
             return
         assert self._process.stdin is not None
@@ -125,30 +167,51 @@ class ProcessScorer:
             self._process.kill()
             await self._process.wait()
 
-    async def _send_waiting(self) -> None:
-        """Send what waits, all of it at once, until nothing does."""
-        while self._waiting:
-            if len(self._waiting) < _MANY:
-                await asyncio.sleep(_COLLECTED_FOR)
-            batch, self._waiting = self._waiting, []
-            try:
-                await self._send([turn for turn, _ in batch])
-                found = await self._received()
-            except (OSError, asyncio.IncompleteReadError, pickle.UnpicklingError):
-                self._ended = True
-                await self._score_here([*batch, *self._waiting])
-                self._waiting = []
-                break
-            for (_, future), outcome in zip(batch, found, strict=True):
-                if future.done():
-                    continue  # the task that waited was cancelled
-                if isinstance(outcome, str):
-                    future.set_exception(AssayError(outcome))
-                else:
-                    future.set_result(outcome)
-        self._sending = None
+    def _send_waiting(self) -> None:
+        """Send what waits, all of it at once. How much may wait is bounded, so the pipe's buffer is too."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._waiting or self._ended:
+            return
+        batch, self._waiting = self._waiting, []
+        self._sent.append(batch)
+        self._send([turn.without_idle_record() for turn, _ in batch])
 
-    async def _score_here(self, batch: Sequence[tuple[_Turn, asyncio.Future[Answer]]]) -> None:
+    def _send(self, message: Any) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        self._process.stdin.write(_SIZE.pack(len(body)) + body)
+
+    async def _receive(self) -> None:
+        """Pass answers on as they come back; if the process ends, score what it has not."""
+        try:
+            while True:
+                found = await self._received()
+                for (turn, future), outcome in zip(self._sent.popleft(), found, strict=True):
+                    if future.done():
+                        continue  # nobody waits for it any more
+                    if isinstance(outcome, str):
+                        future.set_exception(AssayError(outcome))
+                    else:
+                        future.set_result(outcome.answer_to(turn))
+        except (OSError, asyncio.IncompleteReadError, pickle.UnpicklingError):
+            self._ended = True
+            left = [*(one for batch in self._sent for one in batch), *self._waiting]
+            self._sent.clear()
+            self._waiting = []
+            await self._score_here(left)
+
+    async def _received(self) -> list[_Scored | str]:
+        """What scoring adds to each turn, or descriptions of what went wrong, in the order in which turns were sent."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        (size,) = _SIZE.unpack(await self._process.stdout.readexactly(_SIZE.size))
+        found: list[_Scored | str] = pickle.loads(await self._process.stdout.readexactly(size))
+        return found
+
+    async def _score_here(self, batch: _Batch) -> None:
         for turn, future in batch:
             try:
                 answer = await self._here.score(turn.transcript, turn.at, record=turn.record, worst=turn.worst)
@@ -158,21 +221,6 @@ class ProcessScorer:
             else:
                 if not future.done():
                     future.set_result(answer)
-
-    async def _send(self, message: Any) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-        self._process.stdin.write(_SIZE.pack(len(body)) + body)
-        await self._process.stdin.drain()
-
-    async def _received(self) -> list[Answer | str]:
-        """Answers, or descriptions of what went wrong, in the order in which turns were sent."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        (size,) = _SIZE.unpack(await self._process.stdout.readexactly(_SIZE.size))
-        found: list[Answer | str] = pickle.loads(await self._process.stdout.readexactly(size))
-        return found
 
 
 def describe_scoring_error(error: Exception) -> str:
@@ -201,28 +249,28 @@ def _serve(source: IO[bytes], out: IO[bytes]) -> None:
         out.flush()
 
 
-def _shared(outcomes: Sequence[Answer | str]) -> list[Answer | str]:
-    """The same answers, in which equal entries that measured nothing are one object: it is then pickled once."""
+def _shared(outcomes: Sequence[_Scored | str]) -> list[_Scored | str]:
+    """The same outcomes, in which equal entries that measured nothing are one object: it is then pickled once."""
     seen: dict[tuple[str, str, float], Entry] = {}
     return [
         outcome
         if isinstance(outcome, str)
-        else replace(
-            outcome,
+        else outcome._replace(
             entries={
                 name: entry if entry["measured"] else seen.setdefault((name, entry["details"], entry["base"]), entry)
                 for name, entry in outcome.entries.items()
-            },
+            }
         )
         for outcome in outcomes
     ]
 
 
-def _outcome(evaluator: ChatbotEvaluator, turn: _Turn) -> Answer | str:
+def _outcome(evaluator: ChatbotEvaluator, turn: _Turn) -> _Scored | str:
     try:
-        return answer_of(turn.transcript, turn.at, evaluator, record=turn.record, worst=turn.worst)
+        answer = answer_of(turn.transcript, turn.at, evaluator, record=turn.record, worst=turn.worst)
     except Exception as error:
         return describe_scoring_error(error)
+    return _Scored(answer.entries, answer.failures, answer.record)
 
 
 def _read(source: IO[bytes]) -> Any:

@@ -92,14 +92,19 @@ async def _serve(lines: asyncio.StreamReader, tell: Callable[[Mapping[str, Any]]
         try:
             own = spec.function is not None
             turns = play(opened.agent, job, tracing=opened.tracing, preferences=known, hear=hear, names_place=own)
+            is_last = False
             async for played in turns:
-                tell({"job": number, "played": played.to_json()})
+                is_last = played.turn + 1 == job.first + len(job.messages)
+                # One message for both: each wakes the runner up.
+                end = {"done": True} if is_last else {}
+                tell({"job": number, "played": played.to_json(), **end})
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             tell({"job": number, "broke": describe_error(error)})
         else:
-            tell({"job": number, "done": True})
+            if not is_last:
+                tell({"job": number, "done": True})
 
     running: dict[int, asyncio.Task[None]] = {}
 
