@@ -134,7 +134,7 @@ def test_a_run_that_was_interrupted_before_its_baselines_plays_them_when_resumed
         raise asyncio.CancelledError
 
     with monkeypatch.context() as patch:
-        patch.setattr("assay.chat.running.experiment.Experiment._play_baselines", stopped)
+        patch.setattr("assay.chat.running.playing.Playing._play_baselines", stopped)
         with pytest.raises(RunInterruptedError):
             chat.run("fares.yaml", ["mine=bot:answer"], store=store, name="late")
     found = chat.run(resume="late", store=store)

@@ -21,6 +21,25 @@ def test_nothing_heavy_is_imported_before_it_is_needed(program: str) -> None:
     assert run.stdout.strip() == "[]"
 
 
+def test_a_run_is_planned_and_its_processes_start_before_the_store_and_numpy_are_imported() -> None:
+    program = (
+        "import sys, assay.cli.chat_run, assay.runs.starting; from assay.runs.planning import plan_experiment; "
+        "plan_experiment('weather', {'mine': 'bot:answer'}); "
+        "print([m for m in ('numpy', 'sqlalchemy', 'opentelemetry', 'httpx', 'py3langid') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", ["worker", "scoring_process"])
+def test_processes_of_a_run_import_neither_numpy_nor_the_store(module: str) -> None:
+    program = (
+        f"import sys, assay.chat.running.{module}; print([m for m in ('numpy', 'sqlalchemy') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
 def test_an_absent_stemmer_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     from assay.chat import ChatbotEvaluator
     from assay.chat.reading.recognition import shared_reader

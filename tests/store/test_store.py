@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 from tests.store.conftest import MakeRun
 from tests.store.runs import some_run, states_of
 
@@ -141,6 +141,26 @@ def test_answers_come_back_with_their_entries(store: Store, make_run: MakeRun) -
     said = [answer(agent, scenario, n) for agent in ("a", "b") for scenario in ("rain", "snow") for n in range(3)]
     run = store.save(make_run(kind="chat"), answers=said)
     assert store.answers(run) == said
+
+
+def test_entries_that_measured_nothing_come_back_each_as_it_was(store: Store, make_run: MakeRun) -> None:
+    nothing = {"score": 0.5, "measured": False, "band": "acceptable", "details": "Not measured: no truth."}
+    whole = {**nothing, "evidence": [], "base": 0.5, "group": "functional", "version": "chat@1"}
+    entries = [
+        {"a": whole, "b": whole},
+        {"a": {**whole, "details": "Not measured: no calls."}, "b": {**whole, "base": 0.0}},
+        {"a": {**whole, "extra": 1}, "b": {**whole, "details": ["not", "hashable"]}},
+    ]
+    said = [{**answer(turn=at), "metrics": one} for at, one in enumerate(entries * 2)]
+    run = store.save(make_run(kind="chat"), answers=said)
+    assert store.answers(run) == said
+
+
+def test_only_measured_scores_have_a_row_for_sql(store: Store, make_run: MakeRun) -> None:
+    store.save(make_run(kind="chat"), answers=[answer()])
+    with store._database.reading() as connection:
+        rows = connection.execute(select(schema.scores.c.metric, schema.scores.c.score, schema.scores.c.measured)).all()
+    assert [tuple(row) for row in rows] == [("accuracy", 0.8, True)]
 
 
 def _attach(store: Store, name: str) -> None:

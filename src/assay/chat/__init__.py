@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from assay.chat.evaluator import METRIC_NAMES, ChatbotEvaluator
     from assay.chat.formats import read_transcripts
     from assay.chat.judge import Judge
-    from assay.chat.running.runner import Pace, Progress
+    from assay.chat.running.runner import Progress
+    from assay.chat.running.trials import Pace
     from assay.chat.scoring.answers import Answer, Record
     from assay.chat.scoring.calibration import Calibration, Label, calibrate
     from assay.chat.scoring.metric import METRICS, Entry, Evidence, Finding, Metric, Rule
@@ -51,7 +52,7 @@ _HOMES = {
     "Label": "assay.chat.scoring.calibration",
     "Limits": "assay.chat.agents",
     "Metric": "assay.chat.scoring.metric",
-    "Pace": "assay.chat.running.runner",
+    "Pace": "assay.chat.running.trials",
     "Progress": "assay.chat.running.runner",
     "Record": "assay.chat.scoring.answers",
     "Reply": "assay.chat.agents",

@@ -27,7 +27,7 @@ _CHECK_FORMS = "Write 'accuracy >= 0.9', 'ambiguity_handling measured' or 'accur
 class Check(BaseModel):
     """A condition that a scenario sets for an answer: `{"metric": "accuracy", "is": ">=", "value": 0.9}`."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", allow_inf_nan=True)
 
     metric: str
     is_: Literal["==", ">=", "<=", ">", "<", "measured"] = Field(alias="is")

@@ -21,7 +21,7 @@ _STATED = "as stated"
 class ModelPrice(BaseModel):
     """US dollars for a million tokens of one model."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)

@@ -23,7 +23,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", allow_inf_nan=True)
 
 
 def _finite(seconds: Any) -> Any:

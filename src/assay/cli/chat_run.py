@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from assay.chat.scoring.scores import Scores
     from assay.engines.ray import RayEngine
     from assay.result import Result
+    from assay.runs.gates import RunGate
     from assay.runs.results import ExperimentResult
     from assay.runs.starting import StoreChoice
 
@@ -228,10 +229,9 @@ def run(
     from assay.chat.running.experiment import PaceOptions
 
     check_extras("chat", "store", "agents", of="agents", purpose="run agents")
-    from assay.runs.gates import RunGate
     from assay.runs.planning import plan_experiment
 
-    gate = RunGate.parsed(fail_on or (), require or ())
+    gate = _gate(fail_on, require)
     check_outputs(html_out, json_out, junit, markdown)
     with opened_cluster(engine, address) as cluster:
         if resume is not None:
@@ -269,8 +269,8 @@ def run(
                 cluster=cluster,
             )
     write_for_ci(result, junit=junit, markdown=markdown)
-    failures = gate.failures(result.scores)
-    if result.incomplete is not None and (fail_on or require):
+    failures = [] if gate is None else gate.failures(result.scores)
+    if result.incomplete is not None and gate is not None:
         failures.append(f"the run is incomplete: {result.incomplete.reason}")
     try:
         show_result(result, html_out=html_out, json_out=json_out)
@@ -279,6 +279,15 @@ def run(
             announce(f"assay: gate: {failure}")
     if failures:
         raise typer.Exit(1)
+
+
+def _gate(fail_on: list[str] | None, require: list[str] | None) -> RunGate | None:
+    """What the run must reach; None, and nothing imported, without demands."""
+    if not fail_on and not require:
+        return None
+    from assay.runs.gates import RunGate
+
+    return RunGate.parsed(fail_on or (), require or ())
 
 
 def write_for_ci(result: Result, *, junit: Path | None, markdown: Path | None, suite: str = "") -> None:

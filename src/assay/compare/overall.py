@@ -177,12 +177,13 @@ class ScenarioTable:
         scenarios = {name: at for at, name in enumerate(dict.fromkeys(answer.scenario for answer in answers))}
         places = {name: at for at, name in enumerate(agents)}
         turned = [metric.direction == "lower" for metric in scores.metrics]
+        columns = {metric.name: at for at, metric in enumerate(scores.metrics, 1)}
         sums, counts = np.zeros((2, len(scenarios), len(agents), len(criteria)))
         for answer in answers:
             row, column = scenarios[answer.scenario], places[answer.agent]
-            for at, metric in enumerate(scores.metrics, 1):
-                entry = answer.entries.get(metric.name)
-                if entry is not None and entry.measured:
+            for name, entry in answer.entries.items():
+                at = columns.get(name)
+                if at is not None and entry["measured"]:
                     sums[row, column, at] += 1 - entry.score if turned[at - 1] else entry.score
                     counts[row, column, at] += 1
         # Each scenario counts once, however often it was repeated, so that the mean is pass^1.

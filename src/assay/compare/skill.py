@@ -144,7 +144,7 @@ def _metric(metric: Metric, agents: Scores, baselines: Scores) -> MetricSkill | 
 
 def _metric_mean(scores: Scores, agent: str, metric: Metric) -> float | None:
     name = metric.name
-    entries = [answer.entries.get(name) for answer in scores.answers if answer.agent == agent]
+    entries = [answer.entries.get(name) for answer in scores.by_agent.get(agent, ())]
     mean = _mean([entry["score"] for entry in entries if entry is not None and entry["measured"]])
     return mean if mean is None or metric.direction == "higher" else 1 - mean
 

@@ -9,7 +9,7 @@ compare(a, b)                      stored runs against each other, by reference
 record(result, …)                  store a result that was computed without a store
 open_store(address)                the store itself: list, describe, tag, delete
 
-Modules: `planning` makes an experiment of options, `experiments` starts and resumes, `recorder` stores turns as they
+Modules: `planning` makes an experiment of options, `starting` starts and resumes, `recorder` stores turns as they
 finish, `from_results` turns a result into a run, `machine` describes the machine, `results` rebuilds results,
 `loading` finds stored runs by reference.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.metric import METRICS
@@ -12,9 +12,10 @@ from assay.chat.scoring.scores import Scores
 from assay.compare.gates import Outcome, Requirement
 from assay.compare.regressions import TRIALS_PASSED
 from assay.errors import UsageError, unknown_name
-from assay.runs.loading import load_answers
-from assay.store.store import Store
 from assay.types import Estimate
+
+if TYPE_CHECKING:
+    from assay.store.store import Store
 
 _NOTHING = Estimate(None)
 FAIL_RUN_ON: Final = ("checks", "errors", "skipped")
@@ -76,6 +77,8 @@ def estimates_of(scores: Scores, agent: str) -> Mapping[str, Estimate]:
 
 def with_answers(outcomes: Iterable[Outcome], store: Store) -> list[Outcome]:
     """The same outcomes; those of scenarios that regressed say what was answered before and now."""
+    from assay.runs.loading import load_answers
+
     loaded: dict[str, list[Answer]] = {}
 
     def answers(run: str, agent: str, scenario: str) -> list[Answer]:

@@ -13,7 +13,7 @@ from assay.chat.prices import ModelPrice, prices_of
 from assay.chat.running.environment import SCRIPTED, Environment
 from assay.chat.running.experiment import AgentChoice, Experiment, PaceOptions, agents_of, suite_of
 from assay.chat.running.models import ModelChoice, chosen_models, crossed
-from assay.chat.running.runner import Pace
+from assay.chat.running.trials import Pace
 from assay.errors import UsageError
 
 if TYPE_CHECKING:

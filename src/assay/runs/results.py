@@ -120,6 +120,8 @@ class ExperimentResult(Result):
 
     @cached_property
     def _effects(self) -> list[Comparison]:
+        if not self.cells:
+            return []
         from assay.compare.factors import effects
 
         return effects(self.as_run(), self.cells)

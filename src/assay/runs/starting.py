@@ -11,34 +11,30 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from assay.chat.agents.spec import AgentSpec
 from assay.chat.running.experiment import AgentChoice, Experiences, Experiment
 from assay.chat.running.models import ModelChoice, cells_of
-from assay.chat.running.runner import MemorySink, Pace, Progress
+from assay.chat.running.playing import Playing
+from assay.chat.running.runner import MemorySink, Progress
+from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer
-from assay.chat.scoring.scores import Scores
-from assay.chat.scoring.tallies import tallies_of
 from assay.errors import RunInterruptedError, UsageError
-from assay.runs.from_results import experiment_run
 from assay.runs.machine import command_line
 from assay.runs.planning import PriceChoice, plan_experiment
-from assay.runs.recorder import Recorder
-from assay.runs.results import ExperimentResult, Incomplete
-from assay.runs.summaries import keep_summary_of
-from assay.store import open_store
-from assay.store.store import Store, StoredRun
-from assay.types import Run
 
 if TYPE_CHECKING:
     from assay.chat.scoring.metric import Metric
     from assay.chat.suites import Suite
     from assay.engines.ray import RayEngine
+    from assay.runs.results import ExperimentResult
+    from assay.store.store import Store, StoredRun
+    from assay.types import Run
 
 UNFINISHED = "@unfinished"
 """Stands for the newest run of agents that is not finished."""
-StoreChoice = str | Path | Store | bool | None
+StoreChoice: TypeAlias = "str | Path | Store | bool | None"
 """Where a run is stored: an address, an open store, or True for the default store; None or False to store nothing."""
 
 
@@ -183,14 +179,20 @@ async def start_run(
         'I cannot say.'
 
     """
-    with ExitStack() as stack:
-        opened = _opened(store, stack)
-        await asyncio.to_thread(make_environments, experiment.agents, offline=offline, notify=notify)
-        measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
-        if opened is None:
-            return await _play_in_memory(experiment, measured, progress, cluster)
-        run = experiment_run(experiment, measured, command=command_line(), name=name, tags=tags)
-        return await _play_stored(experiment, run, measured, opened, progress, begun, cluster)
+    async with Playing(experiment, cluster) as playing:
+        if not measure_experience:
+            await playing.prepare()
+        with ExitStack() as stack:
+            opened = _opened(store, stack)
+            if any(isinstance(spec, AgentSpec) and spec.version is not None for spec in experiment.agents):
+                await asyncio.to_thread(make_environments, experiment.agents, offline=offline, notify=notify)
+            measured = await asyncio.to_thread(_measured, experiment, notify) if measure_experience else {}
+            if opened is None:
+                return await _play_in_memory(playing, experiment, measured, progress)
+            from assay.runs.from_results import experiment_run
+
+            run = experiment_run(experiment, measured, command=command_line(), name=name, tags=tags)
+            return await _play_stored(playing, experiment, run, measured, opened, progress, begun)
 
 
 async def resume_run(
@@ -214,6 +216,8 @@ async def resume_run(
         assay.errors.StoreError: missing.db: there is no store here. Check the path, or leave --store out
 
     """
+    from assay.store import open_store
+
     with ExitStack() as stack:
         if isinstance(store, str | Path):
             store = stack.enter_context(open_store(store, create=False))
@@ -231,7 +235,8 @@ async def resume_run(
         experiment = Experiment.from_json(run.settings, seed=run.seed, metrics=list(run.settings["metrics"]))
         if budget is not None:
             experiment = replace(experiment, budget=budget)
-        return await _play_stored(experiment, run, experience_of(run), opened, progress, begun, cluster)
+        async with Playing(experiment, cluster) as playing:
+            return await _play_stored(playing, experiment, run, experience_of(run), opened, progress, begun)
 
 
 def until_interrupted(work: Any) -> ExperimentResult:
@@ -277,7 +282,9 @@ def _opened(store: StoreChoice, stack: ExitStack) -> Store | None:
     """The store to use, closed with the stack if it was opened here."""
     if store is None or store is False:
         return None
-    if isinstance(store, Store):
+    from assay.store import open_store
+
+    if not isinstance(store, str | Path | bool):
         return store
     return stack.enter_context(open_store(None if store is True else store))
 
@@ -294,28 +301,28 @@ def _unfinished(store: Store, reference: str) -> StoredRun:
 
 
 async def _play_in_memory(
-    experiment: Experiment,
-    measured: Experiences,
-    progress: Callable[[Progress], None] | None,
-    cluster: RayEngine | None,
+    playing: Playing, experiment: Experiment, measured: Experiences, progress: Callable[[Progress], None] | None
 ) -> ExperimentResult:
     sink = MemorySink()
     try:
-        ended = await experiment.play(sink, experience=measured, progress=progress, cluster=cluster)
+        ended = await playing.play(sink, experience=measured, progress=progress)
     except asyncio.CancelledError:
         raise RunInterruptedError("the run was interrupted, and nothing was stored") from None
     return _result(experiment, sink.answers, None, measured, ended)
 
 
 async def _play_stored(
+    playing: Playing,
     experiment: Experiment,
     run: Run,
     measured: Experiences,
     store: Store,
     progress: Callable[[Progress], None] | None,
     begun: Callable[[str], None] | None = None,
-    cluster: RayEngine | None = None,
 ) -> ExperimentResult:
+    from assay.runs.recorder import Recorder
+    from assay.runs.summaries import keep_summary_of
+
     with store.locked(run.id):
         recorder = Recorder(store, run)
         if begun is not None:
@@ -325,9 +332,7 @@ async def _play_stored(
         known = sum((answer.record.cost or 0.0) for answer in recorder.answers() if answer.record is not None)
         spent = max(known, float(run.settings.get("spent") or 0.0))
         try:
-            ended = await experiment.play(
-                recorder, done=done, experience=measured, progress=progress, spent=spent, cluster=cluster
-            )
+            ended = await playing.play(recorder, done=done, experience=measured, progress=progress, spent=spent)
         except asyncio.CancelledError:
             raise RunInterruptedError(
                 "the run was interrupted", hint=f"Continue it with: assay chat run --resume {run.id}"
@@ -346,6 +351,10 @@ async def _play_stored(
 def _result(
     experiment: Experiment, answers: Iterable[Answer], run: Run | None, measured: Experiences, ended: Progress
 ) -> ExperimentResult:
+    from assay.chat.scoring.scores import Scores
+    from assay.chat.scoring.tallies import tallies_of
+    from assay.runs.results import ExperimentResult, Incomplete
+
     incomplete = None
     if ended.stopped is not None:
         incomplete = Incomplete(ended.stopped.words(), ended.done, ended.total, ended.stopped.limit, ended.spent or 0.0)

@@ -46,7 +46,7 @@ class EncodedAnswer:
     values: tuple[Any, ...]
     """Query, response, passed, entries, record, failures."""
     scores: list[tuple[str, float, bool]]
-    """Name of the metric, its score, and whether it was measured."""
+    """Names and scores of metrics that measured something, for queries in SQL; the entries have the others too."""
 
     @classmethod
     def of(cls, answer: AnswerRow) -> EncodedAnswer:
@@ -60,7 +60,7 @@ class EncodedAnswer:
             answer["repetition"],
             answer["turn"],
             (*texts, *outcome, json_text(answer.get("failures", ()))),
-            [(_plain_name(name), float(entry["score"]), bool(entry["measured"])) for name, entry in metrics.items()],
+            [(_plain_name(name), float(entry["score"]), True) for name, entry in metrics.items() if entry["measured"]],
         )
 
 

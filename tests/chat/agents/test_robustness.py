@@ -14,8 +14,9 @@ import pytest
 
 from assay.chat.agents import AGENTS, Limits
 from assay.chat.running.host import LocalHost
-from assay.chat.running.runner import MemorySink, Pace, Runner
+from assay.chat.running.runner import MemorySink, Runner
 from assay.chat.running.scoring_process import LocalScorer
+from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.interruption_matrix import InterruptionCell, interruption_matrix
 from assay.chat.scoring.quirk_matrix import QuirkCell, quirk_matrix

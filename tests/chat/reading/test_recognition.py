@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
 import tomllib
 from importlib.resources import files
 
@@ -25,6 +27,8 @@ def evaluator() -> ChatbotEvaluator:
         ("Rome is 27 °C.", "en"),
         ("Helsinki: 15 °C, rain", "en"),
         ("Weather in Oslo?", "en"),
+        ("What is question 7?", "en"),
+        ("Wat is dat?", "nl"),
         ("In Helsinki scheint die Sonne bei 25 °C.", "de"),
         ("Regnet es in Berlin?", "de"),
         ("Il fait 15 °C et il pleut à Helsinki.", "fr"),
@@ -89,3 +93,12 @@ def test_a_language_has_the_lists_of_english(language: str) -> None:
         for name in ("states", "items", "adapts", "times", "roles", "units"):
             assert set(english["lists"].get(name, ())) == set(other["lists"].get(name, ())), (path, name)
             assert set(english.get(name, ())) == set(other.get(name, ())), (path, name)
+
+
+def test_english_with_mostly_english_words_does_not_need_the_detector() -> None:
+    program = (
+        "import sys; from assay.chat import ChatbotEvaluator; evaluator = ChatbotEvaluator(); "
+        "print(evaluator.readers.language('What is question 7?'), 'py3langid' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["en", "False"]

@@ -12,9 +12,10 @@ from assay.chat.agents import Reply
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.conversation import Job, PlayedTurn, play
 from assay.chat.running.host import CrashedError
-from assay.chat.running.runner import MemorySink, Pace, Runner
+from assay.chat.running.runner import MemorySink, Runner
 from assay.chat.running.scoring_process import LocalScorer
 from assay.chat.running.tracing import Tracing
+from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.suites import Suite
 from assay.chat.world.preferences import Preferences

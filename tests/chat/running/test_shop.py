@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from assay.chat.agents import AGENTS
 from assay.chat.running.shopper import ShopperUser
 from assay.chat.suites import load_suite, read_suite
 from assay.chat.world.scripted import ScriptedModel, Skill
-from assay.chat.world.shop import SHOP, cancel_order, list_orders, place_order, search_products, shopping_as
+from assay.chat.world.shop import SHOP, Shop, cancel_order, list_orders, place_order, search_products, shopping_as
 from assay.chat.world.situation import Situation
 from assay.chat.yamlfile import parse_yaml
 from assay.errors import AssayError, SourceError
@@ -116,3 +117,51 @@ def test_a_customer_of_a_framework_has_on_order_what_they_wanted() -> None:
     result = run(suite, ["pydantic-ai"], baselines=False)
     assert all(answer.passed for answer in result.answers), [answer.failures for answer in result.answers]
     assert any("cancelled" in answer.response for answer in result.answers)
+
+
+def test_orders_in_a_file_outlive_the_shop_that_took_them(tmp_path: Path) -> None:
+    first, second = Shop(), Shop()
+    first.keep_in(tmp_path / "orders.json")
+    first.enter("ada")
+    first.order("ada", "Wool Hat", 2)
+    first.order("ada", "Day Pack", 1)
+    first.cancel("ada", "A101")
+    second.keep_in(tmp_path / "orders.json")
+    assert second.knows("ada")
+    assert second.orders("ada") == [{"order": "A102", "product": "Day Pack", "quantity": 1}]
+    assert second.order("ada", "Wool Hat", 1)["order"] == "A103"  # no number is given twice
+
+
+KILLED = """
+name: shop-killed
+version: 1
+domain: shop
+scenarios:
+  - id: between
+    kind: restart
+    turns:
+      - user: I'd like to order 2 Wool Hats, please.
+        state: {orders: {Wool Hat: 2}}
+      - user: What have I ordered?
+        restart: before
+        state: {orders: {Wool Hat: 2}}
+        says: [Wool Hat]
+  - id: during
+    kind: restart
+    turns:
+      - user: I'd like to order 1 Day Pack, please.
+        restart: during
+        state: {orders: {Day Pack: 1}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["google-adk", "agent-framework", "openai-agents", "langgraph", "pydantic-ai"])
+def test_the_shop_keeps_orders_when_the_process_of_its_assistant_is_killed(agent: str) -> None:
+    suite = read_suite(parse_yaml(KILLED, "killed.yaml"))
+    answers = {(one.scenario, one.turn): one for one in run(suite, [agent], baselines=False).answers}
+    assert [str(failed) for failed in answers["between", 1].failures] == []
+    # The tool had run before the process was killed, and the message is sent again. LangGraph has stored the step of
+    # the tool by then; the others order a second time.
+    doubled = [failed.says for failed in answers["during", 0].failures if failed.check.startswith("stores")]
+    assert doubled == ([] if agent == "langgraph" else ["it is {'Day Pack': 2}"])

@@ -45,6 +45,9 @@ class FunctionAgent:
         self.name = name
         self._function = function
         self._arguments = _arguments(function, name)
+        called = getattr(function, "__call__", None)  # noqa: B004, an object may be callable by an async method
+        async_ones = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+        self._is_async = any(test(one) for test in async_ones for one in (function, called))
         self._histories = SessionHistories()
 
     @classmethod
@@ -60,7 +63,10 @@ class FunctionAgent:
         values = {"message": message, "history": self._histories.read(session), "session": session, "user": user}
         positional, named = self._arguments
         call = _Call(
-            self._function, [values[name] for name in positional], {key: values[name] for key, name in named.items()}
+            self._function,
+            [values[name] for name in positional],
+            {key: values[name] for key, name in named.items()},
+            is_async=self._is_async,
         )
         pieces: list[str] = []
         reply: Reply | None = None
@@ -159,8 +165,11 @@ def _arguments(function: Callable[..., Any], name: str) -> tuple[list[str], dict
 class _Call:
     """One call of a function, whether it returns its answer or yields it."""
 
-    def __init__(self, function: Callable[..., Any], positional: list[Any], named: Mapping[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], positional: list[Any], named: Mapping[str, Any], *, is_async: bool
+    ) -> None:
         self._function = function
+        self._is_async = is_async
         self._positional = positional
         self._named = named
         self.is_streamed = False
@@ -185,9 +194,7 @@ class _Call:
             yield found
 
     async def _result(self) -> Any:
-        called = getattr(self._function, "__call__", None)  # noqa: B004, an object may be callable by an async method
-        async_ones = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
-        if any(test(one) for test in async_ones for one in (self._function, called)):
+        if self._is_async:
             found = self._function(*self._positional, **self._named)
         else:
             found = await run_in_thread(lambda: self._function(*self._positional, **self._named))
@@ -271,7 +278,7 @@ class _Thread:
 class _Answer(BaseModel):
     """An answer as a dict."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True)
 
     text: str
     tool_calls: list[dict[str, Any] | ToolCall] | None = None

@@ -102,7 +102,7 @@ RequestTemplate = Annotated[dict[str, JsonValue], AfterValidator(_check_template
 class ToolCallsPath(BaseModel):
     """Where tool calls are in a response, and the names of their fields; each may be a path."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     path: str
     name: str = "name"
@@ -114,7 +114,7 @@ class ToolCallsPath(BaseModel):
 class Endpoint(BaseModel):
     """The URL of an endpoint and the format of its requests. Contains names of environment variables, no secrets."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     url: EndpointUrl
     form: Literal["openai", "json"] = "openai"

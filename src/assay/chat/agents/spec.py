@@ -68,7 +68,7 @@ def _check_version(version: str) -> str:
 class AgentSpec(BaseModel):
     """One agent of a run: a registered agent, a function, an HTTP endpoint, or the user's own agent object."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     name: Annotated[str, AfterValidator(_check_name)]
     """The agent's name in the run."""
@@ -163,7 +163,7 @@ class AgentSpec(BaseModel):
 class _File(BaseModel):
     """A file of agents."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(defer_build=True, extra="forbid")
 
     agents: list[AgentSpec]
     prices: dict[str, ModelPrice] = Field(default_factory=dict)

@@ -19,9 +19,12 @@ from assay.chat.reading.text import Reader, Reading
 from assay.chat.reading.traits import IS_WORD, count, having
 from assay.errors import missing_extra
 
-# The usual language is recognised by this share of function words that no other language with lists has, and this many.
+# The usual language is recognised by this share of function words that no other language with lists has, and this many;
+# a short text by fewer if most of its words are: "What is it?"
 _SHARE = 0.25
 _FEWEST = 4
+_MOST_OF_ALL = 0.6
+_FEWEST_OF_SHORT = 2
 # The beginning of a long text says which language it is in.
 _ENOUGH = 2_000
 # A text with fewer letters is too short for a detector. The detector is believed at this probability, or at the lower
@@ -108,7 +111,7 @@ class Readers:
         if not number:
             return None
         own = sum(map(self._own[self.name].__contains__, map(_TEXT, reading.tokens)))
-        if own >= max(_FEWEST, _SHARE * number):
+        if own >= max(_FEWEST, _SHARE * number) or own >= max(_FEWEST_OF_SHORT, _MOST_OF_ALL * number):
             return self.name
         words = [reading.tokens[at].text for at in having(reading.traits, IS_WORD)]
         rest = self._without_places(text)
@@ -161,7 +164,8 @@ def shared_reader(
 
 @functools.cache
 def _function_words(language: str | Path) -> frozenset[str]:
-    return frozenset(read_toml(language_file(language), f"the language '{language}'")["function_words"])
+    stated = read_toml(language_file(language), f"the language '{language}'")
+    return frozenset((*stated["function_words"], *stated.get("recognised_by", ())))
 
 
 def _is_other_script(text: str) -> bool:

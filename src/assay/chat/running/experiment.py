@@ -1,42 +1,33 @@
 """An experiment: suite, agents, environment and settings, before it is played. Everything that decides what happens.
 
-Two experiments with equal settings give equal transcripts and scores. It does not use the store: `assay.runs` stores
-the turns.
+Two experiments with equal settings give equal transcripts and scores. `playing` plays it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.agents import AGENTS, Setup
+from assay.chat.agents import AGENTS
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.agents.own import own_agent_note
 from assay.chat.agents.spec import AgentSpec, parse_agents
-from assay.chat.baselines import BASELINES, baselines_of, free_names
-from assay.chat.domains import DOMAINS
+from assay.chat.baselines import BASELINES, free_names
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
 from assay.chat.prices import ModelPrice
-from assay.chat.running.baseline_host import BaselineHost
-from assay.chat.running.budget import Budget
-from assay.chat.running.environment import SCRIPTED, Environment, Reach, Services
-from assay.chat.running.host import Host, LocalHost, ProcessHost
+from assay.chat.running.environment import SCRIPTED, Environment
 from assay.chat.running.models import cells_of, takes_model
-from assay.chat.running.runner import Pace, Progress, Runner, Sink
-from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
-from assay.chat.scoring.answers import Answer, AnswerKey, ordered_answers
-from assay.chat.scoring.metric import METRICS, Metric
+from assay.chat.running.trials import Pace
+from assay.chat.scoring.answers import Answer, ordered_answers
+from assay.chat.scoring.metric import Metric
 from assay.chat.suites import Suite, load_suite
 from assay.chat.world.shop import SHOP_DOMAIN
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.chat.experience import Experience
-    from assay.engines.ray import RayEngine
 
 MAX_SEED = 2**32 - 1
 Experiences = Mapping[str, "Experience"]
@@ -274,123 +265,6 @@ class Experiment:
             prices={model: ModelPrice.model_validate(price) for model, price in settings.get("prices", {}).items()},
             budget=settings.get("budget"),
         )
-
-    async def play(
-        self,
-        sink: Sink,
-        *,
-        done: Container[AnswerKey] = (),
-        experience: Experiences | None = None,
-        progress: Callable[[Progress], None] | None = None,
-        spent: float = 0.0,
-        cluster: RayEngine | None = None,
-    ) -> Progress:
-        """Play every conversation that is not `done`; each finished turn goes to `sink` at once.
-
-        `spent` is what was spent before, if a run with a budget is continued. On a `cluster`, agents that have a
-        process of their own run on its nodes, in as many processes as they may have conversations at a time.
-        """
-        prices = self.agent_prices
-        budget = None
-        if self.budget is not None:
-            budget = Budget(self.budget, spent=spent, price_of=prices.get, limits=self.environment.limits)
-        async with AsyncExitStack() as stack:
-            scorer = await self._scorer(done)
-            stack.push_async_callback(scorer.close)
-            reach = None if cluster is None else Reach.to(cluster.driver_host())
-            services = await stack.enter_async_context(self.environment.opened(reach=reach))
-            hosts: dict[str, Host] = {}
-            for agent in self.agents:
-                if isinstance(agent, FunctionAgent):
-                    hosts[agent.name] = LocalHost(agent.kind(), services.setup)
-                elif cluster is not None and agent.http is None:
-                    hosts[agent.name] = self._on_nodes(agent, services, stack, cluster)
-                else:
-                    hosts[agent.name] = ProcessHost(agent, self._setup_of(agent, services, stack))
-                stack.push_async_callback(hosts[agent.name].close)
-            runner = Runner(
-                self.suite,
-                hosts,
-                services.look_up_truth,
-                scorer=scorer,
-                seed=self.seed,
-                repeat=self.repeat,
-                pace=self.pace,
-                characteristics={agent: one.characteristics for agent, one in (experience or {}).items()},
-                skip=self.environment.unplayable,
-                is_made_up=self.environment.is_made_up,
-                model_call_limit=self.environment.limits.model_calls,
-                prices=prices,
-                budget=budget,
-                calls=services.calls,
-                user_model=self.environment.model_of_user,
-                user_price=self.prices.get(self.environment.user_model or ""),
-            )
-            ended = await runner.run(sink, done=done, progress=progress)
-            ended.spent = None if budget is None else budget.spent
-            if self.baselines and ended.stopped is None:
-                await self._play_baselines(services, scorer, sink, done)
-            return ended
-
-    def _on_nodes(self, agent: AgentSpec, services: Services, stack: AsyncExitStack, cluster: RayEngine) -> Host:
-        """An agent on the nodes of a cluster; each process has a core to itself if there are enough."""
-        from assay.chat.running.on_nodes import NodeHost
-
-        processes = min(self.pace.concurrency, self.pace.jobs)
-        setups = [self._setup_of(agent, services, stack) for _ in range(processes)]
-        return NodeHost(agent, setups, cluster, whole_cores=len(self.agents) * processes <= cluster.slots())
-
-    async def _scorer(self, done: Container[AnswerKey]) -> Scorer:
-        """What scores the turns: another process if there are many, and every metric can be found by its name."""
-        names = (*self.agent_names, *self.baseline_names)
-        turns = sum(
-            len(scenario.turns) * (self.repeat if agent in self.agent_names else 1)
-            for agent in names
-            for scenario in self.suite.scenarios
-            if (agent, scenario.id, 0) not in done
-        )
-        known = METRICS.names()
-        is_known = all(metric.name in known and METRICS.get(metric.name) is metric for metric in self.chosen_metrics)
-        if turns < FEWEST_TURNS or not is_known:
-            return LocalScorer(self.evaluator(), at_once=self.pace.jobs)
-        settings = {
-            "domain": self.suite.domain,
-            "language": self.suite.language,
-            "names": list(self.suite.names),
-            "metrics": [metric.name for metric in self.chosen_metrics],
-        }
-        scorer = ProcessScorer(settings)
-        await scorer.start()
-        return scorer
-
-    def _setup_of(self, agent: AgentSpec, services: Services, stack: AsyncExitStack) -> Callable[[bool], Setup]:
-        """What an agent is built with: its model, its own folder if its process is to be killed, and a tool that
-        deletes something if its user is to be asked, or the shop's tools.
-        """
-        own: dict[str, Any] = {}
-        if agent.model is not None and agent.http is None:
-            own["model"] = agent.model
-        if self.suite.has_restarts:
-            own["storage"] = stack.enter_context(TemporaryDirectory(prefix="assay-restart-"))
-        if self.suite.has_consent:
-            own["has_deletion"] = True
-        if self.suite.domain == SHOP_DOMAIN:
-            own["has_shop"] = True
-        return lambda is_used: replace(services.setup(is_used), **own) if own else services.setup(is_used)
-
-    async def _play_baselines(self, services: Services, scorer: Scorer, sink: Sink, done: Container[AnswerKey]) -> None:
-        """Play the baselines, once: they give the same answer each time, and take no time from the agents."""
-        answering = baselines_of(DOMAINS.get(self.suite.domain), self.suite.language)
-        runner = Runner(
-            self.suite,
-            {name: BaselineHost(answering[of]) for of, name in zip(BASELINES, self.baseline_names, strict=True)},
-            services.look_up_truth,
-            scorer=scorer,
-            seed=self.seed,
-            pace=Pace(retries=0, warm_up=False),
-            skip=self.environment.unplayable,
-        )
-        await runner.run(sink, done=done)
 
     def in_order(self, answers: Iterable[Answer]) -> tuple[list[Answer], list[Answer]]:
         """Answers of agents and of baselines, in the order of the suite, whatever order they were played in."""

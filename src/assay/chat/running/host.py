@@ -188,7 +188,15 @@ class ProcessHost:
         self._numbers = numbers or itertools.count(1)
         self._worker: _Worker | None = None
         self._lock = asyncio.Lock()
+        self._prepared: Child | None = None
+        """A process that was started ahead, and has not been sent what it is to build."""
         self.uses_setup = self.uses_model = True
+
+    async def prepare(self) -> None:
+        """Start the process, without building the agent; nothing happens for an agent with its own environment."""
+        async with self._lock:
+            if self._spec.version is None and self._worker is None and self._prepared is None:
+                self._prepared = await self._launch(self._spec)
 
     async def open(self) -> None:
         await self._running()
@@ -235,6 +243,9 @@ class ProcessHost:
             self._worker = None
 
     async def close(self) -> None:
+        if self._prepared is not None:
+            await self._prepared.close()
+            self._prepared = None
         if self._worker is not None:
             await self._worker.close()
             self._worker = None
@@ -245,7 +256,8 @@ class ProcessHost:
                 await self._worker.close()
                 self._worker = None
             if self._worker is None:
-                child = await self._launch(self._spec)
+                prepared, self._prepared = self._prepared, None
+                child = prepared or await self._launch(self._spec)
                 self._worker = await _Worker.started(child, self._spec, self._setup, next(self._numbers))
                 self.uses_setup, self.uses_model = self._worker.uses_setup, self._worker.uses_model
             return self._worker
@@ -290,17 +302,17 @@ class _Worker:
         worker = cls(child, number)
         try:
             await worker._child.send({"agent": spec.to_json()})
-            answer = await worker._opened("uses_setup")
+            answer = await worker._answer_to("uses_setup")
             worker.uses_setup, worker.uses_model = bool(answer["uses_setup"]), bool(answer["uses_model"])
             is_used = worker.uses_setup or worker.uses_model
             await worker._child.send({"setup": _setup_for(setup, is_used).to_json()})
-            await worker._opened("ready")
+            await worker._answer_to("ready")
         except BaseException:
             await worker.close()
             raise
         return worker
 
-    async def _opened(self, step: str) -> dict[str, Any]:
+    async def _answer_to(self, step: str) -> dict[str, Any]:
         """The worker's answer to a step of opening; raises RefusedError if it is another one."""
         try:
             answer = await asyncio.wait_for(self._opening.get(), SECONDS_TO_OPEN)

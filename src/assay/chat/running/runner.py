@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,7 +23,7 @@ from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.host import CrashedError, Host, RefusedError
 from assay.chat.running.scored_conversation import ScoredConversation, Unscored
 from assay.chat.running.scoring_process import LocalScorer, Scorer
-from assay.chat.running.trials import Trial, plan
+from assay.chat.running.trials import Pace, Trial, plan
 from assay.chat.running.watching import watched
 from assay.chat.scoring.answers import Answer, AnswerKey, Record
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
@@ -73,21 +73,6 @@ class MemorySink:
 
     def drop(self, agent: str, scenario: str, repetition: int) -> None:
         self.answers = [answer for answer in self.answers if answer.key != (agent, scenario, repetition)]
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Concurrency, timeouts and retries of a run. Nothing here changes what is asked."""
-
-    jobs: int = 1
-    """Conversations at a time in all. More than one makes every agent's times longer."""
-    concurrency: int = 1
-    """Conversations at a time for each agent."""
-    turn_timeout: float = 60.0
-    """Seconds that a turn may take."""
-    retries: int = 2
-    """How often a conversation is started again after an infrastructure failure."""
-    warm_up: bool = True
 
 
 @dataclass(slots=True)
@@ -230,7 +215,7 @@ class Runner:
         state.stopped = self._shortfall
 
     async def _one_by_one(
-        self, waiting: deque[Trial], play: Callable[[Trial], Awaitable[None]], unscored: Unscored
+        self, waiting: deque[Trial], play: Callable[[Trial], Coroutine[Any, Any, None]], unscored: Unscored
     ) -> None:
         """Without tasks, which would cost as much as a short turn."""
         none_busy: Counter[str] = Counter()
@@ -241,13 +226,13 @@ class Runner:
                 await asyncio.sleep(0)  # baselines never wait for anything, and scores have to be received
 
     async def _at_once(
-        self, waiting: deque[Trial], play: Callable[[Trial], Awaitable[None]], unscored: Unscored
+        self, waiting: deque[Trial], play: Callable[[Trial], Coroutine[Any, Any, None]], unscored: Unscored
     ) -> None:
         """A trial whose agent is at its limit waits until that agent is free."""
-        running: dict[asyncio.Future[None], str] = {}
+        running: dict[asyncio.Task[None], str] = {}
         busy: Counter[str] = Counter()
         # Not asyncio.wait, which checks every task whenever one has ended.
-        ended: asyncio.Queue[asyncio.Future[None]] = asyncio.Queue()
+        ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
         try:
             while waiting or running:
                 while waiting and len(running) < self.pace.jobs:
@@ -255,7 +240,7 @@ class Runner:
                     trial = self._next(waiting, busy)
                     if trial is None:
                         break
-                    task = asyncio.ensure_future(play(trial))
+                    task = asyncio.create_task(play(trial))
                     task.add_done_callback(ended.put_nowait)
                     running[task] = trial.agent
                     busy[trial.agent] += 1
@@ -267,8 +252,8 @@ class Runner:
                 if self._shortfall is not None:
                     waiting.clear()
         finally:
-            for task in running:
-                task.cancel()
+            for left in running:
+                left.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
     def _next(self, waiting: deque[Trial], busy: Counter[str]) -> Trial | None:

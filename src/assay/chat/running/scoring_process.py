@@ -7,6 +7,7 @@ The embedded services answer from this process, so scoring here would slow them 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import pickle
 import struct
@@ -19,8 +20,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.child import start_module
 from assay.chat.running.reception import describe_error
+from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer
-from assay.chat.scoring.scores import answer_of
 from assay.errors import AssayError
 from assay.redaction import redacted
 
@@ -284,6 +285,7 @@ if __name__ == "__main__":
         _serve as serve,  # not of __main__: the parent pickles its own classes
     )
 
+    gc.set_threshold(20_000, 20, 20)  # what is read has no cycles
     # Our answers go to the pipe and whatever a metric prints to standard error, so that the two cannot mix.
     with os.fdopen(os.dup(1), "wb") as pipe:
         os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""Trials, and the order in which they are played: randomised blocks, drawn by seed."""
+"""Trials, the order in which they are played (randomised blocks, drawn by seed), and the pace."""
 
 from __future__ import annotations
 
@@ -21,6 +21,21 @@ class Trial:
     @property
     def key(self) -> AnswerKey:
         return self.agent, self.scenario.id, self.repetition
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Concurrency, timeouts and retries of a run. Nothing here changes what is asked."""
+
+    jobs: int = 1
+    """Conversations at a time in all. More than one makes every agent's times longer."""
+    concurrency: int = 1
+    """Conversations at a time for each agent."""
+    turn_timeout: float = 60.0
+    """Seconds that a turn may take."""
+    retries: int = 2
+    """How often a conversation is started again after an infrastructure failure."""
+    warm_up: bool = True
 
 
 def plan(agents: Sequence[str], suite: Suite, *, repeat: int, seed: int) -> list[Trial]:

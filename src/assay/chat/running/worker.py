@@ -12,12 +12,14 @@ import gc
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.conversation import Job, is_cancelled, play
 from assay.chat.running.pipe import connect, end_with_parent
 from assay.chat.running.reception import describe_error
+from assay.chat.world.shop import SHOP
 from assay.errors import AssayError, MissingExtraError
 from assay.redaction import hide, redacted
 
@@ -47,6 +49,8 @@ class OpenAgent:
         return self._setup.preferences if is_used else None
 
     async def __aenter__(self) -> OpenAgent:
+        if self._setup.has_shop and self._setup.storage:
+            SHOP.keep_in(Path(self._setup.storage) / "orders.json")
         self.agent = await self._open.__aenter__()
         return self
 

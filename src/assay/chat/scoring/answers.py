@@ -27,7 +27,7 @@ AnswerKey = tuple[str, str, int]
 class SpanLine(BaseModel):
     """One span of a turn, as reports show it. Times are milliseconds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     name: str
     start: float
@@ -43,7 +43,7 @@ class Record(BaseModel):
     Times are seconds.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     status: Status = "scored"
     reason: str = ""

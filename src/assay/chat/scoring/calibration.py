@@ -34,7 +34,7 @@ _FEWEST_LABELS = 10
 class Label(BaseModel):
     """What a person says of one answer."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     agent: str
     scenario: str
@@ -53,7 +53,7 @@ class Label(BaseModel):
 class LabelledPair(BaseModel):
     """What a person says of two agents' answers to the same turn: one is better than the other."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     scenario: str
     repetition: int = 0

@@ -18,7 +18,7 @@ from assay.plural import counted
 class HangUpRecord(BaseModel):
     """What happened after the user hung up. Times are milliseconds after it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     moment: HangUpMoment
     at: float | None = None
@@ -47,7 +47,7 @@ class HangUpRecord(BaseModel):
 class ConsentRecord(BaseModel):
     """A turn in which a tool needs the user's approval."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     decision: UserDecision
     asked: list[str] = Field(default_factory=list)

@@ -13,13 +13,11 @@ from typing import Any, ClassVar
 
 from assay import __version__
 from assay.chat.evaluator import ChatbotEvaluator, chosen_metrics
-from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.answering import answer_of
+from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.metric import CHAT_PROTOCOL, LOG_VERSION, MEASURED_ONCE, METRICS, Metric, ScoreScale
-from assay.chat.scoring.passing import failed_checks
-from assay.chat.scoring.quirk_turns import with_outcome
-from assay.chat.scoring.robustness import QuirkOutcome, outcome_of
 from assay.chat.scoring.table import ScoreTable
-from assay.chat.transcript import ToolCall, Transcript, Transcripts, Turn
+from assay.chat.transcript import ToolCall, Transcript, Transcripts
 from assay.redaction import redacted, redacted_value
 from assay.result import Result
 from assay.stats import PLAIN, POSITIVE, SHARE, Resampling, Scale, mean_interval, mean_pass_at_k, mean_pass_hat_k
@@ -66,10 +64,21 @@ class Scores(Result):
     table: ScoreTable | None = field(default=None, repr=False)
     """The scores of all answers of a file that was too large to keep them; None if `answers` has them."""
     _lines: list[Line] = field(default_factory=list, repr=False)
+    _by_agent: dict[str, list[Answer]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The answers of each agent, once they are asked for: every table needs them."""
+    _trials: dict[str, dict[str, dict[int, bool]]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def agents(self) -> list[str]:
-        return list(dict.fromkeys(one.agent for one in self.answers)) if self.table is None else self.table.agents
+        return list(self.by_agent) if self.table is None else self.table.agents
+
+    @property
+    def by_agent(self) -> Mapping[str, Sequence[Answer]]:
+        """The answers that are kept, by agent."""
+        if not self._by_agent:
+            for answer in self.answers:
+                self._by_agent.setdefault(answer.agent, []).append(answer)
+        return self._by_agent
 
     @property
     def answer_count(self) -> int:
@@ -138,17 +147,17 @@ class Scores(Result):
         return Line(agent, metric.name, metric.group, replace(estimate, n_skipped=skipped))
 
     def _sums_and_counts(self, agent: str, metric: Metric) -> tuple[list[float], list[int], int]:
-        pairs = [
-            (answer.entries[metric.name], answer.scenario)
-            for answer in self.answers
-            if answer.agent == agent and metric.name in answer.entries
-        ]
-        measured = [(entry.score, scenario) for entry, scenario in pairs if entry.measured]
         of_scenario: dict[str, list[float]] = {}
-        for score, scenario in measured:
-            of_scenario.setdefault(scenario, []).append(score)
-        sums = [sum(scores) for scores in of_scenario.values()]
-        return sums, [len(scores) for scores in of_scenario.values()], len(pairs) - len(measured)
+        skipped = 0
+        for answer in self.by_agent[agent]:
+            entry = answer.entries.get(metric.name)
+            if entry is None:
+                continue
+            if entry["measured"]:
+                of_scenario.setdefault(answer.scenario, []).append(entry.score)
+            else:
+                skipped += 1
+        return [sum(scores) for scores in of_scenario.values()], [*map(len, of_scenario.values())], skipped
 
     def trials_by_scenario(self) -> dict[str, list[list[list[Answer]]]]:
         """The turns of each trial, by scenario and then in the order of `agents`."""
@@ -166,8 +175,10 @@ class Scores(Result):
         """Whether each repetition of each scenario passes (see `trials_of`)."""
         if self.table is not None:
             return self.table.trials(agent)
-        found = trials_of(answer for answer in self.answers if answer.agent == agent)
-        return {scenario: passed for (_, scenario), passed in found.items()}
+        if agent not in self._trials:
+            found = trials_of(self.by_agent.get(agent, ()))
+            self._trials[agent] = {scenario: passed for (_, scenario), passed in found.items()}
+        return self._trials[agent]
 
     def passes(self, agent: str) -> dict[str, dict[int, Estimate]]:
         """pass^k and pass@k of an agent for k = 1 … 5, as far as there are repetitions: shares of its `trials`."""
@@ -319,53 +330,3 @@ def rebuilt_scores(run: Run, answers: Iterable[Answer]) -> Scores:
         is_ours = name in known and not stated["version"].startswith(LOG_VERSION)
         metrics.append(replace(METRICS.get(name) if is_ours else blank, **changes))
     return Scores(tuple(answers), tuple(metrics), run.seed, run.inputs)
-
-
-def answer_of(
-    transcript: Transcript,
-    at: int,
-    evaluator: ChatbotEvaluator,
-    *,
-    record: Record | None = None,
-    worst: QuirkOutcome | None = None,
-) -> Answer:
-    """Turn `at` of a transcript, scored; the turns before it are its history.
-
-    A turn with a quirk passes by its outcome: if it is not worse than `worst`.
-    """
-    turn = transcript.turns[at]
-    said = turn.assistant or ""
-    context = evaluator.context(
-        turn.user or "",
-        said,
-        transcript.agent,
-        truth=turn.truth,
-        history=[{"user": earlier.user, "assistant": earlier.assistant} for earlier in transcript.turns[:at]],
-        preferences=transcript.preferences,
-        response_time=turn.response_time,
-        tool_call_count=turn.tool_call_count,
-        tool_calls=_calls(turn),
-        expected_calls=None if turn.expected_calls is None else [call.model_dump() for call in turn.expected_calls],
-        characteristics=transcript.characteristics,
-    )
-    entries = evaluator.entries(context)
-    failures = failed_checks(turn, entries, context)
-    if record is not None and record.quirk is not None:
-        says_so = bool(context.errors or context.response.all("missing"))
-        record, failures = with_outcome(record, outcome_of(is_right=not failures, says_so=says_so), worst, failures)
-    return Answer(
-        agent=transcript.agent,
-        scenario=transcript.scenario,
-        repetition=transcript.repetition,
-        turn=at,
-        query=turn.user or "",
-        response=said,
-        entries=entries,
-        passed=not failures,
-        failures=failures,
-        record=record,
-    )
-
-
-def _calls(turn: Turn) -> list[dict[str, Any]] | None:
-    return None if turn.tool_calls is None else [call.model_dump() for call in turn.tool_calls]

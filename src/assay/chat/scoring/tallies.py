@@ -50,8 +50,11 @@ def tallies_of(answers: Iterable[Answer]) -> Tallies:
                 of_case.setdefault(name, []).append(value)
     # Of a large log most cases have one answer, and its scores repeat: equal ones share their distribution.
     single: dict[float, Distribution] = {}
+    nothing = Distribution()
 
     def distribution_of(values: list[float]) -> Distribution:
+        if not values:
+            return nothing
         if len(values) != 1:
             return Distribution.of(values)
         known = single.get(values[0])

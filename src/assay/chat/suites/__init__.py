@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
+import itertools
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -52,6 +55,11 @@ def read_suite(document: Document) -> Suite:
 def schema() -> dict[str, Any]:
     """The JSON Schema of a suite file, including short forms."""
     made = Suite.model_json_schema(by_alias=True)
+    for name, described in _descriptions().items():
+        of_class = made if name == Suite.__name__ else made["$defs"].get(name, {})
+        for field, words in described.items():
+            if field in of_class.get("properties", {}):
+                of_class["properties"][field].setdefault("description", words)
     turn = made["$defs"]["ScenarioTurn"]
     turn["properties"]["calls"]["anyOf"].insert(0, {"const": "any"})
     weather = turn["properties"]["weather"]["anyOf"]
@@ -61,3 +69,23 @@ def schema() -> dict[str, Any]:
         "properties": {"weather": {"not": {"type": "null"}}, "truth": {"not": {"type": "null"}}},
     }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made, "title": "A suite of assay"}
+
+
+def _descriptions() -> dict[str, dict[str, str]]:
+    """The texts below the fields of each class of a suite's file.
+
+    Read here and not by pydantic, which would read the source whenever a suite is loaded.
+    """
+    source = ast.parse((_FOLDER / "scenario.py").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, str]] = {}
+    for node in source.body:
+        if isinstance(node, ast.ClassDef):
+            for field, below in itertools.pairwise(node.body):
+                if (
+                    isinstance(field, ast.AnnAssign)
+                    and isinstance(field.target, ast.Name)
+                    and isinstance(below, ast.Expr)
+                    and isinstance(below.value, ast.Constant)
+                ):
+                    found.setdefault(node.name, {})[field.target.id] = inspect.cleandoc(str(below.value.value))
+    return found

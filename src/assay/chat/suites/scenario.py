@@ -38,7 +38,7 @@ from assay.errors import UsageError, unknown_name
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, frozen=True)
 
 
 def _weather(value: Any) -> Any:

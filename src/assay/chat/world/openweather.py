@@ -39,7 +39,7 @@ def _rebuild_error(kind: WeatherErrorKind, what: str, hint: str) -> WeatherError
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(allow_inf_nan=False)
+    model_config = ConfigDict(defer_build=True, allow_inf_nan=False)
 
 
 # Timestamps from 1970 to 2096: any of them, shifted by any offset, is a valid datetime.

@@ -1,5 +1,7 @@
 """A small shop in the agent's process: a catalogue, the orders of each user, and the four tools that work on them.
 
+If the process is to be killed, orders are kept in a file, as a real shop's would be: only the agent forgets.
+
 What a conversation has changed here at its end is what scenarios check: an order that was only claimed is not there.
 The tools know from their context whose turn it is, so any agent can use them as they are, also a function of a user's
 own: `from assay.chat.world.shop import place_order`.
@@ -8,15 +10,18 @@ own: `from assay.chat.world.shop import place_order`.
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from assay.errors import AssayError
+from assay.outputs import replacing
 
 SHOP_DOMAIN = "shop"
 """The domain of suites whose agents have the shop's tools."""
@@ -75,6 +80,25 @@ class Shop:
     _orders: dict[str, list[_Order]] = field(default_factory=dict)
     _placed: dict[str, int] = field(default_factory=dict)
     _customers: set[str] = field(default_factory=set)
+    _path: Path | None = None
+
+    def keep_in(self, path: Path) -> None:
+        """Read the orders from a file, if there is one, and write every change to it before a tool returns."""
+        self._path = path
+        if path.exists():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            self._orders = {user: [_Order(**one) for one in orders] for user, orders in kept["orders"].items()}
+            self._placed = dict(kept["placed"])
+            self._customers = set(kept["customers"])
+
+    def _changed(self) -> None:
+        if self._path is None:
+            return
+        orders = {user: [asdict(one) for one in placed] for user, placed in self._orders.items()}
+        kept = {"orders": orders, "placed": self._placed, "customers": sorted(self._customers)}
+        # Renamed into place: a process that is killed meanwhile leaves the file as it was.
+        with replacing(self._path) as new:
+            new.write_text(json.dumps(kept), encoding="utf-8")
 
     def knows(self, user: str) -> bool:
         """Whether a tool of the shop was called for a user."""
@@ -82,7 +106,9 @@ class Shop:
 
     def enter(self, user: str) -> None:
         """Note that a tool is called for a user."""
-        self._customers.add(user)
+        if user not in self._customers:
+            self._customers.add(user)
+            self._changed()
 
     def order(self, user: str, product: str, quantity: int) -> dict[str, Any]:
         """Place an order; raises AssayError if the shop cannot deliver it."""
@@ -95,6 +121,7 @@ class Shop:
         number = self._placed[user] = self._placed.get(user, 0) + 1
         placed = _Order(f"A{100 + number}", found.name, quantity)
         self._orders.setdefault(user, []).append(placed)
+        self._changed()
         total = round(found.price * quantity, 2)
         days = found.delivery_days
         return {"status": "ordered", **_shown(placed), "total": total, "currency": "EUR", "delivery_days": days}
@@ -104,6 +131,7 @@ class Shop:
         for placed in self._orders.get(user, []):
             if placed.id.casefold() == order.strip().casefold():
                 self._orders[user].remove(placed)
+                self._changed()
                 return {"status": "cancelled", **_shown(placed)}
         raise AssayError(f"there is no order {order:.40}")
 

@@ -17,8 +17,8 @@ from typing import Any
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.host import CrashedError, RefusedError
+from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer, Record
-from assay.chat.scoring.scores import answer_of
 from assay.chat.transcript import Transcript, Turn
 from assay.chat.world.cities import find_city
 from assay.chat.world.faults import Fault

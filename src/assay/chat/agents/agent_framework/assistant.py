@@ -153,6 +153,11 @@ def chat_client(setup: Setup, client: AsyncOpenAI) -> OpenAIChatCompletionClient
     )
 
 
+def history_provider(setup: Setup) -> FileHistoryProvider | InMemoryHistoryProvider:
+    """Where histories are stored: in memory, or in files if they are to outlive the process."""
+    return FileHistoryProvider(setup.storage) if setup.storage else InMemoryHistoryProvider()
+
+
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
@@ -172,7 +177,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             instructions=INSTRUCTIONS,
             tools=tools,
             middleware=[ToolTimeout(setup.limits.tool_timeout)],
-            context_providers=[FileHistoryProvider(setup.storage) if setup.storage else InMemoryHistoryProvider()],
+            context_providers=[history_provider(setup)],
             default_options={"max_tokens": setup.limits.max_tokens},
         )
         async with agent:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agent_framework import Agent, InMemoryHistoryProvider, tool
+from agent_framework import Agent, tool
 
 from assay.chat.agents import Setup
 from assay.chat.agents._shared.assistant import openai_client
 from assay.chat.agents._shared.shop import DESCRIPTION, INSTRUCTIONS, NAME
-from assay.chat.agents.agent_framework.assistant import Assistant, ToolTimeout, chat_client, instrument
+from assay.chat.agents.agent_framework.assistant import (
+    Assistant,
+    ToolTimeout,
+    chat_client,
+    history_provider,
+    instrument,
+)
 from assay.chat.world.shop import TOOLS
 
 
@@ -26,7 +32,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             instructions=INSTRUCTIONS,
             tools=[tool(function) for function in TOOLS],
             middleware=[ToolTimeout(setup.limits.tool_timeout)],
-            context_providers=[InMemoryHistoryProvider()],
+            context_providers=[history_provider(setup)],
             default_options={"max_tokens": setup.limits.max_tokens},
         )
         async with agent:

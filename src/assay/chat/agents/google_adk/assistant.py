@@ -109,6 +109,11 @@ class Assistant:
         )
 
 
+def session_service(setup: Setup) -> InMemorySessionService | SqliteSessionService:
+    """Where sessions are stored: in memory, or in a file if they are to outlive the process."""
+    return SqliteSessionService(f"{setup.storage}/sessions.db") if setup.storage else InMemorySessionService()
+
+
 @asynccontextmanager
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
@@ -127,7 +132,7 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
 
             assistant = ConsentingAssistant
             agent.tools.append(deletion_tool(setup.preferences))
-        sessions = SqliteSessionService(f"{setup.storage}/sessions.db") if setup.storage else InMemorySessionService()
+        sessions = session_service(setup)
         runner = Runner(app_name=NAME, agent=agent, session_service=sessions, auto_create_session=True)
         async with runner:
             yield assistant(runner, setup.limits)

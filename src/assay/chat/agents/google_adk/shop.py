@@ -7,13 +7,12 @@ from contextlib import asynccontextmanager
 
 from google.adk.agents import LlmAgent
 from google.adk.runners import Runner
-from google.adk.sessions import InMemorySessionService
 
 from assay.chat.agents import Setup
 from assay.chat.agents._shared.assistant import openai_client
 from assay.chat.agents._shared.shop import DESCRIPTION, INSTRUCTIONS, NAME
 from assay.chat.agents.google_adk._spans import CountedOnce
-from assay.chat.agents.google_adk.assistant import Assistant, TimedTool, tell_failure
+from assay.chat.agents.google_adk.assistant import Assistant, TimedTool, session_service, tell_failure
 from assay.chat.world.shop import TOOLS
 
 
@@ -29,6 +28,6 @@ async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
             tools=[TimedTool(tool, setup.limits.tool_timeout) for tool in TOOLS],
             on_tool_error_callback=tell_failure,
         )
-        sessions = InMemorySessionService()
+        sessions = session_service(setup)
         async with Runner(app_name=NAME, agent=agent, session_service=sessions, auto_create_session=True) as runner:
             yield Assistant(runner, setup.limits)

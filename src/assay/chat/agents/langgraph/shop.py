@@ -8,12 +8,11 @@ from contextlib import asynccontextmanager
 import langsmith
 from langchain.agents import create_agent
 from langchain.tools import tool
-from langgraph.checkpoint.memory import InMemorySaver
 
 from assay.chat.agents import Setup
 from assay.chat.agents._shared.assistant import http_client
 from assay.chat.agents._shared.shop import INSTRUCTIONS, NAME
-from assay.chat.agents.langgraph.assistant import Assistant, Context, chat_model, middleware_of
+from assay.chat.agents.langgraph.assistant import Assistant, Context, chat_model, middleware_of, opened_saver
 from assay.chat.world.shop import TOOLS
 
 
@@ -21,14 +20,14 @@ from assay.chat.world.shop import TOOLS
 async def open_assistant(setup: Setup) -> AsyncIterator[Assistant]:
     """The assistant, ready to answer."""
     langsmith.configure(enabled=False)
-    async with http_client(setup) as client:
+    async with http_client(setup) as client, opened_saver(setup) as saver:
         graph = create_agent(
             chat_model(setup, client),
             [tool(function) for function in TOOLS],
             name=NAME,
             system_prompt=INSTRUCTIONS,
             context_schema=Context,
-            checkpointer=InMemorySaver(),
+            checkpointer=saver,
             middleware=middleware_of(setup),
         )
         yield Assistant(graph)

@@ -1,0 +1,184 @@
+"""Plays an experiment: starts what scores, the services and the agents, and plays agents and baselines.
+
+It does not use the store: finished turns go to a `Sink`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Self
+
+from assay.chat.agents.function import FunctionAgent
+from assay.chat.baselines import BASELINES, baselines_of
+from assay.chat.domains import DOMAINS
+from assay.chat.running.baseline_host import BaselineHost
+from assay.chat.running.budget import Budget
+from assay.chat.running.environment import Reach
+from assay.chat.running.host import Host, LocalHost, ProcessHost
+from assay.chat.running.runner import Progress, Runner, Sink
+from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
+from assay.chat.running.trials import Pace
+from assay.chat.scoring.metric import METRICS
+from assay.chat.world.shop import SHOP_DOMAIN
+
+if TYPE_CHECKING:
+    from assay.chat.agents import Setup
+    from assay.chat.agents.spec import AgentSpec
+    from assay.chat.running.environment import Services
+    from assay.chat.running.experiment import Experiences, Experiment
+    from assay.chat.scoring.answers import AnswerKey
+    from assay.engines.ray import RayEngine
+
+
+class Playing:
+    """An experiment while it is played; `async with` closes what was started."""
+
+    def __init__(self, experiment: Experiment, cluster: RayEngine | None = None) -> None:
+        """On a `cluster`, agents that have a process of their own run on its nodes, in as many processes as they may
+        have conversations at a time.
+        """
+        self._experiment = experiment
+        self._cluster = cluster
+        self._open = AsyncExitStack()
+        self._scorer: Scorer | None = None
+        self._hosts: dict[str, Host] = {}
+        self._services: Services | None = None
+
+    async def __aenter__(self) -> Self:
+        cluster = self._cluster
+        reach = None if cluster is None else Reach.to(cluster.driver_host())
+        opening = self._experiment.environment.opened(reach=reach)
+        self._services = await self._open.enter_async_context(opening)
+        for agent in self._experiment.agents:
+            if isinstance(agent, FunctionAgent):
+                self._hosts[agent.name] = LocalHost(agent.kind(), self._services.setup)
+            elif cluster is not None and agent.http is None:
+                self._hosts[agent.name] = self._on_nodes(agent, self._services, cluster)
+            else:
+                self._hosts[agent.name] = ProcessHost(agent, self._setup_of(agent, self._services))
+            self._open.push_async_callback(self._hosts[agent.name].close)
+        return self
+
+    async def __aexit__(self, *failure: Any) -> None:
+        await self._open.aclose()
+
+    async def prepare(self, done: Container[AnswerKey] = ()) -> None:
+        """Start the processes, which then import what they need while this one opens the store. No agent is built."""
+        if self._scorer is None:
+            self._scorer = await self._chosen_scorer(done)
+            self._open.push_async_callback(self._scorer.close)
+        for host in self._hosts.values():
+            if isinstance(host, ProcessHost):
+                await host.prepare()
+
+    async def play(
+        self,
+        sink: Sink,
+        *,
+        done: Container[AnswerKey] = (),
+        experience: Experiences | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        spent: float = 0.0,
+    ) -> Progress:
+        """Play every conversation that is not `done`; each finished turn goes to `sink` at once.
+
+        `spent` is what was spent before, if a run with a budget is continued.
+        """
+        await self.prepare(done)
+        assert self._scorer is not None
+        assert self._services is not None
+        of = self._experiment
+        prices = of.agent_prices
+        budget = None
+        if of.budget is not None:
+            budget = Budget(of.budget, spent=spent, price_of=prices.get, limits=of.environment.limits)
+        runner = Runner(
+            of.suite,
+            self._hosts,
+            self._services.look_up_truth,
+            scorer=self._scorer,
+            seed=of.seed,
+            repeat=of.repeat,
+            pace=of.pace,
+            characteristics={agent: one.characteristics for agent, one in (experience or {}).items()},
+            skip=of.environment.unplayable,
+            is_made_up=of.environment.is_made_up,
+            model_call_limit=of.environment.limits.model_calls,
+            prices=prices,
+            budget=budget,
+            calls=self._services.calls,
+            user_model=of.environment.model_of_user,
+            user_price=of.prices.get(of.environment.user_model or ""),
+        )
+        ended = await runner.run(sink, done=done, progress=progress)
+        ended.spent = None if budget is None else budget.spent
+        if of.baselines and ended.stopped is None:
+            await self._play_baselines(sink, done)
+        return ended
+
+    def _on_nodes(self, agent: AgentSpec, services: Services, cluster: RayEngine) -> Host:
+        """An agent on the nodes of a cluster; each process has a core to itself if there are enough."""
+        from assay.chat.running.on_nodes import NodeHost
+
+        of = self._experiment
+        processes = min(of.pace.concurrency, of.pace.jobs)
+        setups = [self._setup_of(agent, services) for _ in range(processes)]
+        return NodeHost(agent, setups, cluster, whole_cores=len(of.agents) * processes <= cluster.slots())
+
+    async def _chosen_scorer(self, done: Container[AnswerKey]) -> Scorer:
+        """What scores the turns: another process if there are many, and every metric can be found by its name."""
+        of = self._experiment
+        turns = sum(
+            len(scenario.turns) * (of.repeat if agent in of.agent_names else 1)
+            for agent in (*of.agent_names, *of.baseline_names)
+            for scenario in of.suite.scenarios
+            if (agent, scenario.id, 0) not in done
+        )
+        known = METRICS.names()
+        is_known = all(metric.name in known and METRICS.get(metric.name) is metric for metric in of.chosen_metrics)
+        if turns < FEWEST_TURNS or not is_known:
+            return LocalScorer(of.evaluator(), at_once=of.pace.jobs)
+        settings = {
+            "domain": of.suite.domain,
+            "language": of.suite.language,
+            "names": list(of.suite.names),
+            "metrics": [metric.name for metric in of.chosen_metrics],
+        }
+        scorer = ProcessScorer(settings)
+        await scorer.start()
+        return scorer
+
+    def _setup_of(self, agent: AgentSpec, services: Services) -> Callable[[bool], Setup]:
+        """What an agent is built with: its model, its own folder if its process is to be killed, and a tool that
+        deletes something if its user is to be asked, or the shop's tools.
+        """
+        suite = self._experiment.suite
+        own: dict[str, Any] = {}
+        if agent.model is not None and agent.http is None:
+            own["model"] = agent.model
+        if suite.has_restarts:
+            own["storage"] = self._open.enter_context(TemporaryDirectory(prefix="assay-restart-"))
+        if suite.has_consent:
+            own["has_deletion"] = True
+        if suite.domain == SHOP_DOMAIN:
+            own["has_shop"] = True
+        return lambda is_used: replace(services.setup(is_used), **own) if own else services.setup(is_used)
+
+    async def _play_baselines(self, sink: Sink, done: Container[AnswerKey]) -> None:
+        """Play the baselines, once: they give the same answer each time, and take no time from the agents."""
+        of = self._experiment
+        assert self._services is not None
+        answering = baselines_of(DOMAINS.get(of.suite.domain), of.suite.language)
+        runner = Runner(
+            of.suite,
+            {name: BaselineHost(answering[one]) for one, name in zip(BASELINES, of.baseline_names, strict=True)},
+            self._services.look_up_truth,
+            scorer=self._scorer,
+            seed=of.seed,
+            pace=Pace(retries=0, warm_up=False),
+            skip=of.environment.unplayable,
+        )
+        await runner.run(sink, done=done)

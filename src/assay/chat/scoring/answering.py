@@ -1,0 +1,64 @@
+"""One turn of a transcript, scored. Knows nothing about tables and intervals, which take long to import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.passing import failed_checks
+from assay.chat.scoring.quirk_turns import with_outcome
+from assay.chat.scoring.robustness import QuirkOutcome, outcome_of
+
+if TYPE_CHECKING:
+    from assay.chat.evaluator import ChatbotEvaluator
+    from assay.chat.transcript import Transcript, Turn
+
+
+def answer_of(
+    transcript: Transcript,
+    at: int,
+    evaluator: ChatbotEvaluator,
+    *,
+    record: Record | None = None,
+    worst: QuirkOutcome | None = None,
+) -> Answer:
+    """Turn `at` of a transcript, scored; the turns before it are its history.
+
+    A turn with a quirk passes by its outcome: if it is not worse than `worst`.
+    """
+    turn = transcript.turns[at]
+    said = turn.assistant or ""
+    context = evaluator.context(
+        turn.user or "",
+        said,
+        transcript.agent,
+        truth=turn.truth,
+        history=[{"user": earlier.user, "assistant": earlier.assistant} for earlier in transcript.turns[:at]],
+        preferences=transcript.preferences,
+        response_time=turn.response_time,
+        tool_call_count=turn.tool_call_count,
+        tool_calls=_calls(turn),
+        expected_calls=None if turn.expected_calls is None else [call.model_dump() for call in turn.expected_calls],
+        characteristics=transcript.characteristics,
+    )
+    entries = evaluator.entries(context)
+    failures = failed_checks(turn, entries, context)
+    if record is not None and record.quirk is not None:
+        says_so = bool(context.errors or context.response.all("missing"))
+        record, failures = with_outcome(record, outcome_of(is_right=not failures, says_so=says_so), worst, failures)
+    return Answer(
+        agent=transcript.agent,
+        scenario=transcript.scenario,
+        repetition=transcript.repetition,
+        turn=at,
+        query=turn.user or "",
+        response=said,
+        entries=entries,
+        passed=not failures,
+        failures=failures,
+        record=record,
+    )
+
+
+def _calls(turn: Turn) -> list[dict[str, Any]] | None:
+    return None if turn.tool_calls is None else [call.model_dump() for call in turn.tool_calls]
