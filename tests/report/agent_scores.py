@@ -12,9 +12,10 @@ from functools import cache
 from typing import Any
 
 from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer, Record, Status
 from assay.chat.scoring.metric import Entry, Metric
-from assay.chat.scoring.scores import Scores, answer_of
+from assay.chat.scoring.scores import Scores
 from assay.chat.transcript import ToolCall, Transcript, Turn
 
 AGENTS = ("google-adk", "agent-framework", "openai-agents", "langgraph", "pydantic-ai")

@@ -28,7 +28,6 @@ def evaluator() -> ChatbotEvaluator:
         ("Helsinki: 15 °C, rain", "en"),
         ("Weather in Oslo?", "en"),
         ("What is question 7?", "en"),
-        ("Wat is dat?", "nl"),
         ("In Helsinki scheint die Sonne bei 25 °C.", "de"),
         ("Regnet es in Berlin?", "de"),
         ("Il fait 15 °C et il pleut à Helsinki.", "fr"),

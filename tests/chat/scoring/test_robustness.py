@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.scoring.answering import answer_of
 from assay.chat.scoring.answers import Answer, FailedCheck, Record
 from assay.chat.scoring.quirk_matrix import quirk_matrix, quirk_summaries, quirks_json
 from assay.chat.scoring.quirk_turns import broken_turn, with_outcome
@@ -19,7 +20,7 @@ from assay.chat.scoring.robustness import (
     severity,
     works_afterwards,
 )
-from assay.chat.scoring.scores import Scores, answer_of
+from assay.chat.scoring.scores import Scores
 from assay.chat.scoring.tallies import tallies_of
 from assay.chat.transcript import ToolCall, Transcript, Turn
 from assay.compare import compare, side_of

@@ -244,6 +244,7 @@ def score(
     `at_once` transcripts are scored at the same time, which helps if a metric waits for a model.
 
     Example:
+        >>> from assay.chat import Turn
         >>> turn = Turn(user="What's the weather in Rome?", assistant="It is sunny in Rome, 21 °C.")
         >>> scores = score([Transcript(agent="bot", scenario="rome", turns=[turn])])
         >>> scores.answers[0].entries["task_completion"].measured

@@ -59,7 +59,8 @@ def schema() -> dict[str, Any]:
         of_class = made if name == Suite.__name__ else made["$defs"].get(name, {})
         for field, words in described.items():
             if field in of_class.get("properties", {}):
-                of_class["properties"][field].setdefault("description", words)
+                stated = {"description": words, **of_class["properties"][field]}
+                of_class["properties"][field] = dict(sorted(stated.items()))
     turn = made["$defs"]["ScenarioTurn"]
     turn["properties"]["calls"]["anyOf"].insert(0, {"const": "any"})
     weather = turn["properties"]["weather"]["anyOf"]
