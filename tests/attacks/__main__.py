@@ -2,7 +2,8 @@
 
 Each attack runs in a separate process, so that its peak of memory is its own; more than a gigabyte counts as broken. An
 attack that takes far too long is stopped, which counts as broken too. A word selects a part (codecs, files, stores,
-agents, …) or attacks by their titles. A line on standard error tells how far an attack is.
+agents, …) or attacks by their titles; `--jobs N` runs so many at a time, as many as there are cores if it is not
+given. A line on standard error tells how far an attack is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,12 @@ def main() -> int:
     if len(sys.argv) == 3 and sys.argv[1] == "--one":
         return _one(int(sys.argv[2]))
     words = sys.argv[1:]
+    jobs = os.cpu_count() or 1
+    if "--jobs" in words:
+        at = words.index("--jobs")
+        jobs = int(words[at + 1])
+        del words[at : at + 2]
+    begun = time.monotonic()
     chosen = [
         at
         for at, (part, attack) in enumerate(EVERY)
@@ -43,15 +51,15 @@ def main() -> int:
         print(f"no attack is called '{' '.join(words)}'; the parts are: {', '.join(PARTS)}", file=sys.stderr)
         return 2
     print(f"{'attack':<46}{'tried':>12}{'held':>12}{'broke':>6}{'MB':>7}{'CPU s':>7}{'s':>7}", flush=True)
-    sums = dict.fromkeys(("tried", "fell", "cpu", "seconds"), 0)
-    for at in chosen:
-        found = _result_of(at)
-        for name in sums:
-            sums[name] += found[name]
-        print(_row(EVERY[at][1].title, found), flush=True)
-        for sentence in found["sentences"]:
-            print(f"    {sentence[:200]!r}", flush=True)
-    print(_row("all", sums))
+    sums = dict.fromkeys(("tried", "fell", "cpu"), 0)
+    with ThreadPoolExecutor(jobs) as pool:
+        for at, found in zip(chosen, pool.map(_result_of, chosen), strict=True):
+            for name in sums:
+                sums[name] += found[name]
+            print(_row(EVERY[at][1].title, found), flush=True)
+            for sentence in found["sentences"]:
+                print(f"    {sentence[:200]!r}", flush=True)
+    print(_row("all", sums | {"seconds": round(time.monotonic() - begun)}))
     return 1 if sums["fell"] else 0
 
 

@@ -153,7 +153,9 @@ def _problem(found: object, protocols: set[str]) -> str | None:
     if len(found.inputs) != 2 or not all(_is_input(side) for side in found.inputs):
         return "it does not say what was read"
     digests = [block for side in found.blocks for block in side]
-    if len(found.blocks) != 2 or any(type(one) is not bytes or len(one) != _DIGEST_BYTES for one in digests):
+    if any(bool(side) != bool(seen.events) for side, seen in zip(found.blocks, found.inputs, strict=True)):
+        return "it has no digest of what was read"
+    if any(type(one) is not bytes or len(one) != _DIGEST_BYTES for one in digests):
         return "a digest has another length"
     for tally in found.tallies.values():
         if type(tally) is not Tally:
@@ -176,19 +178,24 @@ def _is_input(side: object) -> bool:
     return (
         all(type(counter) is Counter for counter in counters)
         and type(side.episodes) is type(side.doubled) is set
-        and all(isinstance(n, int | np.integer) and n >= 0 for n in counts)
+        and all(_is_whole(n) and n >= 0 for n in counts)
         and all(type(name) is str for name in names)
     )
+
+
+def _is_whole(number: object) -> bool:
+    """Whether it is a whole number; True and False are none, though Python counts with them."""
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
 def _wrong_state(state: object) -> str | None:
     match state:
         case Ratio():
             # A distance may be greater than what it is a share of.
-            fine = all(isinstance(n, int | np.integer) and n >= 0 for n in (state.hits, state.total))
+            fine = all(_is_whole(n) and n >= 0 for n in (state.hits, state.total))
             return None if fine else "is not a ratio of counts"
         case Moments():
-            exact = all(isinstance(n, int | np.integer) for n in (state.n, state.total, state.squares))
+            exact = all(map(_is_whole, (state.n, state.total, state.squares)))
             return None if exact and state.n >= 0 and state.squares >= 0 else "is not a sum of whole numbers"
         case Distribution():
             fine = state.values.dtype == np.float64 and state.counts.dtype == np.int64 and state.values.ndim == 1
