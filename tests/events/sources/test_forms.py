@@ -318,6 +318,14 @@ def test_columns_of_token_ids_are_read_with_a_tokenizer(whole: ReadWhole, tmp_pa
     assert whole([KEY_IDS, KEY_IDS * 2], tokenizer=tokenizer, rows="episode").to_events() == [KEY_EVENT] * 3
 
 
+def test_a_sequence_of_token_ids_in_memory_may_hold_many_events(whole: ReadWhole, tokenizer: Any) -> None:
+    assert whole(np.array(KEY_IDS * 4), tokenizer=tokenizer).to_events() == [KEY_EVENT] * 4
+    stream = whole([KEY_IDS * 3, KEY_IDS * 4], tokenizer=tokenizer)
+    assert (stream.to_events(), names(stream)) == ([KEY_EVENT] * 7, ["row 1", "row 2"])
+    # One of several that is not one event is one invalid event: positions must not shift.
+    assert whole([KEY_IDS, KEY_IDS * 2, KEY_IDS], tokenizer=tokenizer).to_events() == [KEY_EVENT, None, KEY_EVENT]
+
+
 def test_the_error_for_token_ids_without_a_tokenizer_says_what_to_do(whole: ReadWhole, tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"input_ids": [KEY_IDS]}), path)

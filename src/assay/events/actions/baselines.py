@@ -90,9 +90,10 @@ def _measure(times, labels, order, edges, tolerance, state, tolerances, counts):
         times, labels, order, edges, tolerance, state
     )
     made, made_edges = (repeated, common, drawn, copied), (repeated_edges, common_edges, drawn_edges, copied_edges)
+    nothing = np.int64(0)  # not a literal, for which the function would be compiled again
     for at in range(len(made)):  # the first baseline does nothing
         if len(made[at]) > 0:
-            matched = count_matches(times, edges, made[at], made_edges[at], tolerances, 0)
+            matched = count_matches(times, edges, made[at], made_edges[at], tolerances, nothing)
             counts[at + 1, 0] = matched[0]
             counts[at + 1, 1] = len(made[at])
             for k in range(1, len(tolerances)):

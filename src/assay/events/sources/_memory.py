@@ -6,13 +6,13 @@ None of these packages is imported unless one of its objects was given.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.errors import SourceError, UsageError, missing_extra
-from assay.events.sources._rows import shape_of
+from assay.events.sources._rows import EVENT_START, PREFIX_ROWS, shape_of
 from assay.events.stream import Episode, EventStream, concatenate
 
 if TYPE_CHECKING:
@@ -99,7 +99,10 @@ def read_list(rows: Sequence[Any], reading: ReadOptions) -> Iterator[EventStream
         return _read_texts([str(row) for row in rows], reading)
     if kind is Mapping:
         return _read_mappings(rows, reading)
-    return _read_texts([text_of_ids(row, reading) if row is not None else "" for row in rows], reading)
+    # A sequence of ids may be one event or, as models generate them, many: decided as for a file.
+    texts = [text_of_ids(row, reading) if row is not None else "" for row in rows]
+    shape = shape_of([text.count(EVENT_START) for text in texts[:PREFIX_ROWS] if text], reading)
+    return _read_texts(texts, replace(reading, rows=shape))
 
 
 def read_array(array: np.ndarray[Any, Any], reading: ReadOptions) -> Iterator[EventStream]:
