@@ -22,7 +22,7 @@ from assay.chat.world.scripted.planning import Toolbox, ToolUse
 from assay.chat.world.scripted.quirky import believed
 from assay.chat.world.scripted.skill import Skill
 from assay.chat.world.scripted.user_facts import UserProfile
-from assay.chat.world.scripted.weather_data import CurrentWeather, Forecast, LookupFailure
+from assay.chat.world.scripted.weather_data import CurrentWeather, Forecast, LookupFailure, ReportedWeather
 from assay.chat.world.scripted.wording import Writer
 from assay.chat.world.situation import Situation, chance
 
@@ -202,6 +202,10 @@ class _Turn:
         if not cities:
             return ModelOutput(" ".join(filter(None, [writer.acknowledged(), writer.pick(*talk.ASK_CITY)])))
         now, forecasts, failures = self.collected(intent, cities)
+        reports = [one.words for one in self.found.now.values() if isinstance(one, ReportedWeather)]
+        if reports and not now:
+            told = [] if not (forecasts or failures) else [writer.answer(now, forecasts, failures)]
+            return ModelOutput(" ".join([*reports, *told]))
         if not (now or forecasts or failures):
             return ModelOutput(writer.pick(*talk.NO_TOOLS))
         if self.error == "wrong_figure":

@@ -14,6 +14,7 @@ from assay.chat.world.scripted.weather_data import (
     CurrentWeather,
     Forecast,
     LookupFailure,
+    ReportedWeather,
     read_current_weather,
     read_forecast_days,
 )
@@ -96,7 +97,7 @@ def _role(name: str) -> str:
 class Findings:
     """What the tools have returned in this turn."""
 
-    now: dict[str, CurrentWeather | LookupFailure] = field(default_factory=dict)
+    now: dict[str, CurrentWeather | ReportedWeather | LookupFailure] = field(default_factory=dict)
     """By `city_key`."""
     forecast: dict[str, Forecast | LookupFailure] = field(default_factory=dict)
     preferences: ToolOutcome | None = None
@@ -114,7 +115,7 @@ def collect_findings(turn: UserTurn, toolbox: Toolbox) -> Findings:
             city = str(next((value for value in outcome.arguments.values() if isinstance(value, str)), ""))
             key = city_key(city)
             found.tries[role, key] = found.tries.get((role, key), 0) + 1
-            if role == CURRENT and not isinstance(found.now.get(key), CurrentWeather):
+            if role == CURRENT and not isinstance(found.now.get(key), CurrentWeather | ReportedWeather):
                 found.now[key] = read_current_weather(outcome, city)
             elif role == FORECAST and not isinstance(found.forecast.get(key), Forecast):
                 found.forecast[key] = read_forecast_days(outcome, city)

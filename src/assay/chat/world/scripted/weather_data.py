@@ -29,6 +29,10 @@ _CONDITION = re.compile(
     r"|sunshine|clear|overcast)\b",
     re.IGNORECASE,
 )
+_LONGEST_REPORT = 200
+# No data written as text ("temperature: 3.2, humidity: 81"), and no bytes that were not text.
+_SENTENCE = re.compile(r"[^{}\[\]<>:\n\ufffd]+")
+_DEGREES = re.compile(r"\d\s*(?:°|degrees)")
 _UNREADABLE = ""
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
@@ -102,11 +106,21 @@ class LookupFailure:
     """'current weather', 'forecast'."""
 
 
-def read_current_weather(outcome: ToolOutcome, city: str) -> CurrentWeather | LookupFailure:
+@dataclass(frozen=True, slots=True)
+class ReportedWeather:
+    """The weather as a sentence, such as tools of quick starts give it: "It's always sunny in Oslo!"."""
+
+    city: str
+    words: str
+
+
+def read_current_weather(outcome: ToolOutcome, city: str) -> CurrentWeather | ReportedWeather | LookupFailure:
     """The current weather from a call's result, or the failure."""
     what = "current weather"
     if outcome.failure is not None:
         return LookupFailure(city, failure_kind(outcome.failure), what)
+    if isinstance(outcome.result, str) and _is_report(outcome.result):
+        return ReportedWeather(city, outcome.result.strip())
     data = _inner(outcome.result, ("temperature", "temp"), ("current", "weather"))
     figures = _Figures(data)
     temperature = figures.temperature("temperature", "temp")
@@ -154,6 +168,12 @@ def read_forecast_days(outcome: ToolOutcome, city: str) -> Forecast | LookupFail
         return LookupFailure(city, "malformed" if entries else "empty", what)
     today = _date(data.get("today")) or days[0].date - timedelta(days=1)
     return Forecast(_city(data, city), today, tuple(days), kelvin, foreign)
+
+
+def _is_report(text: str) -> bool:
+    """Whether a text is a sentence about the weather, and nothing that addresses its reader."""
+    is_sentence = len(text) <= _LONGEST_REPORT and _SENTENCE.fullmatch(text.strip()) is not None
+    return is_sentence and not _ADDRESSES.search(text) and bool(_CONDITION.search(text) or _DEGREES.search(text))
 
 
 def read_condition(text: Any) -> tuple[str, bool]:
