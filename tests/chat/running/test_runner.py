@@ -242,6 +242,25 @@ def test_an_agent_at_its_limit_does_not_delay_other_agents() -> None:
     assert Counter(order) == {"slow": 4, "quick": 4}
 
 
+def test_an_agent_with_its_own_tools_is_not_failed_for_weather_that_it_cannot_know() -> None:
+    turn = {"user": "What's the weather in Oslo?", "weather": "Oslo"}
+    checked = Suite.model_validate(
+        {
+            "name": "small",
+            "version": 1,
+            "scenarios": [
+                {"id": "own", "kind": "current", "turns": [{**turn, "checks": ["accuracy >= 0.9"]}]},
+                {"id": "says", "kind": "current", "turns": [{**turn, "checks": ["accuracy >= 0.9"], "says": ["snow"]}]},
+            ],
+        }
+    )
+    known = play(checked, {"mine": lambda message: "It is 25 °C and sunny in Oslo."}).answers
+    unknown = play(checked, {"mine": lambda message: "It is 25 °C and sunny in Oslo."}, is_made_up=True).answers
+    failed = [{one.scenario: [failed.check for failed in one.failures] for one in some} for some in (known, unknown)]
+    assert failed[0] == {"own": ["accuracy >= 0.9"], "says": ["accuracy >= 0.9", 'says "snow"']}
+    assert failed[1] == {"own": [], "says": ['says "snow"']}
+
+
 def test_what_cannot_be_scored_fails_with_the_reason_and_the_run_continues() -> None:
     sink = MemorySink()
 
