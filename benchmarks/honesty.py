@@ -30,6 +30,8 @@ EPISODES = (5, 10, 20, 60)
 SCENARIOS = (3, 5, 10, 20, 60)
 IDENTICAL = (3, 5, 10, 20, 40, 80)
 TRIALS = 2000
+# A share of 2.5 % has a smaller error than one of 95 %, but has to be told from 2.7 %.
+MORE = 4
 MARGIN = 0.05
 DOCUMENT = Path(__file__).parent.parent / "docs/concepts/intervals.md"
 _RESULTS = RESULTS / "honesty.json"
@@ -212,7 +214,7 @@ class Numbers:
 
 def main(trials: int = TRIALS, *only: str) -> None:
     numbers = Numbers(only)
-    text = [*_coverage_text(numbers, trials), *_verdict_text(numbers, trials), *_power_text(numbers, trials // 4)]
+    text = [*_coverage_text(numbers, trials), *_verdict_text(numbers, trials), *_power_text(numbers, trials // 2)]
     document = DOCUMENT.read_text(encoding="utf-8")
     before, rest = document.split(_START)
     joined = "\n\n".join(text)
@@ -234,37 +236,38 @@ def _coverage_text(numbers: Numbers, trials: int) -> list[str]:
     noise = 100 * math.sqrt(0.95 * 0.05 / trials)
     rows = []
     for at, (name, (method, _, _)) in enumerate(POPULATIONS.items()):
-        runs = trials // 4 if "bootstrap" in method else trials
         cells = [
-            numbers.cell(f"{name}, {k}", partial(coverage, name, k, trials=runs, seed=100 * at + k)) for k in EPISODES
+            numbers.cell(f"{name}, {k}", partial(coverage, name, k, trials=trials, seed=100 * at + k)) for k in EPISODES
         ]
         rows.append([name, method, *cells])
     kinds = [("IQM of 400 independent events", "iqm", 1), ("share of 400 independent events", "share", 1)]
     kinds += [(f"{what} of 60 episodes that differ", kind, 60) for what, kind in (("IQM", "iqm"), ("share", "share"))]
     return [
         f"Coverage of 95 % intervals in %, {trials:,} trials for each number, so that 95 has a standard error of "
-        f"{noise:.1f} ({2 * noise:.1f} for the lines of the bootstrap, with a quarter of the trials). The columns are "
-        "numbers of episodes or scenarios.",
+        f"{noise:.1f}. The columns are numbers of episodes or scenarios.",
         _table(["what", "method", *map(str, EPISODES)], rows, words=2),
-        "With the unit `event`, for comparison:",
+        f"With the unit `event`, for comparison, in {trials // 4} trials:",
         _table(
-            ["what", "coverage"], [[w, numbers.cell(w, partial(of_events, k, n, trials=trials))] for w, k, n in kinds]
+            ["what", "coverage"],
+            [[w, numbers.cell(w, partial(of_events, k, n, trials=trials // 4))] for w, k, n in kinds],
         ),
     ]
 
 
 def _verdict_text(numbers: Numbers, trials: int) -> list[str]:
+    noise = 100 * math.sqrt(0.025 * 0.975 / (MORE * trials))
     rows = [[name] for name in CHANGES]
     for row, (name, make) in zip(rows, CHANGES.items(), strict=True):
         for n in SCENARIOS:
-            measure = partial(called_same, make, MARGIN, trials=trials, scenarios=n)
+            measure = partial(called_same, make, MARGIN, trials=MORE * trials, scenarios=n)
             row.append(numbers.cell(f"same: {name}, {MARGIN:g}, {n}", measure))
     wrong = [
         numbers.cell(f"false verdicts, {n}", partial(false_verdicts, trials=trials, scenarios=n)) for n in IDENTICAL
     ]
     return [
         "How often two agents are called the *same* within a margin of 0.05 although they differ by it, in % of "
-        "comparisons (at most 2.5 is wanted). Changes have a spread of 0.05, small ones of 0.02.",
+        f"{MORE * trials:,} comparisons (at most 2.5 is wanted; it has a standard error of {noise:.1f}). Changes have "
+        "a spread of 0.05, small ones of 0.02.",
         _table(["scenarios", *map(str, SCENARIOS)], rows),
         "How often identical agents are called better or worse in any of 16 metrics, with no margin, in % of "
         "comparisons (at most 5 is wanted):",
@@ -285,7 +288,8 @@ def _power_text(numbers: Numbers, trials: int) -> list[str]:
         rows.append([f"{effect:g}, the same within 0.05", str(pilot), _range(low, high), f"{100 * share:.1f}"])
     return [
         "Inconclusive comparisons, repeated with the number of cases that they asked for (the upper end of a range): "
-        "in how many % is the repetition decided? Changes have a spread of 0.1; the difference seen is the true one.",
+        f"in how many % of {trials:,} is the repetition decided (80 is wanted; it has a standard error of "
+        f"{100 * math.sqrt(0.16 / trials):.1f})? Changes have a spread of 0.1; the difference seen is the true one.",
         _table(["difference", "cases", "asked for (median)", "decided"], rows),
     ]
 

@@ -31,6 +31,9 @@ Sampler = Callable[[int, np.random.Generator], Ends]
 """Draws so many episodes and gives the ends of the interval."""
 _MANY = 400_000
 _NODES = 2000
+# Of the two distributions of a sum.
+_NODES_OF_TWO = 100
+_SKEWED_CHANGE = 8.0
 
 
 def sizes_of(kind: str, episodes: int, rng: np.random.Generator) -> Ints:
@@ -52,8 +55,9 @@ def strata_of(kind: str, episodes: int) -> list[str] | None:
     return [str(at) for at in range(episodes)] if kind == "single" else None
 
 
-def _plan(rng: np.random.Generator, *, keep: bool = False) -> Resampling:
-    return Resampling("episode", REPS, 0.95, int(rng.integers(2**31)), keep)
+def _plan(*, keep: bool = False) -> Resampling:
+    """As users have it: the seed is the default, so all trials use the same resamples."""
+    return Resampling("episode", REPS, keep=keep)
 
 
 def _ends(estimate: Estimate) -> Ends:
@@ -71,7 +75,7 @@ def share(a: float, b: float, sizes: str = "equal", strata: str = "") -> Sampler
     def sample(episodes: int, rng: np.random.Generator) -> Ends:
         n = sizes_of(sizes, episodes, rng)
         hits = rng.binomial(n, rng.beta(a, b, episodes))
-        return _ends(share_interval(hits, n, _plan(rng), strata=strata_of(strata, episodes)))
+        return _ends(share_interval(hits, n, _plan(), strata=strata_of(strata, episodes)))
 
     return sample
 
@@ -82,7 +86,7 @@ def mean(effect: str, sizes: str = "equal", strata: str = "") -> Sampler:
     def sample(episodes: int, rng: np.random.Generator) -> Ends:
         n = sizes_of(sizes, episodes, rng)
         sums = n * _effects(effect, episodes, rng) + np.sqrt(n) * rng.normal(0, 2, episodes)
-        return _ends(mean_interval(sums, n, _plan(rng), strata=strata_of(strata, episodes)))
+        return _ends(mean_interval(sums, n, _plan(), strata=strata_of(strata, episodes)))
 
     return sample
 
@@ -109,7 +113,7 @@ def time_errors(statistic: str, effect: str = "symmetric", sizes: str = "equal",
         n = sizes_of(sizes, episodes, rng)
         own = 12 * _effects(effect, episodes, rng)
         parts = [Distribution.of(_errors(m, o, step, rng)) for m, o in zip(n.tolist(), own.tolist(), strict=True)]
-        return _ends(value_intervals(parts, [statistic], _plan(rng))[statistic])
+        return _ends(value_intervals(parts, [statistic], _plan())[statistic])
 
     return sample
 
@@ -120,12 +124,20 @@ def time_errors_truth(statistic: str, effect: str = "symmetric", step: float = 1
 
     A percentile of rounded values jumps from step to step, so that a sample of any size can give the wrong one.
     """
+    own, weight = _nodes(effect, _NODES)
+    return _statistic(statistic, 12 * own, weight, step)
+
+
+def _nodes(effect: str, count: int) -> tuple[Floats, Floats]:
+    """Values of `_effects` and their chances."""
     if effect == "symmetric":
-        own = 12 * np.array([NormalDist().inv_cdf((at + 0.5) / _NODES) for at in range(_NODES)])
-        weight = np.full(_NODES, 1 / _NODES)
-    else:
-        at = (np.arange(_NODES) + 0.5) * (30 / _NODES)
-        own, weight = 12 * (at - 2) / np.sqrt(2), at * np.exp(-at) / (at * np.exp(-at)).sum()
+        return np.array([NormalDist().inv_cdf((at + 0.5) / count) for at in range(count)]), np.full(count, 1 / count)
+    at = (np.arange(count) + 0.5) * (30 / count)
+    return (at - 2) / np.sqrt(2), at * np.exp(-at) / (at * np.exp(-at)).sum()
+
+
+def _statistic(statistic: str, own: Floats, weight: Floats, step: float) -> float:
+    """The statistic of time errors if the episodes' own ones have these chances."""
     values = np.arange(-150, 500, step)
     scaled = np.maximum(((values + step / 2)[:, None] - own) * np.sqrt(2) / 30 + 2, 0)
     below = (1 - (1 + scaled) * np.exp(-scaled)) @ weight
@@ -194,7 +206,7 @@ def skill() -> Sampler:
 
     def sample(episodes: int, rng: np.random.Generator) -> Ends:
         table = _actions(episodes, rng)
-        return _ends(sum_interval(list(table), _skill, _plan(rng), n=1, scale=SKILL, sizes=table[:, :3].sum(axis=1)))
+        return _ends(sum_interval(list(table), _skill, _plan(), n=1, scale=SKILL, sizes=table[:, :3].sum(axis=1)))
 
     return sample
 
@@ -204,7 +216,7 @@ def f1() -> Sampler:
 
     def sample(episodes: int, rng: np.random.Generator) -> Ends:
         matched, missed, extra, _, _ = _actions(episodes, rng).T
-        return _ends(share_interval(2 * matched, 2 * matched + missed + extra, _plan(rng)))
+        return _ends(share_interval(2 * matched, 2 * matched + missed + extra, _plan()))
 
     return sample
 
@@ -224,7 +236,7 @@ def of_sums(name: str) -> Sampler:
 
     def sample(episodes: int, rng: np.random.Generator) -> Ends:
         table = draw(episodes, rng)
-        return _ends(sum_interval(list(table), function, _plan(rng), n=1, scale=scale, sizes=table[:, 0]))
+        return _ends(sum_interval(list(table), function, _plan(), n=1, scale=scale, sizes=table[:, 0]))
 
     return sample
 
@@ -245,7 +257,7 @@ def share_difference(sizes: str = "equal", strata: str = "") -> Sampler:
     def sample(episodes: int, rng: np.random.Generator) -> Ends:
         n, chance = sizes_of(sizes, episodes, rng), rng.beta(8, 2, episodes)
         hits = [rng.binomial(n, one) for one in (chance, 0.25 + 0.75 * chance)]
-        names, plan = strata_of(strata, episodes), _plan(rng, keep=True)
+        names, plan = strata_of(strata, episodes), _plan(keep=True)
         return _difference([share_interval(one, n, plan, strata=names) for one in hits], names)
 
     return sample
@@ -255,22 +267,35 @@ def score_difference(repetitions: int = 3) -> Sampler:
     """Two agents on the same scenarios, repeated: a rule worth 0.4 fires more often with the second."""
 
     def sample(scenarios: int, rng: np.random.Generator) -> Ends:
-        hard, counts, plan = rng.beta(3, 2, scenarios), np.full(scenarios, repetitions), _plan(rng, keep=True)
+        hard, counts, plan = rng.beta(3, 2, scenarios), np.full(scenarios, repetitions), _plan(keep=True)
         sums = [scores(hard, gain, repetitions, rng).sum(axis=1) for gain in (0.0, GAIN)]
         return _difference([mean_interval(one, counts, plan) for one in sums], None)
 
     return sample
 
 
-def iqm_difference() -> Sampler:
-    """The interquartile means of two models' time errors; both find the same episodes hard."""
+def iqm_difference(*, shift: float = 7.0, skewed: float = 0.0, step: float = 1.0) -> Sampler:
+    """The interquartile means of two models' time errors; both find the same episodes hard.
+
+    Each episode is changed by `shift`, with a skewed spread of `skewed`.
+    """
 
     def sample(episodes: int, rng: np.random.Generator) -> Ends:
-        own, plan = rng.normal(0, 12, episodes).tolist(), _plan(rng, keep=True)
-        sides = [[Distribution.of(_errors(100, o + shift, 1.0, rng)) for o in own] for shift in (0.0, 7.0)]
+        own, plan = rng.normal(0, 12, episodes), _plan(keep=True)
+        changed = own + shift + skewed * _effects("skewed", episodes, rng)
+        sides = [[Distribution.of(_errors(100, o, step, rng)) for o in one.tolist()] for one in (own, changed)]
         return _difference([value_intervals(parts, ["iqm"], plan)["iqm"] for parts in sides], None)
 
     return sample
+
+
+@cache
+def iqm_difference_truth(skewed: float) -> float:
+    """The true difference with a skewed spread of changes: the sum of two effects has the product of their chances."""
+    own, first = _nodes("symmetric", _NODES_OF_TWO)
+    change, second = _nodes("skewed", _NODES_OF_TWO)
+    both = 12 * own[:, None] + 7 + skewed * change
+    return _statistic("iqm", both.ravel(), np.outer(first, second).ravel(), 1.0) - time_errors_truth("iqm")
 
 
 def _difference(sides: Sequence[Estimate], strata: list[str] | None) -> Ends:
@@ -309,6 +334,7 @@ def score_difference_truth(gain: float = GAIN) -> float:
 
 _SHARE, _MEAN = "logit-t", "skewness-corrected t"
 _SUMS, _VALUES = "skewness-corrected t on a scale", "bootstrap"
+_VALUE_DIFFERENCE = "skewness-corrected t, bootstrap"
 
 POPULATIONS: dict[str, tuple[str, Sampler, Callable[[], float]]] = {
     "share near ½": (_SHARE, share(5, 5), lambda: 0.5),
@@ -341,7 +367,13 @@ POPULATIONS: dict[str, tuple[str, Sampler, Callable[[], float]]] = {
     "the same, unequal sizes": (_MEAN, share_difference("unequal"), lambda: 0.05),
     "the same, strata of 50, 30 and 20 %": (_MEAN, share_difference(strata="games"), lambda: 0.05),
     "paired difference of scores, 3 repetitions": (_MEAN, score_difference(), score_difference_truth),
-    "paired difference of IQMs": (_VALUES, iqm_difference(), lambda: 7.0),
+    "paired difference of IQMs": (_VALUE_DIFFERENCE, iqm_difference(), lambda: 7.0),
+    "the same, skewed": (
+        _VALUE_DIFFERENCE,
+        iqm_difference(skewed=_SKEWED_CHANGE),
+        lambda: iqm_difference_truth(_SKEWED_CHANGE),
+    ),
+    "the same, steps of 10 ms": (_VALUE_DIFFERENCE, iqm_difference(shift=10.0, step=10.0), lambda: 10.0),
 }
 """Method, sampler and truth of every line of the table of coverage."""
 

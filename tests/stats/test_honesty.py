@@ -24,6 +24,7 @@ SHORT = [
     ("share of 0.8, strata of two", 20),
     ("share of 0.8, strata of one", 5),
     ("mean, skewed", 5),
+    ("mean, skewed, strata of two", 10),
     ("mean, symmetric, unequal sizes", 10),
     ("skill", 10),
     ("R²", 20),
@@ -31,7 +32,14 @@ SHORT = [
     ("paired difference of shares", 5),
     ("paired difference of scores, 3 repetitions", 10),
 ]
-RESAMPLED = [("IQM, skewed", 5), ("IQM, unequal sizes", 10), ("95th percentile, skewed", 5), ("median", 20)]
+RESAMPLED = [
+    ("IQM, skewed", 5),
+    ("IQM, unequal sizes", 10),
+    ("95th percentile, skewed", 5),
+    ("median", 20),
+    ("paired difference of IQMs", 5),
+    ("the same, skewed", 10),
+]
 
 
 @pytest.mark.parametrize(("name", "episodes"), SHORT)

@@ -50,11 +50,12 @@ def test_the_difference_of_resampled_figures_inverts_the_hull_of_both_intervals(
 
 
 def test_a_difference_that_many_resamples_do_not_share_is_uncertain() -> None:
-    # A fifth of the resamples jumps to the other side, although their spread is small.
+    # A fifth of the resamples jumps to the other side, although their spread is small: 2.3 standard errors from 0.
     replicates = np.concatenate([np.full(200, -0.01), np.full(800, 0.1)])
     found = difference(0.1, replicates=replicates, freedom=30, level=0.95)
     assert found is not None
-    assert found.p == pytest.approx(2 * scipy.stats.t.cdf(scipy.stats.norm.ppf(0.2), 30))
+    assert found.low < 0 < found.high
+    assert found.p > 0.05 > 2 * scipy.stats.t.sf(0.1 / replicates.std(), 30)
 
 
 def test_what_is_called_the_same_rests_on_ends_that_allow_for_a_tail_that_few_cases_lack() -> None:
@@ -80,21 +81,28 @@ def test_the_interval_of_the_same_contains_the_other_and_mirrors_with_the_change
     assert resampled.wide[0] <= resampled.low < resampled.high <= resampled.wide[1]
 
 
-def test_resamples_of_40_cases_have_the_percentile_interval_alone() -> None:
-    replicates = np.random.default_rng(1).gamma(2.0, 0.1, 1000)
-    found = difference(0.2, replicates=replicates, freedom=39, level=0.95)
+@pytest.mark.parametrize("freedom", [2.0, 9.0, 39.0, 200.0])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_resampled_differences_have_the_t_interval_that_is_corrected_for_skewness(freedom: float, sign: int) -> None:
+    replicates = sign * np.random.default_rng(1).gamma(2.0, 0.1, 1000)
+    error, a = replicates.std(), sign * 0.3  # more skewness than that is not corrected for
+    found = difference(0.2, replicates=replicates, freedom=freedom, level=0.95)
     assert found is not None
-    tail = 100 * scipy.stats.norm.cdf(-scipy.stats.t.ppf(0.975, 39))
-    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(replicates, [tail, 100 - tail])))
-    beside = difference(2.0, replicates=replicates, freedom=39, level=0.95)
-    assert beside is not None
-    assert beside.high == 2.0  # the interval contains the value
-    # 2 % of them lie below 0: the p-value is that of this share.
-    place = np.percentile(replicates, 2.0)
-    shifted = difference(0.2 - place, replicates=replicates - place, freedom=39, level=0.95)
+    # Hall's transformation of the distance of either end, in standard errors, is Student's t.
+    for end, tail in ((found.low, 0.975), (found.high, 0.025)):
+        t = (0.2 - end) / error
+        assert t + a * t * t / 3 + a * a * t**3 / 27 + a / 6 == pytest.approx(scipy.stats.t.ppf(tail, freedom))
+    # At the end of the interval, the p-value is 5 %.
+    shifted = difference(0.2 - found.low, replicates=replicates - found.low, freedom=freedom, level=0.95)
     assert shifted is not None
-    assert shifted.p == pytest.approx(2 * scipy.stats.t.cdf(scipy.stats.norm.ppf(0.02), 39), rel=0.01)
-    assert shifted.low > 0
+    assert shifted.p == pytest.approx(0.05)
+
+
+def test_resamples_that_do_not_differ_are_certain() -> None:
+    found = difference(0.2, replicates=np.full(10, 0.2), freedom=9, level=0.95)
+    assert found is not None
+    assert (found.low, found.high) == (0.2, 0.2)
+    assert found.p < 1e-9
 
 
 @pytest.mark.parametrize("n", [3, 10, 71, 72])

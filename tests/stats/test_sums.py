@@ -91,12 +91,22 @@ def test_strata_of_one_episode_are_pooled() -> None:
 
 def test_the_spread_within_a_stratum_of_n_is_that_of_n_less_one() -> None:
     # Two strata of two episodes: the mean's variance is the sum over strata of n · s² ÷ N², s² with n − 1.
-    values = np.array([1.0, 3.0, 10.0, 14.0])
+    values = np.array([1.0, 3.0, 10.0, 12.0])  # not skewed
     found = mean_interval(values, np.ones(4), EPISODE, strata=list("aabb"))
-    error = math.sqrt((2 * 2.0 + 2 * 8.0) / 16)
+    error = math.sqrt((2 * 2.0 + 2 * 2.0) / 16)
     assert both(found) == pytest.approx(
-        (7 - scipy.stats.t.ppf(0.975, 2) * error, 7 + scipy.stats.t.ppf(0.975, 2) * error), rel=1e-5
+        (6.5 - scipy.stats.t.ppf(0.975, 2) * error, 6.5 + scipy.stats.t.ppf(0.975, 2) * error), rel=1e-5
     )
+
+
+def test_strata_of_two_show_no_skewness_so_all_episodes_together_do() -> None:
+    values = np.array([1.0, 2.0, 1.0, 2.0, 1.0, 9.0])
+    pairs, alone = (mean_interval(values, np.ones(6), EPISODE, strata=strata) for strata in (list("aabbcc"), None))
+    assert pairs.value == alone.value
+    for found in (pairs, alone):
+        assert found.low is not None
+        assert found.high is not None
+        assert found.high - found.value > 1.1 * (found.value - found.low)  # type: ignore[operator]
 
 
 def test_lone_strata_join_each_other_or_the_largest() -> None:

@@ -135,6 +135,11 @@ class Strata:
         total, squares = self.sums(np.column_stack([sizes, sizes * sizes])).T
         return float(max((total[squares > 0] ** 2 / squares[squares > 0] - 1).sum(), 1.0))
 
+    @property
+    def show_skewness(self) -> bool:
+        """Whether most units are in strata of at least three: two differ by the same to either side."""
+        return bool(2 * self.size[self.size > 2].sum() >= self.size.sum())
+
     def spread(self, contributions: Floats) -> tuple[Floats, Floats]:
         """Standard error and skewness, shape (k,) each, of figures of which the units contribute (units, k)."""
         n = self.size[:, None].astype(np.float64)
@@ -215,10 +220,23 @@ def hull(
 ) -> tuple[Floats, Floats]:
     """The hull of the t interval and of the same corrected for skewness; all arrays of shape (m,)."""
     t = t_quantile(1 - (1 - level) / 2, freedom)
-    a = np.clip(skewness, -most_skewed, most_skewed)
-    divisor = np.where(np.abs(a) < 1e-6, np.nan, a)
-    corrected = [(3 / divisor) * (np.cbrt(1 + a * (end - a / 6)) - 1) for end in (t, -t)]
+    corrected = _corrected(t, np.clip(skewness, -most_skewed, most_skewed))
     return middle - error * np.fmax(corrected[0], t), middle - error * np.fmin(corrected[1], -t)
+
+
+def corrected_ends(value: float, error: float, skewness: float, freedom: float, level: float) -> tuple[float, float]:
+    """The t interval corrected for skewness alone: what `transformed` inverts."""
+    t = t_quantile(1 - (1 - level) / 2, freedom)
+    far = _corrected(t, np.clip(np.array([skewness]), -_MOST_SKEWED, _MOST_SKEWED))
+    return value - error * float(far[0][0]), value - error * float(far[1][0])
+
+
+def _corrected(t: float, skewness: Floats) -> tuple[Floats, Floats]:
+    """What Hall's transformation turns into t and into −t; both of shape (m,)."""
+    symmetric = np.abs(skewness) < 1e-6
+    a = np.where(symmetric, np.nan, skewness)
+    found = [(3 / a) * (np.cbrt(1 + a * (end - a / 6)) - 1) for end in (t, -t)]
+    return np.where(symmetric, t, found[0]), np.where(symmetric, -t, found[1])
 
 
 def cautious(value: float, error: float, skewness: float, freedom: float, level: float) -> tuple[float, float]:

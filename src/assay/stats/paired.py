@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.stats.jackknife import Strata, cautious, hull, transformed, unseen_skewness
-from assay.stats.resampled import resampled_ends, resampled_p, resampled_skewness
+from assay.stats.resampled import resampled_difference, resampled_skewness
 from assay.stats.tails import binomial_at_most, chi_squared_quantile, largest_chance, t_below, t_quantile
 from assay.types import Floats
 
@@ -122,8 +122,7 @@ def _from_replicates(value: float, replicates: Floats, freedom: float, level: fl
     if not len(usable):
         return None
     error = float(usable.std())
-    low, high = resampled_ends(value, usable, freedom, level)
-    p = resampled_p(value, usable, freedom, _SMALLEST)
+    low, high, p = resampled_difference(value, usable, freedom, level, _SMALLEST)
     wide = _hull((low, high), cautious(value, error, resampled_skewness(usable, freedom), freedom, level))
     return Difference(value, low, high, p, error, freedom, wide)
 

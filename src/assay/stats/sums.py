@@ -84,8 +84,9 @@ def mean_interval(
         return blank
     known = t > 0
     within = Strata.of(strata, len(h)).where(known)
-    parts = share_contributions(h[known], t[known], within)
-    return _jackknifed(blank, parts, known, within, t[known], scale, plan)
+    return _jackknifed(
+        blank, lambda strata: share_contributions(h[known], t[known], strata), known, within, t[known], scale, plan
+    )
 
 
 def _of_events(value: float | None, n: int, plan: Resampling) -> Estimate:
@@ -138,12 +139,17 @@ def sum_interval(
     known = np.asarray(table.any(axis=1))
     within = Strata.of(strata, len(table)).where(known)
     weights = None if sizes is None else np.asarray(sizes, np.float64)[known]
-    found = (
-        unit_contributions(table[known], function, np.array([blank.value]), within)
-        if smooth is None
-        else unit_contributions(table[known], smooth, np.array([float(smooth(table.sum(axis=0)))]), within)
+    figure = function if smooth is None else smooth
+    value = np.array([blank.value if smooth is None else float(smooth(table.sum(axis=0)))])
+    return _jackknifed(
+        blank,
+        lambda strata: unit_contributions(table[known], figure, value, strata),
+        known,
+        within,
+        weights,
+        scale,
+        plan,
     )
-    return _jackknifed(blank, found, known, within, weights, scale, plan)
 
 
 def resampled_sum_interval(
@@ -247,18 +253,25 @@ def _of_sums(
 
 def _jackknifed(
     blank: Estimate,
-    parts: Floats,
+    contributions: Callable[[Strata], Floats],
     known: NDArray[np.bool_],
     within: Strata,
     sizes: Floats | None,
     scale: Scale,
     plan: Resampling,
 ) -> Estimate:
-    """The estimate with its interval; `parts` are the contributions of the units that are `known`, shape (known, 1)."""
+    """The estimate with its interval.
+
+    `contributions` gives those of the units that are `known`, shape (known, 1), if they are in certain strata.
+    """
+    parts = contributions(within)
     if len(parts) < 2 or np.isnan(parts).any():
         # One episode says nothing about others, nor does a figure that is undefined without one of them.
         return replace(blank, method=f"none: one {blank.unit} only")
     error, skewness = within.spread(parts)
+    if scale.skewed and not within.show_skewness:
+        together = Strata.of(None, len(parts))
+        _, skewness = together.spread(contributions(together))
     freedom = within.freedom(sizes)
     low, high = ends(np.array([blank.value]), error, skewness, freedom, level=plan.level, scale=scale, n=len(parts))
     if plan.keep:
