@@ -185,7 +185,7 @@ def calibrate(
         note(f"{len(pairs)} labelled pairs are left out: give --judge-url and --judge-model to have them compared")
     position = None
     if pairs and judge is not None:
-        position = compare_pairs(scores, pairs, lambda query, a, b: judge.compare(query, None, a, b))
+        position = compare_pairs(scores, pairs, judge.compare)
     found = calibrated(scores, singles, position=position)
     if json_out is not None:
         write_json(found.to_json(), json_out)

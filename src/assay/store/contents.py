@@ -26,12 +26,12 @@ from assay.types import Case, State
 StoredTallies = Mapping[str, Mapping[Case, Mapping[str, State]]]
 AnswerRow = Mapping[str, Any]
 """One scored answer as plain data: agent, scenario, repetition, turn, query, response, passed, failures, metrics and,
-if the turn was played, record. The store does not look into failures, metrics and record."""
+if the turn was played, record, and if it is known, truth. The store does not look into the last four."""
 
 _Thing = TypeVar("_Thing")
 
 LOOKED_UP_AT_ONCE = 500  # names in one statement; SQLite takes 32,766 values, and long statements parse slowly
-_LARGE = frozenset({"query", "response", "failures", "entries"})
+_LARGE = frozenset({"query", "response", "failures", "entries", "truth"})
 _WRITTEN_AT_ONCE = 1000  # rows that wait in memory
 
 
@@ -44,7 +44,7 @@ class EncodedAnswer:
     repetition: int
     turn: int
     values: tuple[Any, ...]
-    """Query, response, passed, entries, record, failures."""
+    """Query, response, passed, entries, record, failures, truth."""
     scores: list[tuple[str, float, bool]]
     """Names and scores of metrics that measured something, for queries in SQL; the entries have the others too."""
 
@@ -59,7 +59,7 @@ class EncodedAnswer:
             Case(answer["scenario"]),
             answer["repetition"],
             answer["turn"],
-            (*texts, *outcome, json_text(answer.get("failures", ()))),
+            (*texts, *outcome, json_text(answer.get("failures", ())), json_text(answer.get("truth"))),
             [(_plain_name(name), float(entry["score"]), True) for name, entry in metrics.items() if entry["measured"]],
         )
 
@@ -221,7 +221,7 @@ def load_answer_rows(
 ) -> list[dict[str, Any]]:
     """The answers of a run in the order in which they were added; only those of a scenario or an agent, if given.
 
-    With `outcomes_only`, texts, failures and scores, which are most of what is stored, are left empty.
+    With `outcomes_only`, texts, failures, scores and truths, which are most of what is stored, are left empty.
     """
     turns = schema.turns
     columns = [column for column in turns.c if not (outcomes_only and column.name in _LARGE)]
@@ -246,6 +246,7 @@ def load_answer_rows(
             "failures": [] if outcomes_only else turn.failures,
             "metrics": {} if outcomes_only else turn.entries,
             "record": turn.record,
+            **({} if outcomes_only or turn.truth is None else {"truth": turn.truth}),
         }
         for turn in connection.execute(query)
     ]

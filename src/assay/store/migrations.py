@@ -135,7 +135,20 @@ _EIGHTH = (
     )""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
+# The ground truth that an answer was compared with, for judges. Digests are of whole rows, so old ones do not hold.
+_NINTH = ("ALTER TABLE turns ADD COLUMN truth TEXT NOT NULL DEFAULT 'null'", "UPDATE runs SET digest = ''")
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _FIRST,
+    _SECOND,
+    _THIRD,
+    _FOURTH,
+    _FIFTH,
+    _SIXTH,
+    _SEVENTH,
+    _EIGHTH,
+    _NINTH,
+)
 """Statements of each version, in order."""
 SCHEMA_VERSION = len(MIGRATIONS)
 """The version of the schema that this assay reads and writes."""

@@ -149,6 +149,7 @@ turns = Table(
     Column("entries", Json),
     Column("record", Json),
     Column("failures", Json),
+    Column("truth", Json),
 )
 scores = Table(
     "scores",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.command import assay_command
 
 from assay.chat import Label, Transcript, Turn, calibrate, score
 from assay.chat.judge import Judge, Preference
+from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.calibration import Calibration, LabelledPair, compare_pairs, read_labels
 from assay.chat.scoring.metric import Finding, Metric, Rule
 from assay.chat.scoring.scores import Scores
@@ -123,7 +125,7 @@ def test_a_judge_that_prefers_a_position_is_found_out() -> None:
     scores = scored([(agent, f"s{at}", f"{agent} {at}") for at in range(10) for agent in ("a", "b")])
     pairs = [LabelledPair(scenario=f"s{at}", better="a", worse="b") for at in range(10)]
 
-    def first_or_a(query: str, first: str, second: str) -> Preference:
+    def first_or_a(query: str, truth: Any, first: str, second: str) -> Preference:
         # In every other pair it takes what it sees first; else it agrees with people.
         return Preference("A", "A") if int(first[-1]) % 2 else Preference("A", "B")
 
@@ -149,6 +151,30 @@ def test_a_judge_is_asked_in_both_orders_and_its_replies_are_kept(
         assert Judge(url, "another", cache=kept).compare("Weather?", None, "first one", "second one").in_order == "A"
         assert len(asked) == 4
     assert len(kept.read_text("utf-8").splitlines()) == 4
+
+
+def test_a_judge_sees_the_stored_truth_when_it_compares_two_answers(tmp_path: Path) -> None:
+    truth = {"current": {"city": "Rome", "temperature": 20.5, "main_condition": "clear"}}
+    lines = [
+        {"agent": agent, "scenario": "s", "turns": [{"user": "Weather in Rome?", "assistant": text, "truth": truth}]}
+        for agent, text in (("a", GOOD), ("b", BAD))
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    (tmp_path / "labels.jsonl").write_text('{"scenario": "s", "better": "a", "worse": "b"}', encoding="utf-8")
+    assert assay_command("chat", "score", "t.jsonl", "--store", "r.db", "--name", "x", cwd=tmp_path).returncode == 0
+    with server('{"better": "A", "reason": "clear"}') as (url, asked):
+        words = ("chat", "calibrate", "x", "--labels", "labels.jsonl", "--store", "r.db")
+        done = assay_command(*words, "--judge-url", url, "--judge-model", "m", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(asked) == 2  # both orders
+    assert all('"temperature": 20.5' in request["messages"][0]["content"] for request in asked)
+
+
+def test_a_truth_from_python_may_have_dates() -> None:
+    turn = Turn(user="When?", assistant="On Friday.", truth={"delivery_date": date(2026, 11, 20)})
+    (answer,) = score([Transcript(agent="a", scenario="s", turns=[turn])], metrics=["task_completion"]).answers
+    stored = json.loads(json.dumps(answer.to_row()))
+    assert Answer.from_json(stored).truth == {"delivery_date": "2026-11-20"}
 
 
 def test_a_reply_that_cannot_be_read_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

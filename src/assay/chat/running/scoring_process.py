@@ -93,6 +93,7 @@ class _Scored(NamedTuple):
             passed=not self.failures,
             failures=self.failures,
             record=self.record or turn.record,
+            truth=said.truth,
         )
 
 

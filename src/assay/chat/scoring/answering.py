@@ -57,6 +57,7 @@ def answer_of(
         passed=not failures,
         failures=failures,
         record=record,
+        truth=turn.truth,
     )
 
 

@@ -6,6 +6,7 @@ scored, skipped with a reason, or failed with its error; only a scored turn has 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -180,6 +181,8 @@ class Answer:
     """The checks that it does not pass; empty if it passes or was not scored."""
     record: Record | None = None
     """What was measured while the turn was played; None if the answer was read from a file."""
+    truth: Any = None
+    """The ground truth that it was compared with; None if there is none, or if it was stored without."""
 
     @property
     def key(self) -> AnswerKey:
@@ -211,6 +214,8 @@ class Answer:
         }
         if self.record is not None:
             fields["record"] = self.record.model_dump(mode="json", exclude_defaults=True)
+        if self.truth is not None:
+            fields["truth"] = json.loads(json.dumps(self.truth, default=str))  # from Python it may have dates
         return fields
 
     @classmethod
@@ -228,6 +233,7 @@ class Answer:
             passed=data["passed"],
             failures=tuple(FailedCheck(**failed) for failed in data.get("failures", ())),
             record=None if record is None else Record.from_json(record),
+            truth=data.get("truth"),
         )
 
 

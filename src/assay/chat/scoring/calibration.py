@@ -183,16 +183,20 @@ def _place(answer: Answer) -> AnswerPlace:
 
 
 def compare_pairs(
-    scores: Scores, pairs: Sequence[LabelledPair], compare: Callable[[str, str, str], Preference], *, at_once: int = 8
+    scores: Scores,
+    pairs: Sequence[LabelledPair],
+    compare: Callable[[str, Any, str, str], Preference],
+    *,
+    at_once: int = 8,
 ) -> Position:
-    """Let a judge compare the pairs that people labelled; `compare` gets the question and the two answers."""
+    """Let a judge compare the pairs that people labelled; `compare` gets question, truth and both answers."""
     answers = {_place(answer): answer for answer in scores.answers}
 
     def judged(pair: LabelledPair) -> Preference:
         better, worse = (
             answers[agent, pair.scenario, pair.repetition, pair.turn] for agent in (pair.better, pair.worse)
         )
-        return compare(better.query, better.response, worse.response)
+        return compare(better.query, better.truth, better.response, worse.response)
 
     with ThreadPoolExecutor(at_once) as pool:
         found = list(zip(pairs, pool.map(judged, pairs), strict=True))

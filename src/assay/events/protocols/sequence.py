@@ -175,12 +175,13 @@ def compute_metrics_for_event(
     *,
     encoding: str = "hierarchical",
     log_probabilities: Sequence[Sequence[float]] | None = None,
-    undefined: float | None = None,
+    undefined: float | None = math.nan,
 ) -> dict[str, Any]:
     """The nested dictionary of figures for two token strings, plus `type_accuracy`.
 
     A figure of the sequence that has nothing to measure, such as those of the mouse if there is no mouse event, is
-    `undefined`: give `math.nan` to format every figure as a number without a check.
+    `undefined`: NaN, so that every figure can be formatted as a number; give None for JSON. Those of single events are
+    None.
 
     `log_probabilities` has one list for each true event: the natural logarithms of the probabilities that the model
     gave to its tokens. If given, a loss is their negative sum; otherwise it is the share of wrong tokens.
@@ -407,7 +408,7 @@ def _demonstrate() -> None:
     strings = [encode(EventStream.from_events(events)) for events in (guess, truth)]
     for name, text in zip(("prediction", "ground truth"), strings, strict=True):
         print(f"{name}:\n  {text}\n")
-    print(json.dumps(compute_metrics_for_event(*strings), indent=2))
+    print(json.dumps(compute_metrics_for_event(*strings, undefined=None), indent=2))
 
 
 if __name__ == "__main__":
