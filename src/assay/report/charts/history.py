@@ -64,7 +64,7 @@ def run_history(*, rows: Rows, title: str = "", unit: str = "") -> Panels:
                 "x": across,
                 "y": up | {"field": "value"},
                 "color": model_color(models),
-                "strokeDash": model_dash(models) | {"legend": None},
+                "strokeDash": model_dash(models) | {"legend": model_color(models)["legend"]},
             },
         },
         {
