@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urldefrag
 
 import pytest
@@ -90,3 +92,13 @@ def test_anchors_are_those_of_github_and_of_the_site() -> None:
     assert github_anchor("Is `a` B? Yes".replace("`", "")) == site_anchor("Is a B? Yes") == "is-a-b-yes"
     assert github_anchor("1. A — b") != site_anchor("1. A — b")
     assert headings("# One [two](three.md)\n\n```sh\n# no heading\n```\n\n## `four`\n") == ["One two", "four"]
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    def pages(entry: Any) -> list[str]:
+        if isinstance(entry, str):
+            return [entry]
+        return [page for part in (entry.values() if isinstance(entry, dict) else entry) for page in pages(part)]
+
+    listed = pages(tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]["nav"])
+    assert sorted(listed) == sorted(str(path.relative_to(ROOT / "docs")) for path in ROOT.glob("docs/**/*.md"))
