@@ -15,6 +15,7 @@ import pytest
 # Read by Ray when it starts. Ray's workers are less urgent than other processes by default, which on a busy machine
 # means that they hardly run.
 os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", "RAY_health_check_period_ms": "1000"}
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
 _MEMORY = 80 << 20
 
 

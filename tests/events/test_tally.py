@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,25 @@ def test_states_that_were_merged_for_a_figure_can_still_be_added_to() -> None:
     assert tally.parts("rows", Joint)[0] is tally.parts("rows", Joint)[0]
     tally.add(episode, {"rows": Joint.of(np.array([7]))})
     assert tally.parts("rows", Joint) == [merged + Joint.of(np.array([7]))]
+
+
+def test_a_pickled_tally_is_the_same_with_its_order_and_types() -> None:
+    tally = Tally()
+    for name in ("b", "a"):
+        joint = Joint.of(np.array([3, 1, 3]), np.array([70_000, -2, 70_000]))
+        tally.add(Episode(name), {"joint": joint, "none": Joint(), "ratio": Ratio(1, 2), "sums": Moments(1, 2**80, 3)})
+        tally.add(
+            Episode(name), {"values": Distribution.of([0.5, 2.5, 2.5]), "in order": InOrder(np.array([2.0, 1.0]))}
+        )
+    back = pickle.loads(pickle.dumps(tally))
+    assert back.arrived == tally.arrived
+    for episode, states in tally.states().items():
+        for name, state in states.items():
+            found = back.states()[episode][name]
+            assert type(found) is type(state)
+            if isinstance(state, InOrder):
+                assert found.values.tolist() == state.values.tolist()
+            else:
+                assert found == state
+            if isinstance(state, Joint):
+                assert [column.dtype for column in found.columns] == [column.dtype for column in state.columns]

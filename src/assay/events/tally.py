@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from assay.events.packed import Packed, pack, unpack
 from assay.events.stream import Episode
 from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, State
 
@@ -66,6 +67,13 @@ class Tally:
                     whole._loose[episode, name] = sum(map(_size, joined[1:]))
         return whole
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as few large arrays; episodes keep their order of arrival."""
+        merged = {
+            episode: {name: _merged(pile) for name, pile in piles.items()} for episode, piles in self._piles.items()
+        }
+        return _unpickled, (pack(merged),)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tally) and self.states() == other.states()
 
@@ -118,6 +126,13 @@ class Tally:
         """The state called `name` over all episodes, in the order of arrival; empty if there is none."""
         piles = [piles.get(name, []) for piles in self._piles.values()]
         return _of_kind([state for pile in piles for state in pile], kind)
+
+
+def _unpickled(packed: Packed) -> Tally:
+    """The tally that was pickled."""
+    return Tally(
+        {episode: {name: [state] for name, state in by_name.items()} for episode, by_name in unpack(packed).items()}
+    )
 
 
 def _size(state: State) -> int:
