@@ -73,7 +73,8 @@ def streams(times: int, folder: Path) -> Outcomes:
     """Streams that are closed, full, without an end or not read: the right exit code, no traceback, nothing left."""
     file = folder / "t.jsonl"
     file.write_text(transcript(), "utf-8")
-    _run(folder, ["chat", "score", str(file)])
+    if any("@last" in words for words, _, _ in _STREAMS[:times]):
+        _run(folder, ["chat", "score", str(file)])
     for words, how, expected in _STREAMS[:times]:
         code, shown = _run(folder, words, how)
         left = os.listdir(folder / "temporary")
@@ -159,8 +160,8 @@ def _waiting() -> Iterator[None]:
 
 
 ATTACKS = [
-    Attack("closed, full, endless and unread streams", streams, 4, len(_STREAMS), seconds=5),
-    Attack("pipes in place of files", pipes, 2, 20),
+    Attack("closed, full, endless and unread streams", streams, 2, len(_STREAMS), seconds=4),
+    Attack("pipes in place of files", pipes, 1, 20),
     Attack("commands that are told to end", terminated, 1, 10, seconds=2),
     Attack("commands that are interrupted at any moment", interrupted, 1, 20, seconds=2),
 ]
