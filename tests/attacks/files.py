@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from assay.chat.yamlfile import load_yaml
 from assay.errors import AssayError
 from assay.events.codecs import codec
 from assay.events.sources import ReadOptions, read
-from assay.logs import read_logs
+from assay.logs import contents, read_logs, streamed
 from tests.attacks import Attack, Outcomes
 from tests.attacks.names import TURNS, transcript
 from tests.events.fuzzing import GOLDEN
@@ -136,7 +137,16 @@ def mutated_logs(times: int, folder: Path) -> Outcomes:
     seeds = {"-".join(path.relative_to(LOGS).parts): path.read_bytes() for path in found}
     seeds["a.csv"] = b"case,epoch,model,score\na,1,m,1\nb,1,m,0.5\n"
     seeds["a.jsonl"] = b'{"case": "a", "score": 1, "stars": 4}\n{"case": "b", "score": 0, "stars": 2}\n'
-    yield from _mutations(times, seeds, folder, read_logs, seed=11)
+    yield from _mutations(times, seeds, folder, _read_log, seed=11)
+
+
+def _read_log(path: Path) -> None:
+    """Read as a whole and an element at a time: the second may refuse more, but never gives other numbers."""
+    whole = read_logs(path).answers
+    if path.suffix == ".json":
+        with patch.object(contents, "largest_whole", lambda: 0), patch.object(streamed, "_PIECE", 1000):
+            if read_logs(path).answers != whole:
+                raise AssertionError("an element at a time, the log has other answers")
 
 
 def _transcripts() -> dict[str, bytes]:
