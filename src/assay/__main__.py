@@ -1,4 +1,4 @@
-"""The `assay` command, also as `python -m assay`. It loads the command line, during which Ctrl-C is no error either."""
+"""The `assay` command, also as `python -m assay`. Ctrl-C is no error either while modules are loaded or unloaded."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ def main() -> None:
     """Entry point of the `assay` command."""
     try:
         from assay.cli import main as run
+
+        run()
     except KeyboardInterrupt:
         sys.exit(130)
-    run()
 
 
 if __name__ == "__main__":
