@@ -144,8 +144,8 @@ def interrupted(times: int, folder: Path) -> Outcomes:
             time.sleep(chance.uniform(0.3, 3.0))
             process.send_signal(sent)
             _, shown = process.communicate(timeout=120)
-        # By the signal itself before Python has set its handler; 130 if the command was about to end. Python 3.11 ends by
-        # SIGINT, whatever code it is given, if the interrupt met an `exec` of text, as dataclasses have.
+        # By the signal itself before Python has set its handler; 130 if the command was about to end. Python 3.11 ends
+        # by SIGINT, whatever code it is given, if the interrupt met an `exec` of text, as dataclasses have.
         ended = process.returncode in (0, 130, 128 + sent, -sent, -signal.SIGINT)
         whole = not target.exists() or target.read_bytes().endswith(b"}\n")
         left = [path.name for path in folder.iterdir() if path.suffix == ".part"]
