@@ -18,6 +18,7 @@ from assay.chat import AGENTS, Agent, AgentKind, Reply, Setup, load_suite
 from assay.chat.agents._shared.assistant import INSTRUCTIONS, openai_client
 from assay.chat.agents.spec import AgentSpec
 from assay.chat.running.experiment import Experiment
+from assay.chat.running.playing import Playing
 from assay.chat.running.runner import MemorySink
 from benchmarks.measuring import Result, at_most, show
 
@@ -102,13 +103,18 @@ async def _open(setup: Setup) -> AsyncIterator[Agent]:
 LOOP = AgentKind("loop", PEER, _open)
 
 
+async def _play(experiment: Experiment, sink: MemorySink) -> None:
+    async with Playing(experiment) as playing:
+        await playing.play(sink)
+
+
 def main() -> None:
     suite = load_suite("weather").select(kinds=KINDS)
     names = AGENTS.names()
     specs = [AgentSpec(name=PEER, function="benchmarks.frameworks:LOOP"), *(AgentSpec(name=n, agent=n) for n in names)]
     experiment = Experiment(suite=suite, agents=tuple(specs), repeat=REPEAT)
     sink, started = MemorySink(), time.perf_counter()
-    asyncio.run(experiment.play(sink))
+    asyncio.run(_play(experiment, sink))
     took = time.perf_counter() - started
     walls: dict[str, list[float]] = {}
     overheads: dict[str, list[float]] = {}

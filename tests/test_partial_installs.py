@@ -40,7 +40,7 @@ WORKING = {
     *("--version", "chat score t.jsonl", "chat score t.jsonl --no-store", "chat agents", "compare a.csv a.csv"),
     *("demo", "doctor", "init"),
 }
-# What Python users call, each with the extra that installs what it needs; an empty one for none.
+# What Python users call, each with the extra that installs what it needs; an empty one for none. `run` is called too.
 NAMES = {
     "assay.chat.run": "agents",
     "assay.chat.score": "",
@@ -73,6 +73,8 @@ for path in given["names"]:
     try:
         for name in path.split(".")[1:]:
             found = getattr(found, name)
+        if name == "run":
+            found("weather", {"mine": str}, limit=1)
         said[path] = [0, ""]
     except Exception as error:
         said[path] = [1, f"{type(error).__name__}: {error}"]

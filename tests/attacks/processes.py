@@ -36,15 +36,25 @@ def _run(folder: Path, words: list[str], how: Callable[[], None] | None = None) 
 
 
 def _closed(*streams: int) -> Callable[[], None]:
-    return lambda: [os.close(stream) for stream in streams] and None
+    def close() -> None:
+        for stream in streams:
+            os.close(stream)
+
+    return close
 
 
 def _from(path: str) -> Callable[[], None]:
-    return lambda: os.dup2(os.open(path, os.O_RDONLY), 0) and None
+    def open_input() -> None:
+        os.dup2(os.open(path, os.O_RDONLY), 0)
+
+    return open_input
 
 
 def _to(path: str) -> Callable[[], None]:
-    return lambda: os.dup2(os.open(path, os.O_WRONLY), 1) and None
+    def open_output() -> None:
+        os.dup2(os.open(path, os.O_WRONLY), 1)
+
+    return open_output
 
 
 def _unread() -> None:

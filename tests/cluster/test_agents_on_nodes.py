@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from assay.chat.running.runner import Pace
+from assay.chat.running.trials import Pace
 from assay.runs.planning import plan_experiment
 from assay.runs.results import ExperimentResult
 from assay.runs.starting import start_run

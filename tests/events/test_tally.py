@@ -111,8 +111,10 @@ def test_a_pickled_tally_is_the_same_with_its_order_and_types() -> None:
             found = back.states()[episode][name]
             assert type(found) is type(state)
             if isinstance(state, InOrder):
+                assert isinstance(found, InOrder)
                 assert found.values.tolist() == state.values.tolist()
             else:
                 assert found == state
             if isinstance(state, Joint):
+                assert isinstance(found, Joint)
                 assert [column.dtype for column in found.columns] == [column.dtype for column in state.columns]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import UsageError
-from assay.types import Estimate, State
+from assay.types import Estimate, Ints, State
 
 if TYPE_CHECKING:
     from assay.events.align import Pair
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from assay.events.tally import Tally
     from assay.stats.plan import Resampling
 
-Ints = NDArray[np.int64]
 
 BITS = 8
 """Significant bits that are kept."""

@@ -80,7 +80,7 @@ def told_of_compiling(say: Callable[[], None]) -> Iterator[None]:
         def on_end(self, _: object) -> None:
             pass
 
-    with event.install_listener("numba:compile", Listener()):  # type: ignore[no-untyped-call]
+    with event.install_listener("numba:compile", Listener()):
         yield
 
 

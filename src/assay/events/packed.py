@@ -17,7 +17,7 @@ Packed = tuple[list[tuple[Episode, list[tuple[str, Any]]]], dict[str, bytearray]
 """The states of each episode without their arrays, and all arrays of each type one after the other, in that order."""
 
 
-def pack(states: Mapping[Episode, Mapping[str, State]]) -> Packed:
+def pack_states(states: Mapping[Episode, Mapping[str, State]]) -> Packed:
     """The states of episodes, in their order."""
     arrays: dict[str, list[NDArray[Any]]] = {}
     shapes: dict[Any, Any] = {}
@@ -52,8 +52,8 @@ def _packed_state(state: State, put: Callable[..., Any]) -> Any:
             return ("in order", put(state.values))
 
 
-def unpack(packed: Packed) -> dict[Episode, dict[str, State]]:
-    """What `pack` was given. Arrays are views of the large ones."""
+def unpack_states(packed: Packed) -> dict[Episode, dict[str, State]]:
+    """What `pack_states` was given. Arrays are views of the large ones."""
     episodes, buffers = packed
     whole = {kind: np.frombuffer(buffer, np.dtype(kind)) for kind, buffer in buffers.items()}
     taken = dict.fromkeys(whole, 0)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from assay.events.packed import Packed, pack, unpack
+from assay.events.packed import Packed, pack_states, unpack_states
 from assay.events.stream import Episode
 from assay.types import Case, Distribution, InOrder, Joint, Moments, Ratio, State
 
@@ -72,7 +72,7 @@ class Tally:
         merged = {
             episode: {name: _merged(pile) for name, pile in piles.items()} for episode, piles in self._piles.items()
         }
-        return _unpickled, (pack(merged),)
+        return _unpickled, (pack_states(merged),)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tally) and self.states() == other.states()
@@ -131,7 +131,10 @@ class Tally:
 def _unpickled(packed: Packed) -> Tally:
     """The tally that was pickled."""
     return Tally(
-        {episode: {name: [state] for name, state in by_name.items()} for episode, by_name in unpack(packed).items()}
+        {
+            episode: {name: [state] for name, state in by_name.items()}
+            for episode, by_name in unpack_states(packed).items()
+        }
     )
 
 

@@ -159,8 +159,8 @@ def _scores(
         strict=True,
     )
     for answer, case, shown in zip(answers, cases, texts, strict=True):
-        given = answer.repetition
-        at = given if given is not None and 0 <= given <= _LAST_REPETITION else seen[answer.agent, case]
+        number = answer.repetition
+        at = number if number is not None and 0 <= number <= _LAST_REPETITION else seen[answer.agent, case]
         seen[answer.agent, case] += 1
         if (answer.agent, case, at) in keys:
             raise SourceError(

@@ -155,13 +155,14 @@ scenarios:
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("agent", ["google-adk", "agent-framework", "openai-agents", "langgraph", "pydantic-ai"])
+@pytest.mark.frameworks
+@pytest.mark.slow(seconds=7)
+@pytest.mark.parametrize("agent", ["agent-framework", "langgraph"])
 def test_the_shop_keeps_orders_when_the_process_of_its_assistant_is_killed(agent: str) -> None:
     suite = read_suite(parse_yaml(KILLED, "killed.yaml"))
     answers = {(one.scenario, one.turn): one for one in run(suite, [agent], baselines=False).answers}
     assert [str(failed) for failed in answers["between", 1].failures] == []
-    # The tool had run before the process was killed, and the message is sent again. LangGraph has stored the step of
-    # the tool by then; the others order a second time.
+    # The tool had run before the process was killed, and the message is sent again, so that it is ordered a second
+    # time. LangGraph stores the step of the tool meanwhile: it orders again only if it is killed before that.
     doubled = [failed.says for failed in answers["during", 0].failures if failed.check.startswith("stores")]
-    assert doubled == ([] if agent == "langgraph" else ["it is {'Day Pack': 2}"])
+    assert doubled == ["it is {'Day Pack': 2}"] or (agent == "langgraph" and doubled == [])

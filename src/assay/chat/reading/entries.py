@@ -19,7 +19,7 @@ _MOST_STEPS = 1_000
 _NOTHING: Sequence[Phrase] = ()
 
 
-class Run:
+class WordRun:
     """What a run of words says, beginning with its first word."""
 
     __slots__ = ("_candidates", "_first", "_length", "_longer", "found", "hidden", "is_open", "negates", "steps")
@@ -32,7 +32,7 @@ class Run:
     """Whether the first word negates by its ending, and is not hidden."""
     is_open: bool
     """Whether it may become another entry with the words after it."""
-    steps: dict[Token, Run]
+    steps: dict[Token, WordRun]
     """The runs that it has become, by the word after it."""
 
     def __init__(
@@ -55,11 +55,11 @@ class Run:
         self.found = tuple(found)
         self.negates = first.denies and self.hidden < 0
 
-    def followed_by(self, token: Token) -> Run:
+    def followed_by(self, token: Token) -> WordRun:
         """The run with one more word."""
         if len(self.steps) >= _MOST_STEPS:
             self.steps.clear()
-        step = self.steps[token] = Run(self._first, self._continued(token), self._length + 1, {})
+        step = self.steps[token] = WordRun(self._first, self._continued(token), self._length + 1, {})
         return step
 
     def _continued(self, token: Token) -> Sequence[Phrase]:

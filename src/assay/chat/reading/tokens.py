@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, compress
 from operator import attrgetter, sub
 
-from assay.chat.reading.entries import Run, is_form
+from assay.chat.reading.entries import WordRun, is_form
 from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Lexicon, Phrase, Unit, normal
 from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer
 from assay.chat.reading.quantities import parse_number
@@ -67,7 +67,7 @@ class Token:
     """What it may be searched for: whether it starts a list entry or negates (`NOTABLE`), whether the tokeniser has to
     look at it (`MARKED`: formatting, the end of a line or sentence, a number), and so on.
     """
-    run: Run = field(init=False, repr=False)
+    run: WordRun = field(init=False, repr=False)
     """The list entries that begin with it; only a `NOTABLE` one has it."""
 
 
@@ -229,7 +229,7 @@ class _Known(dict[str, Token]):
             traits=sum(trait for trait, has in traits.items() if has),
         )
         if traits[NOTABLE]:
-            token.run = Run(token, (), 1, longer)
+            token.run = WordRun(token, (), 1, longer)
         return token
 
 

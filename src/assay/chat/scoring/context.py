@@ -166,7 +166,9 @@ class ScoringContext:
     def own(self, found: Sequence[_Found]) -> list[_Found]:
         """Those of `found` that are not quoted from the user."""
         quoted = self.quoted
-        return [one for one in found if one.first not in quoted] if quoted else [*found]
+        if not quoted:
+            return list(found)
+        return [one for one in found if one.first not in quoted]
 
     @once
     def quoted(self) -> frozenset[int]:

@@ -145,7 +145,8 @@ def unpack_each(parts: Sequence[Joint], size: int) -> Floats:
         return np.zeros((len(parts), size))
     at, negative = rows.columns
     signed = (1 - 2 * negative.astype(np.int64)) * rows.counts
-    return np.bincount(rows.units * np.int64(size) + at, signed, len(parts) * size).reshape(len(parts), size)
+    numbers = np.bincount(rows.units * np.int64(size) + at, signed, len(parts) * size)  # float64, as weights are given
+    return numbers.reshape(len(parts), size).astype(np.float64, copy=False)
 
 
 def values_state(sizes: Sequence[int], values: Sequence[Ints]) -> Joint:
