@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 from assay import __version__
@@ -18,7 +17,7 @@ from assay.events.bounded import SETTING, bounded_protocols
 from assay.events.checks import check, warnings_about
 from assay.events.codecs import Codec, codec
 from assay.events.digest import StreamDigest
-from assay.events.input import Input
+from assay.events.input import Input, described
 from assay.events.progress import ProgressCallback, figure_counter, follow
 from assay.events.protocols import PROTOCOLS, EventProtocol, ProtocolMetric, cautions, check_tallies
 from assay.events.scoring import score_streams
@@ -421,19 +420,6 @@ def _configured(names: Sequence[str], encoder: Codec, settings: Mapping[str, Any
             raise UsageError(f"there is no {name}", hint=f"Available: {protocol.name}@{protocol.version}")
         found[bare] = protocol
     return [protocol.configured(encoder, settings) for protocol in found.values()]
-
-
-def described(source: object) -> str:
-    """A short description of the source: its path, or its type and size."""
-    if isinstance(source, str) and "<EVENT_START>" in source[:1_000_000]:
-        return f"token text of {len(source):,} characters"
-    if isinstance(source, str | Path):
-        return str(source)[:500]
-    if isinstance(source, EventStream):
-        return f"a stream of {len(source):,} events"
-    if isinstance(source, Sequence):
-        return f"a list of {len(source):,}"
-    return type(source).__name__
 
 
 def _watched(batches: Iterable[EventStream], side: Input) -> Iterator[EventStream]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,16 @@ class Input:
             doubled=set(kept.get("doubled", ())),
             missing=dict(kept.get("missing", {})),
         )
+
+
+def described(source: object) -> str:
+    """A short description of the source: its path, or its type and size."""
+    if isinstance(source, str) and "<EVENT_START>" in source[:1_000_000]:
+        return f"token text of {len(source):,} characters"
+    if isinstance(source, str | Path):
+        return str(source)[:500]
+    if isinstance(source, EventStream):
+        return f"a stream of {len(source):,} events"
+    if isinstance(source, Sequence):
+        return f"a list of {len(source):,}"
+    return type(source).__name__
