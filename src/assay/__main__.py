@@ -1,4 +1,4 @@
-"""The `assay` command, also as `python -m assay`. Ctrl-C is no error either while modules are loaded or unloaded."""
+"""The `assay` command, also as `python -m assay`. Ctrl-C prints no traceback, even while modules are loaded."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_agents_on_other_machines_use_the_services_with_a_key(
 
 
 def test_the_command_plays_on_a_cluster(cluster: Any, engine: RayEngine, tmp_path: Path) -> None:
-    """In a process of its own, with the address of the cluster; a run is resumed on it, too."""
+    """In a process of its own, with the address of the cluster; a finished run is not resumed."""
     store, out = str(tmp_path / "runs.db"), tmp_path / "out.json"
     where = ["--engine", "ray", "--address", cluster.address, "--store", store]
     command = [sys.executable, "-m", "assay", "chat", "run"]

@@ -44,7 +44,7 @@ class RayEngine:
         # Read by Ray when it is imported, and inherited by the processes that it starts.
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        # On a busy machine Ray takes longer to start than the 10 s that it waits for itself.
+        # Ray waits 10 s for its own processes to start, which may be too short on a busy machine.
         os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
         try:
             import ray

@@ -44,7 +44,7 @@ class FigureReader:
         self.in_decades = next((kind for kind in lexicon.kinds.values() if kind.decades), None)
         # What may follow the number of a figure instead of its unit.
         self.joining = _DASHES | self.to | self.and_ | self.decade_marks | self.times.keys() | {"…", ".", "/", "'s"}
-        # Beside a figure that is only a number and its unit there is none of these: before it, after the number, after
+        # A figure is read as a plain number and unit only if none of these stand before it, after the number, or after
         # the unit. A full stop after the unit joins nothing unless another one follows.
         self.not_before_plain = self.before | _MINUS | {"/", "\n"}
         self.not_after_number = self.times.keys() | {"/"}

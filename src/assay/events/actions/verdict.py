@@ -22,7 +22,7 @@ _FULL_COVERAGE = 0.95  # d2e@1 has the same bound
 _SCALE = 0.2  # log₂, about 15 %
 _INVERTED = -0.5  # correlation along an axis
 _AMOUNT = 1.5  # actions predicted for each true one, or the other way round
-# With one episode there is no interval, and a few matches by chance are no skill and no lag.
+# A single episode has no interval, so these thresholds keep a few chance matches from being called skill or a lag.
 _LONE_SKILL, _LONE_LAG_F1 = 0.1, 0.5
 _CONFUSED_SHARE, _CONFUSED_TIMES = 0.1, 3
 _NEVER_TIMES = 4
@@ -248,7 +248,7 @@ def _pointer(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
                 f"{_signed(correlation)}."
             )
             yield VerdictFinding("pointer_inverted", "bad", {f"pointer_pearson_{axis}": correlation}, text)
-    # A pointer that stops early or begins late has gone less far; that is no matter of speed.
+    # A pointer that stops early or begins late covers less distance because of that, not because it is slow.
     if scale is not None and abs(scale) > _SCALE and (scale > 0 or covered >= _FULL_COVERAGE):
         way = "fast: it goes" if scale > 0 else "slow: it goes only"
         text = f"The pointer is too {way} {2**scale:.2f} times as far as the true one (log₂ {_signed(scale)})."
