@@ -196,11 +196,14 @@ def _state_missing(context: ScoringContext) -> Finding | None:
     polar = context.yes_or_no
     if polar is not None and polar.states:
         named |= bool(polar.states & sets.wanted) if polar.yes else not polar.states & sets.wanted
-        if polar.yes and polar.states & sets.against:
+        if polar.states & (sets.against if polar.yes else sets.wanted):
             contradicting.append(polar.said)
     elif context.question.polar_states:  # "It isn't" answers "Is it?"
         refuted = {claim.what for claim in claims if not claim.affirmed} & context.question.polar_states
         named |= bool(refuted) and not refuted & sets.wanted
+    if not named:
+        # "No rain at all", if it rains. Beside the true state, a denial may be of another form of it: "no rain, just drizzle".
+        contradicting += [claim.said for claim in claims if not claim.affirmed and claim.what in sets.wanted]
     if contradicting:
         return Finding(contradicting, note=f"it contradicts the truth, {true[0]}")
     return None if named else Finding(note=true[0])

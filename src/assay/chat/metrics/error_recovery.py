@@ -40,9 +40,11 @@ def _clarifies(context: ScoringContext) -> Finding | None:
 
 
 def _bare_error(context: ScoringContext) -> Finding | None:
-    return (
-        Finding(context.errors[:1]) if context.errors and not _helps(context) and not context.clarifications else None
-    )
+    """An error and nothing else: no way forward, no question, and nothing of what was asked for."""
+    if not context.errors or _helps(context) or context.clarifications:
+        return None
+    is_partial = context.needs_data and bool(context.figures) and not context.lacks_data
+    return None if is_partial else Finding(context.errors[:1])
 
 
 def _silence(context: ScoringContext) -> Finding | None:

@@ -63,6 +63,11 @@ class Clauses:
         self._of = frozenset(negation.get("of", ()))
         self._before_absent = frozenset(negation.get("before_absent", ())) | self._function_words
         self._was = frozenset(language["hypothesis"].get("was", ()))
+        self._past_forms = frozenset(language["hypothesis"].get("past_forms", ()))
+        self._perfect = frozenset(language["hypothesis"].get("perfect", ()))
+        self._over = frozenset(negation.get("over", ()))
+        small = self._function_words | self._adverbs | self._clause_words | frozenset(language["place_prepositions"])
+        self._after_over = small - frozenset(language.get("articles", ()))
         self._likings = LikingReader(language, self._clause_ends)
 
     def clause_ends(self, reading: Reading) -> list[int]:
@@ -81,7 +86,7 @@ class Clauses:
         negations = sorted(denials + zeros)
         conditions = [mention.last for mention in reading.all("hypothesis")]
         attributed = [mention.last for mention in reading.all("attributed")]
-        ended = {mention.first for mention in reading.all("ended")}
+        ended = {mention.first for mention in reading.all("ended") if self._is_ended(reading, mention)}
         slight = self._slight_chances(reading)
         has_questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
         stuffed = self._stuffed_tokens(reading)
@@ -171,10 +176,26 @@ class Clauses:
     def _means_none(self, negation: Token) -> bool:
         return negation.denies or negation.text in self._none
 
+    def _is_ended(self, reading: Reading, mention: Mention) -> bool:
+        """Whether a phrase such as 'is over' ends something: in 'clear over Bath' it does not."""
+        tokens, after = reading.tokens, mention.last + 1
+        if tokens[mention.last].text not in self._over or after == len(tokens) or tokens[after].kind != "word":
+            return True
+        return tokens[after].text in self._after_over
+
     def _past_tokens(self, reading: Reading) -> set[int]:
-        """Tokens after a verb in the past, in clauses that name an earlier time: 'it was sunny this morning'."""
+        """Tokens that tell of the past: 'it was sunny this morning', 'it rained all night', not 'it has rained'.
+
+        In a clause that names an earlier time, these are all that follow a verb in the past.
+        """
         found: set[int] = set()
         tokens = reading.tokens
+        for state in reading.all("states") if self._past_forms else ():
+            at = state.first
+            if tokens[at].text in self._past_forms:
+                before = {token.text for token in tokens[max(0, at - _NEXT) : at]}
+                if self._perfect.isdisjoint(before):
+                    found.add(at)
         for earlier in reading.all("earlier"):
             sentence = reading.sentence(earlier.first)
             first, last = earlier.first, earlier.last

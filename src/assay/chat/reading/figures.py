@@ -35,6 +35,13 @@ class FigureReader:
         self.to = frozenset(language["range_words"])
         self.between = frozenset(language["between_words"])
         self.and_ = frozenset(language["and_words"])
+        self.or_ = frozenset(language["linking_or"])
+        self.perhaps = frozenset(language.get("perhaps_words", ()))
+        # Before a number without a unit: it may be an alternative to the figure before it.
+        self.before_other = self.or_ | self.perhaps
+        # What may follow such a number: a noun would say that it counts something else.
+        self.after_other = frozenset(language["function_words"]) | frozenset(language["place_prepositions"])
+        self.after_other |= frozenset(language["clause_words"]) | self.and_ | self.or_
         self.decimal_comma = bool(language.get("decimal_comma", False))
         self.space_groups = bool(language.get("space_groups", False))
         self.times: dict[str, float] = language.get("multipliers", {})
@@ -165,7 +172,8 @@ class _Parser:
         if unit is None:
             unit, start = self.unit_before(number.first)
             if unit is None:
-                return number.last + 1
+                unit = self.unit_of_other(number)
+                return number.last + 1 if unit is None else self.add(first, second, unit, unit, number.last)
             number.first = start
         else:
             unit, last = self.compound(number, unit, last)
@@ -181,7 +189,10 @@ class _Parser:
             after = tokens[at + 1]
             if after.units or after.text in self.grammar.joining or after.kind == "number":
                 return False
-        return not (at and (tokens[at - 1].units or tokens[at - 1].text == "/"))
+        if not at:
+            return True
+        before = tokens[at - 1]
+        return not (before.units or before.text == "/" or before.text in self.grammar.before_other)
 
     def compound(self, number: _Number, unit: Unit, last: int) -> tuple[Unit, int]:
         """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.
@@ -380,6 +391,25 @@ class _Parser:
                 if len(unit.tokens) == 1 and self.grammar.kinds[unit.kind].prefix:
                     return unit, first - 1
         return None, first
+
+    def unit_of_other(self, number: _Number) -> Unit | None:
+        """The unit of the figure that a number is an alternative to: '15 °C or 25', '€80, maybe 90'; None if of none."""
+        tokens, grammar, known = self.tokens, self.grammar, self.reading.quantities
+        at = number.first - 1
+        if at < 1 or not known or tokens[at].text not in grammar.before_other:
+            return None
+        while at > known[-1].last and tokens[at].text in grammar.perhaps:
+            at -= 1
+        hedged = at < number.first - 1
+        if tokens[at].text in grammar.or_:
+            at -= 1
+            hedged = True
+        at -= hedged and tokens[at].text == ","  # "15 °C, or 25"
+        if at != known[-1].last:
+            return None
+        following = tokens[number.last + 1] if number.last + 1 < len(tokens) else None
+        counts = following is not None and following.kind == "word" and following.text not in grammar.after_other
+        return None if counts else known[-1].unit
 
     def connector(self, first: int, last: int) -> int:
         """The index of the second number of a range whose first ends at `last`; 0 if there is none."""

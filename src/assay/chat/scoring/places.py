@@ -58,6 +58,7 @@ class Subjects:
         self._describing = tuple(reader.lexicon.language.get("describing_endings", ()))
         language = reader.lexicon.language["stemmer"]
         self._key = sys.intern(f"subjects, in {language}, with {' '.join(self._true_words)}")
+        self._openers = frozenset(reader.lexicon.language["clause_words"])
         self._by_reading: dict[object, object] = {}
 
     def names_in(self, reading: Reading) -> frozenset[str]:
@@ -117,9 +118,16 @@ class Subjects:
         if len(places) == 1:
             return named.all
         around = places[max(0, nearest - 1) : nearest + 2]
-        return [
-            place.name for place in around if place is places[nearest] or _is_one_place(reading, place, places[nearest])
-        ]
+        chosen = places[nearest]
+        return [place.name for place in around if place is chosen or self._is_one_place(reading, place, chosen)]
+
+    def _is_one_place(self, reading: Reading, a: Place, b: Place) -> bool:
+        """Whether two names stand for one place, as in 'Kallio, Helsinki', not 'while it's sunny in Rome, Oslo has rain'."""
+        left, right = sorted((a, b), key=lambda place: place.first)
+        if right.first != left.last + 2 or reading.tokens[left.last + 1].text != ",":
+            return False
+        first = reading.sentence(left.first)[0]
+        return not any(token.text in self._openers for token in reading.tokens[first : left.first])
 
     def regions_in(self, reading: Reading, sentence: tuple[int, int], name: frozenset[str]) -> set[str]:
         """Regions and countries by which a sentence tells places of one name apart: 'Portland, Oregon or Maine'.
@@ -257,12 +265,6 @@ def _share_last_part(word: str, other: str) -> bool:
 def _shared(word: str, other: str) -> int:
     """How many letters two words begin with in common."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
-
-
-def _is_one_place(reading: Reading, a: Place, b: Place) -> bool:
-    """Whether two names stand for one place, as in 'Kallio, Helsinki'."""
-    left, right = sorted((a, b), key=lambda place: place.first)
-    return right.first == left.last + 2 and reading.tokens[left.last + 1].text == ","
 
 
 def is_one_of(names: Iterable[str], subjects: Iterable[str]) -> bool:
