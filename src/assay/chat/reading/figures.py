@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _DASHES = frozenset("-–—−‑")
 _GROUP = re.compile(r"\d{3}(?:,\d+)?")
 _MINUS = frozenset("-−–‑")
+_CENT = 0.01
 
 
 class FigureReader:
@@ -43,6 +44,7 @@ class FigureReader:
         self.after_other = frozenset(language["function_words"]) | frozenset(language["place_prepositions"])
         self.after_other |= frozenset(language["clause_words"]) | self.and_ | self.or_
         self.decimal_comma = bool(language.get("decimal_comma", False))
+        self.bare_cents = bool(language.get("bare_cents", False))
         self.space_groups = bool(language.get("space_groups", False))
         self.times: dict[str, float] = language.get("multipliers", {})
         self.decades: dict[str, int] = language.get("decades", {})
@@ -50,7 +52,8 @@ class FigureReader:
         self.parts_of_decade: dict[str, list[int]] = language.get("parts_of_decade", {})
         self.in_decades = next((kind for kind in lexicon.kinds.values() if kind.decades), None)
         # What may follow the number of a figure instead of its unit.
-        self.joining = _DASHES | self.to | self.and_ | self.decade_marks | self.times.keys() | {"…", ".", "/", "'s"}
+        self.roughly = frozenset(language.get("rough_endings", ()))
+        self.joining = self.roughly | _DASHES | self.to | self.and_ | self.decade_marks | self.times.keys() | {"…", ".", "/", "'s"}
         # A figure is read as a plain number and unit only if none of these stand before it, after the number, or after
         # the unit. A full stop after the unit joins nothing unless another one follows.
         self.not_before_plain = self.before | _MINUS | {"/", "\n"}
@@ -208,6 +211,10 @@ class _Parser:
             if following is None or following.first != at:
                 break
             smaller, smaller_last = self.unit_after(following.last, second=True)
+            if smaller is None and self.is_bare_cents(last, following.last):
+                number.value += following.value * _CENT
+                number.decimals = 2
+                return unit, following.last
             if smaller is None or smaller.kind != unit.kind or smaller.zero != 0 or smaller.size >= unit.size:
                 break
             if following.value * smaller.size >= unit.size:
@@ -216,6 +223,17 @@ class _Parser:
             number.decimals = following.decimals
             part, unit, last = following, smaller, smaller_last
         return unit, last
+
+    def is_bare_cents(self, unit: int, at: int) -> bool:
+        """Whether the number at token `at` are the cents of the price whose unit is token `unit`: 89€90, 89 euros 90."""
+        token = self.tokens[at]
+        if at != unit + 1 or len(token.raw) != 2 or not token.raw.isdecimal():
+            return False
+        if not any(self.grammar.kinds[one.kind].prefix for one in self.tokens[unit].units):
+            return False
+        is_glued = self.reading.starts[at] == self.reading.ends[unit]
+        is_end = at + 1 == len(self.tokens) or self.tokens[at + 1].kind != "word"
+        return is_glued or (self.grammar.bare_cents and is_end)
 
     def decade(self, at: int) -> int:
         """Read 'the mid-teens', 'the low 20s' at token `at`; return the index after it, or 0 if nothing matches."""
@@ -368,6 +386,8 @@ class _Parser:
         at = last + 1
         if at + 1 < len(tokens) and tokens[at].text == "-":
             at += tokens[at + 1].kind == "word"  # a 15-degree day
+        if at + 1 < len(tokens) and tokens[at].text in self.grammar.roughly:
+            at += 1  # 8-ish degrees
         for unit in tokens[at].units if at < len(tokens) else ():
             size = len(unit.tokens)
             if at + size > len(tokens) or (unit.second and not second):

@@ -31,6 +31,9 @@ _PARTING = _STOPS | {",", ")"}
 _LINKS = 2
 # A role may be at most this many tokens before its figure.
 _ROLE_REACH = 5
+# A figure may be repeated in another unit at most this many tokens later, and differ by less than this by rounding.
+_CONVERSION_REACH = 4
+_ROUNDED = 1.0
 
 
 class RoleReader:
@@ -57,6 +60,15 @@ class RoleReader:
                 _Roles(reading, self).assign(kind, roles, changes, foreign)
         if "/" in reading.text:
             _Roles(reading, self).pair_highs_with_lows()
+        for a, b in pairwise(reading.quantities):
+            if a.role != b.role and _is_conversion(a, b):
+                a.role = b.role = a.role if b.role == "actual" else b.role
+
+
+def _is_conversion(a: Quantity, b: Quantity) -> bool:
+    """Whether a figure only repeats the one before it in another unit: 'a low of 75 °F (24 °C)'."""
+    is_near = b.first - a.last <= _CONVERSION_REACH and abs(a.high - b.high) < _ROUNDED
+    return is_near and a.kind == b.kind and a.unit.name != b.unit.name
 
 
 class _Roles:
@@ -121,6 +133,8 @@ class _Roles:
         if last + 2 >= len(self.tokens) or self.tokens[last + 1].text not in self.grammar.prepositions:
             return False
         after = self.tokens[last + 1 : last + 4]
+        if after[1].capital and after[1].cities is not None:
+            return False  # "12 °C in Bath"
         return after[1].text in foreign.subjects or (
             len(after) > 2 and after[1].text in self.grammar.function_words and after[2].text in foreign.subjects
         )

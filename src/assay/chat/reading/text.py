@@ -154,6 +154,10 @@ class Reader:
         self.polar = PolarWords(
             *(frozenset(lexicon.language.get(name, ())) for name in ("polar_words", "yes_words", "no_words"))
         )
+        self.present_verbs = frozenset(lexicon.language.get("present_verbs", ()))
+        self.leading = frozenset(lexicon.language["range_words"]) | frozenset(lexicon.language.get("from_words", ()))
+        self.adding = frozenset(lexicon.language.get("adding_words", ()))
+        self._from_words = frozenset(lexicon.language.get("from_words", ()))
         self._tokeniser = Tokeniser(lexicon, use_places=use_places)
         self._clauses = Clauses(lexicon.language)
         self._dates = DateReader(lexicon.language)
@@ -201,7 +205,7 @@ class Reader:
             reading.moments = self._dates.read(reading, cut.numbers)
         self._figures.read(reading, cut.numbers)
         self._clauses.mark(reading, mentions)
-        withdraw(reading)
+        withdraw(reading, self._from_words)
         if self._places is not None:
             reading.places = self._places.read(reading)
         return reading

@@ -7,6 +7,7 @@ Knows figures, states and sentences; which words mark them is the data of the la
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.quantities import Quantity
@@ -21,9 +22,14 @@ _NEAR = 3
 _EARLIER, _LATER = 2, 1
 
 
-def withdraw(reading: Reading) -> None:
-    """Mark figures and states that the text names as former or corrects as not stated."""
+def withdraw(reading: Reading, from_words: frozenset[str]) -> None:
+    """Mark figures and states that the text names as former or corrects as not stated.
+
+    `from_words` stand before a figure that another one has come from.
+    """
     _withdraw_former(reading)
+    if from_words and len(reading.quantities) > 1:
+        _withdraw_origins(reading, from_words)
     end = -1
     for correction in sorted(reading.all("correction"), key=lambda one: (one.first, -one.last)):
         if correction.first > end:  # "sorry, I mean" has "I mean" within it, and corrects once
@@ -46,6 +52,16 @@ def _withdraw_former(reading: Reading) -> None:
         others = any(one.asserted for one in alike if one is not figure)
         if others or mention.keys[0] == "former.surely":
             _take_back(figure)
+
+
+def _withdraw_origins(reading: Reading, from_words: frozenset[str]) -> None:
+    """Take back a figure that the one closely before it has come from: 'up to 19 °C from 12 °C', '€64 (from €80)'."""
+    tokens = reading.tokens
+    for now, before in pairwise(reading.quantities):
+        gap = before.first - now.last - 1
+        if now.kind == before.kind and 0 < gap <= _NEAR and tokens[before.first - 1].text in from_words:
+            if not any(token.text in STOPS for token in tokens[now.last + 1 : before.first]):
+                _take_back(before)
 
 
 def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:

@@ -40,6 +40,8 @@ _MONTHS = frozenset(
 _LONGEST_HEADING = 5
 # In a longer clause, only this many tokens on either side are searched.
 _CLAUSE_REACH = 20
+# Sections of a text by time: the start of each line, and its end with the time.
+_Sections = tuple[list[int], list[tuple[int, Mention]]]
 
 
 def day_name(mention: Mention) -> str:
@@ -174,12 +176,15 @@ class ResponseDays:
         chosen = self._nearest(self._mentions, self._firsts, index)
         if chosen is not None:
             return self._known_day(chosen.keys[0])
-        starts, ends = self._sections
-        if starts:
-            at = bisect_right(starts, self._response.starts[index]) - 1
-            if at >= 0 and self._response.starts[index] < ends[at][0]:
-                return self._known_day(ends[at][1])
-        return self._default
+        section = self._section_of(index, self._sections)
+        return self._default if section is None else self._known_day(section.keys[0])
+
+    def _section_of(self, index: int, sections: _Sections) -> Mention | None:
+        """The time of the section that token `index` is in."""
+        starts, ends = sections
+        start = self._response.starts[index]
+        at = bisect_right(starts, start) - 1
+        return ends[at][1] if at >= 0 and start < ends[at][0] else None
 
     @property
     def has_parts(self) -> bool:
@@ -189,7 +194,9 @@ class ResponseDays:
     def part_of_day(self, index: int) -> str | None:
         """The part of a day that token `index` is about: 'evening', 'tonight', 'clock'; None if it is the whole day."""
         times, firsts, parts = self._times
-        nearest = self._nearest(times, firsts, index) if parts else None
+        if not parts:
+            return None
+        nearest = self._nearest(times, firsts, index) or self._section_of(index, self._part_sections)
         if nearest is None:
             return None
         found = (at for at in range(nearest.first, nearest.last + 1) if at in parts)
@@ -205,10 +212,14 @@ class ResponseDays:
         before = mentions[at - 1] if at and firsts[at - 1] >= first else None
         if before is not None and day_name(before) in _MONTHS and self._parted(before.last, index):
             before = None  # "in July it is warmer, but now …"
+        elif before is not None and day_name(before) in PAST and self._is_present_again(before.last, index):
+            before = None  # "up from 12 °C earlier; it's cloudy"
         if at == len(firsts) or firsts[at] > last:
             return before
         start, stop = self._clause(index)
         if firsts[at] > stop:
+            return before
+        if self._is_of_next_figure(index, mentions[at].first) or self._is_of_next_state(index, start, mentions[at]):
             return before
         # What follows is in the clause: it is nearer than what is before the clause.
         is_nearer = before is None or before.first < start or firsts[at] - index < index - before.first
@@ -220,6 +231,36 @@ class ResponseDays:
         between = ends[bisect_right(ends, first) : bisect_left(ends, last)]
         return any(tokens[at].kind == "word" for at in between)
 
+    def _is_present_again(self, first: int, index: int) -> bool:
+        """Whether between two tokens another clause begins that tells of the present."""
+        ends, tokens = self._reader.clause_ends(self._response), self._response.tokens
+        at = bisect_left(ends, index) - 1
+        if at < 0 or ends[at] <= first:
+            return False
+        return any(token.text in self._reader.present_verbs for token in tokens[ends[at] + 1 : index + 1])
+
+    def _is_of_next_figure(self, index: int, day: int) -> bool:
+        """Whether a day directly follows a figure that token `index` leads to: in '10 °C, rising to 14 °C tomorrow'.
+
+        Figures of a list share the day: 'a high of 14 °C and a low of 6 °C tomorrow'.
+        """
+        figures = self._response.quantities
+        at = bisect_left(figures, day, key=lambda figure: figure.first) - 1
+        if at < 1 or figures[at].last + 1 != day or figures[at - 1].first != index:
+            return False
+        between = self._response.tokens[figures[at - 1].last + 1 : figures[at].first]
+        return any(token.text in self._reader.leading for token in between)
+
+    def _is_of_next_state(self, index: int, start: int, time: Mention) -> bool:
+        """Whether a later time is only that of a state added after token `index`: 'it's clear with rain tomorrow'."""
+        tokens, states = self._response.tokens, self._response.all("states")
+        at = bisect_left(states, time.first, key=lambda state: state.first) - 1
+        if at < 0 or states[at].first <= index or not is_later(day_name(time)):
+            return False
+        if self._reader.adding.isdisjoint([token.text for token in tokens[index + 1 : states[at].first]]):
+            return False
+        return day_name(time) == "later" or any(token.text in self._reader.present_verbs for token in tokens[start:index])
+
     def _known_day(self, key: str) -> str:
         """The day of a list inside `times`, as the truth knows it."""
         known = self._known.get(key)
@@ -229,19 +270,24 @@ class ResponseDays:
         return known
 
     @once
-    def _sections(self) -> tuple[list[int], list[tuple[int, str]]]:
-        """Lines under a heading that names a day ("### Tuesday") or that start with a day ("Tuesday: …").
+    def _sections(self) -> _Sections:
+        return self._sections_by(self._mentions)
 
-        Returned as the start of each line, and its end with the day.
-        """
-        mentions, text = self._mentions, self._response.text
+    @once
+    def _part_sections(self) -> _Sections:
+        """The same by parts of the day: what follows the heading "Tonight"."""
+        return self._sections_by(self._times[0])
+
+    def _sections_by(self, mentions: Sequence[Mention]) -> _Sections:
+        """Lines under a heading that names a day ("### Tuesday") or that start with a day ("Tuesday: …")."""
+        text = self._response.text
         if "\n" not in text and not _starts_line(text, 0, mentions[0], len(text)):
             return [], []
         mention_starts = [mention.start for mention in mentions]
         figure_starts = [figure.start for figure in self._response.quantities]
         starts: list[int] = []
-        ends: list[tuple[int, str]] = []
-        heading: str | None = None
+        ends: list[tuple[int, Mention]] = []
+        heading: Mention | None = None
         used = False
         start = 0
         for line in self._response.text.splitlines(keepends=True):
@@ -250,14 +296,13 @@ class ResponseDays:
             mention = mentions[at] if at < len(mentions) and mentions[at].start < stop else None
             figure = bisect_left(figure_starts, start)
             has_figure = figure < len(figure_starts) and figure_starts[figure] < stop
-            day = None if mention is None else mention.keys[0]
             if not line.strip():
                 heading = None if used else heading
             elif mention is not None and not has_figure and _is_heading(line):
-                heading, used = day, False
+                heading, used = mention, False
             elif mention is not None and _starts_line(self._response.text, start, mention, stop):
                 starts.append(start)
-                ends.append((stop, str(day)))
+                ends.append((stop, mention))
             elif heading is not None:
                 starts.append(start)
                 ends.append((stop, heading))

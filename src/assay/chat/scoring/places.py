@@ -22,6 +22,8 @@ _CLOSE = 5
 # Two compounds share their noun if their last letters are the same, at least this many, after some others.
 _LAST_PART = 4
 _FIRST_PART = 3
+# A product's name after an article has at least this many words.
+_SHORTEST_NAME = 2
 # How many readings with a suite's own names are kept.
 _MOST_KEPT = 64
 # A region may follow these: Portland, Oregon; Newcastle upon Tyne.
@@ -196,13 +198,40 @@ class Subjects:
     def _siblings(self, reading: Reading, known: Sequence[Place]) -> list[Place]:
         """Products of the same sort as the truth's that a text names beside it: the week pass beside the day pass.
 
-        A sibling has the noun that the truth's name ends with, or, where the language puts it there, begins with
-        (le pass semaine), and another word beside it; in a language that writes both as one word, the same last part
-        (Wochenkarte, Tageskarte).
+        A sibling has a name of its own (the City Sneaker), or the noun that the truth's name ends with, or, where the
+        language puts it there, begins with (le pass semaine), and another word beside it; in a language that writes
+        both as one word, the same last part (Wochenkarte, Tageskarte).
         """
         true = self._true_words
         if not true or not any(place.name == " ".join(true) for place in known):
             return []
+        taken = {at for place in known for at in range(place.first, place.last + 1)}
+        named = self._named_products(reading, taken)
+        taken.update(at for place in named for at in range(place.first, place.last + 1))
+        return [*named, *self._products_of_noun(reading, taken)]
+
+    def _named_products(self, reading: Reading, taken: set[int]) -> list[Place]:
+        """Other products by name: two capitalised words or more after an article, as in 'the City Sneaker is €59'.
+
+        "In the Summer Sale" names none: before the article may be a preposition only after a figure ("€59 for the …").
+        """
+        tokens, found = reading.tokens, []
+        amounts = {figure.last for figure in reading.quantities}
+        for article in [at for at, token in enumerate(tokens) if token.text in self._articles]:
+            last = article
+            while last + 1 < len(tokens) and tokens[last + 1].capital and last + 1 not in taken:
+                last += 1
+            if last - article < _SHORTEST_NAME or (last + 1 in taken and last + 1 < len(tokens)):
+                continue
+            is_placed = article > 0 and tokens[article - 1].text in self._reader.prepositions
+            if article - 2 in amounts if is_placed else self._begins_predicate(tokens[last + 1 : last + 2]):
+                name = " ".join(token.folded for token in tokens[article + 1 : last + 1])
+                found.append(Place(reading.starts[article + 1], reading.ends[last], article + 1, last, name))
+        return found
+
+    def _products_of_noun(self, reading: Reading, taken: set[int]) -> list[Place]:
+        """Products with the same noun: the one that the truth's name ends with or, in some languages, begins with."""
+        true = self._true_words
         language, tokens = self._reader.lexicon.language, reading.tokens
         before, after = (0, 1) if language.get("noun_first") else (1, 0)
         if len(true) > 1:
@@ -214,7 +243,6 @@ class Subjects:
             nouns = [at for at, token in enumerate(tokens) if token.capital and _share_last_part(token.folded, true[0])]
         else:
             return []
-        taken = {at for place in known for at in range(place.first, place.last + 1)}
         found = []
         for at in nouns:
             first, last = at - before, at + after

@@ -154,8 +154,13 @@ class Question:
 
     @once
     def polar_states(self) -> frozenset[str]:
-        """The states that are asked for yes or no."""
-        states = [mention.keys for mention in self.polar_mentions if mention.keys[-1] == "states"]
+        """The states that are asked for yes or no; "will the rain stop?" asks for none."""
+        ending = self.query.sentences_with("asks.ending")
+        states = [
+            mention.keys
+            for mention in self.polar_mentions
+            if mention.keys[-1] == "states" and self.query.sentence(mention.first) not in ending
+        ]
         return frozenset(keys[-2].removeprefix("states.") for keys in states if len(keys) > 1)
 
     @once
