@@ -11,6 +11,8 @@ import pytest
 
 from assay.chat import METRIC_NAMES, ChatbotEvaluator
 from assay.chat.checks import OPERATORS
+from assay.chat.scoring.answering import answer_of
+from assay.chat.transcript import Transcript
 
 HERE = Path(__file__).parent
 
@@ -36,6 +38,10 @@ def evaluator(domain: str) -> ChatbotEvaluator:
 def test_case_holds(case: dict[str, Any]) -> None:
     entries = evaluator(case.get("domain", "weather")).evaluate_response(**case["input"])
     for metric, relation, expected in case["expect"]:
+        if metric == "pass":
+            answer = answer_of(_transcript(case["input"]), 0, evaluator(case.get("domain", "weather")))
+            assert answer.passed is expected, answer.failures
+            continue
         entry = entries[metric]
         if relation == "measured":
             assert entry["measured"] is expected, entry["details"]
@@ -43,10 +49,16 @@ def test_case_holds(case: dict[str, Any]) -> None:
             assert OPERATORS[relation](entry["score"], expected), entry["details"]
 
 
+def _transcript(given: dict[str, Any]) -> Transcript:
+    turn = {"user": given["user_query"], "assistant": given["response"], "tool_calls": given.get("tool_calls")}
+    turns = [{**turn, "truth": given.get("weather_data_used")}]
+    return Transcript.model_validate({"agent": "agent", "scenario": "case", "turns": turns})
+
+
 def test_every_metric_has_cases_of_our_own() -> None:
     counts = dict.fromkeys(METRIC_NAMES, 0)
     for case in MORE:
-        for metric in {metric for metric, _, _ in case["expect"]}:
+        for metric in {metric for metric, _, _ in case["expect"] if metric != "pass"}:
             counts[metric] += 1
     assert len(MORE) >= 150
     assert min(counts.values()) >= 3, counts

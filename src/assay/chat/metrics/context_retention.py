@@ -41,7 +41,7 @@ def _moments(context: ScoringContext) -> set[tuple[int | None, ...]]:
 
 
 def _preferences(context: ScoringContext) -> list[frozenset[str]]:
-    """For each preference that the user has stated: the stems of the words around it."""
+    """For each preference that the user has stated: the stems of the words around it, and the states they name."""
     told = []
     for turn in context.history:
         if turn.user is not None:
@@ -67,7 +67,7 @@ def _preferences_in(context: ScoringContext, reading: Reading) -> list[frozenset
             if at not in covered and reading.tokens[at].kind == "word" and reading.tokens[at].text not in ignored
         )
         if about and not reading.is_question(mention.first):
-            told.append(about)
+            told.append(about | _states_within(reading, first, last))
     reading.memory[key] = told
     return told
 
@@ -119,7 +119,13 @@ def _stems_around(context: ScoringContext, mention: Mention) -> set[str]:
     first, last = context.response.sentence(mention.first)
     stem = context.reader.lexicon.stemmer.stem
     near = range(max(first, mention.first - 20), min(last, mention.last + 20) + 1)
-    return {stem(context.response.tokens[at].text) for at in near if context.response.tokens[at].kind == "word"}
+    stems = {stem(context.response.tokens[at].text) for at in near if context.response.tokens[at].kind == "word"}
+    return stems | _states_within(context.response, near[0], near[-1])
+
+
+def _states_within(reading: Reading, first: int, last: int) -> set[str]:
+    """The states that a part of a text names, stated or not: 'sunny weather' and 'the sun' are one."""
+    return {mention.keys[0] for mention in reading.all("states") if first <= mention.first <= last}
 
 
 def _time_kept(context: ScoringContext) -> Finding | None:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DOTTED = re.compile(r"(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])(?:\.(\d{4}))?")
+# Abbreviated weekdays have at most this many characters, with a mark; two different ones make a list of days.
+_LONGEST_SHORT = 6
+_LEAST_SHORT = 2
+# Marks between cells, clauses and ranges; a row or an item of a list may begin with some of them.
+_PARTING = frozenset(",;:|/–—-")
+_ROW_MARKS = frozenset("|-–—")
 # No forecast looks further ahead, in days.
 _FARTHEST = 366
 
@@ -158,6 +164,42 @@ def read_relative_days(reading: Reading) -> list[Mention]:
         times += found
         times.sort(key=lambda mention: mention.first)
     return found
+
+
+def read_short_weekdays(reading: Reading, and_words: frozenset[str]) -> list[Mention]:
+    """Abbreviated weekdays that are also other words (Sun, So, Mer), as mentions of the list `times`.
+
+    They are days where a line, a row or a clause begins with them, and another abbreviated weekday is in the text.
+    """
+    short = [mention for mention in reading.all("short") if _begins(reading, mention.first, and_words)]
+    if not short:
+        return []
+    others = {one.keys[0].rpartition(".")[2] for one in short}
+    others |= {one.keys[0].rpartition(".")[2] for one in reading.all("times") if one.end - one.start <= _LONGEST_SHORT}
+    if len(others.intersection(WEEKDAYS)) < _LEAST_SHORT:
+        return []
+    known = {mention.first for mention in reading.all("times")}
+    found = [
+        mention.of_lists((f"times.{mention.keys[0].rpartition('.')[2]}", "times"))
+        for mention in short
+        if mention.first not in known
+    ]
+    times = reading.lists.setdefault("times", [])
+    times += found
+    times.sort(key=lambda mention: mention.first)
+    return found
+
+
+def _begins(reading: Reading, at: int, and_words: frozenset[str]) -> bool:
+    """Whether a line, a row of a table, an item or a clause begins at token `at`; emoji may stand before it."""
+    tokens, before = reading.tokens, at - 1
+    while before >= 0 and tokens[before].kind == "mark" and tokens[before].text not in _PARTING:
+        before -= 1
+    if before >= 0 and tokens[before].text in _ROW_MARKS:
+        before -= 1
+    elif before >= 0 and (tokens[before].text in and_words or tokens[before].text in ",;"):
+        return True
+    return before < 0 or tokens[before].kind == "newline"
 
 
 def _count(reading: Reading, at: int) -> int | None:

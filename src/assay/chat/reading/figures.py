@@ -5,22 +5,17 @@ Knows how numbers are written; units come from the lexicon, and roles are in `ro
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.lexicon import Lexicon, QuantityKind, Unit
-from assay.chat.reading.quantities import LONGEST_NUMBER, Quantity, parse_number
+from assay.chat.reading.numerals import DASHES, MINUS, Number, NumeralReader
+from assay.chat.reading.quantities import LONGEST_NUMBER, Quantity
 from assay.chat.reading.roles import RoleReader
 
 if TYPE_CHECKING:
     from assay.chat.reading.text import Reading
 
-_DASHES = frozenset("-–—−‑")
-_GROUP = re.compile(r"\d{3}(?:,\d+)?")
-_MINUS = frozenset("-−–‑")
 _CENT = 0.01
 
 
@@ -53,10 +48,11 @@ class FigureReader:
         self.in_decades = next((kind for kind in lexicon.kinds.values() if kind.decades), None)
         # What may follow the number of a figure instead of its unit.
         self.roughly = frozenset(language.get("rough_endings", ()))
-        self.joining = self.roughly | _DASHES | self.to | self.and_ | self.decade_marks | self.times.keys() | {"…", ".", "/", "'s"}
+        marks = self.roughly | DASHES | {"…", ".", "/", "'s"}
+        self.joining = marks | self.to | self.and_ | self.decade_marks | self.times.keys()
         # A figure is read as a plain number and unit only if none of these stand before it, after the number, or after
         # the unit. A full stop after the unit joins nothing unless another one follows.
-        self.not_before_plain = self.before | _MINUS | {"/", "\n"}
+        self.not_before_plain = self.before | MINUS | {"/", "\n"}
         self.not_after_number = self.times.keys() | {"/"}
         self.not_after_plain = (self.joining - self.and_ - {"."}) | self.after_words
         self.negative_units = frozenset(self.after)
@@ -85,19 +81,10 @@ class FigureReader:
         return [mention.first for mention in reading.all("decade")]
 
 
-@dataclass(slots=True)
-class _Number:
-    value: float
-    decimals: int
-    first: int
-    last: int
-
-
-class _Parser:
+class _Parser(NumeralReader):
     def __init__(self, reading: Reading, grammar: FigureReader) -> None:
-        self.reading = reading
-        self.tokens = reading.tokens
-        self.grammar = grammar
+        super().__init__(reading, grammar)
+        self.grammar: FigureReader = grammar
         self.former = {mention.last for mention in reading.all("former.surely")}
         self.moments: set[int] = set()
         for moment in reading.moments:
@@ -178,8 +165,7 @@ class _Parser:
                 unit = self.unit_of_other(number)
                 return number.last + 1 if unit is None else self.add(first, second, unit, unit, number.last)
             number.first = start
-        else:
-            unit, last = self.compound(number, unit, last)
+        unit, last = self.compound(number, unit, last)
         return self.add(first, second, unit, unit, last)
 
     def is_bare(self, at: int) -> bool:
@@ -197,7 +183,7 @@ class _Parser:
         before = tokens[at - 1]
         return not (before.units or before.text == "/" or before.text in self.grammar.before_other)
 
-    def compound(self, number: _Number, unit: Unit, last: int) -> tuple[Unit, int]:
+    def compound(self, number: Number, unit: Unit, last: int) -> tuple[Unit, int]:
         """Join the parts of a compound figure (1 hour 35 minutes, 2 ft 3 in) in `number`.
 
         Returns the smallest unit, which `number` is then in, and the last token.
@@ -225,7 +211,7 @@ class _Parser:
         return unit, last
 
     def is_bare_cents(self, unit: int, at: int) -> bool:
-        """Whether the number at token `at` are the cents of the price whose unit is token `unit`: 89€90, 89 euros 90."""
+        """Whether the number at token `at` is the cents of the price whose unit is token `unit`: 89€90."""
         token = self.tokens[at]
         if at != unit + 1 or len(token.raw) != 2 or not token.raw.isdecimal():
             return False
@@ -255,7 +241,7 @@ class _Parser:
         if base is None or base % 10 or self.grammar.in_decades is None or not base:
             return 0
         before = at - 1
-        while before >= 0 and tokens[before].text in _DASHES:
+        while before >= 0 and tokens[before].text in DASHES:
             before -= 1
         part = self.grammar.parts_of_decade.get(tokens[before].text) if before >= 0 else None
         if part is None:
@@ -263,7 +249,7 @@ class _Parser:
         unit, unit_last = self.unit_after(last)
         if unit is None or unit.kind != self.grammar.in_decades.name:
             unit, unit_last = self.usual_unit(self.grammar.in_decades, base), last
-        low, high = _Number(base + part[0], 0, before, last), _Number(base + part[1], 0, before, last)
+        low, high = Number(base + part[0], 0, before, last), Number(base + part[1], 0, before, last)
         return self.add(low, high, unit, unit, unit_last)
 
     def usual_unit(self, kind: QuantityKind, base: int) -> Unit:
@@ -272,7 +258,7 @@ class _Parser:
         how = kind.units[name]
         return Unit((), kind.name, name, how["zero"], how["times"], how["over"], cased=False)
 
-    def add(self, first: _Number, second: _Number, low_unit: Unit, high_unit: Unit, last: int) -> int:
+    def add(self, first: Number, second: Number, low_unit: Unit, high_unit: Unit, last: int) -> int:
         tokens = self.tokens
         is_signed = last + 1 < len(tokens) and tokens[last + 1].text in self.grammar.after_words
         if high_unit.tokens in self.grammar.after:  # eight below zero
@@ -302,83 +288,6 @@ class _Parser:
             )
         )
         return last + 1
-
-    def number(self, at: int) -> _Number | None:
-        """The number at token `at`, with its sign, in digits or words."""
-        tokens = self.tokens
-        if at >= len(tokens):
-            return None
-        token = tokens[at]
-        last = at
-        if token.kind == "number":
-            parsed = token.digits
-            if self.grammar.space_groups:
-                digits, last = self.grouped_digits(at)
-                if last > at:
-                    parsed = parse_number(digits, decimal_comma=self.grammar.decimal_comma)
-            if parsed is None:
-                return None
-            value, decimals = parsed
-        elif token.value is not None:
-            value, decimals, last = self.number_words(at)
-        else:
-            return None
-        if last + 1 < len(tokens) and tokens[last + 1].text in self.grammar.times:
-            value, decimals, last = self.multiplied(value, decimals, last)
-        if at and (tokens[at - 1].text in self.grammar.before or self.is_sign(at - 1)):
-            return _Number(-value, decimals, at - 1, last)
-        return _Number(value, decimals, at, last)
-
-    def grouped_digits(self, at: int) -> tuple[str, int]:
-        """The digits from token `at` and their last token; groups of three may be separated by spaces: 1 299,00."""
-        digits, last = self.tokens[at].raw, at
-        while (
-            last + 1 < len(self.tokens)
-            and len(digits) < LONGEST_NUMBER
-            and self.tokens[last].raw.isdecimal()
-            and len(self.tokens[last].raw) <= 3
-            and _GROUP.fullmatch(self.tokens[last + 1].raw)
-            and self.reading.starts[last + 1] == self.reading.ends[last] + 1
-        ):
-            last += 1
-            digits += self.tokens[last].raw
-        return digits, last
-
-    def multiplied(self, value: float, decimals: int, last: int) -> tuple[float, int, int]:
-        """The number with the multiplier that follows it, unless that is a letter by itself: 1.2k, 3 million."""
-        text = self.tokens[last + 1].text
-        times = self.grammar.times[text]
-        if len(text) == 1 and self.reading.starts[last + 1] != self.reading.ends[last]:
-            return value, decimals, last
-        return value * times, decimals - round(math.log10(times)), last + 1
-
-    def is_sign(self, at: int) -> bool:
-        """Whether the dash at `at` is a minus sign: it touches the number after it, and no word or number before it."""
-        if self.tokens[at].text not in _MINUS or self.reading.ends[at] != self.reading.starts[at + 1]:
-            return False
-        if not at or self.reading.ends[at - 1] != self.reading.starts[at]:
-            # "14 -16 °C" is a range; a dash after a bare number is not a sign.
-            return not (at and self.tokens[at - 1].kind == "number")
-        return self.tokens[at - 1].kind not in ("number", "word", "degree")
-
-    def number_words(self, at: int) -> tuple[float, int, int]:
-        """Value, decimals and last token of a number in words: twenty-five, one hundred and five."""
-        total, last = float(self.tokens[at].value or 0), at
-        while last + 1 < len(self.tokens):
-            step = 2 if self.tokens[last + 1].text in _DASHES and last + 2 < len(self.tokens) else 1
-            value = self.tokens[last + step].value
-            if value is None:
-                break
-            if value == 100 and 0 < total < 10:
-                total *= 100
-            elif (20 <= total < 100 and total % 10 == 0 and 0 < value < 10) or (
-                total >= 100 and total % 100 == 0 and 0 < value < 100
-            ):
-                total += value
-            else:
-                break
-            last += step
-        return total, 0, last
 
     def unit_after(self, last: int, *, second: bool = False) -> tuple[Unit | None, int]:
         """The unit after token `last`, and its own last token; `second` if it may be a compound's second part."""
@@ -412,8 +321,8 @@ class _Parser:
                     return unit, first - 1
         return None, first
 
-    def unit_of_other(self, number: _Number) -> Unit | None:
-        """The unit of the figure that a number is an alternative to: '15 °C or 25', '€80, maybe 90'; None if of none."""
+    def unit_of_other(self, number: Number) -> Unit | None:
+        """The unit of the figure that a number is an alternative to: '15 °C or 25'; None if there is none."""
         tokens, grammar, known = self.tokens, self.grammar, self.reading.quantities
         at = number.first - 1
         if at < 1 or not known or tokens[at].text not in grammar.before_other:
@@ -440,7 +349,7 @@ class _Parser:
         text = tokens[at].text
         if text not in self.grammar.joining or (self.former and first - 1 in self.former):
             return 0  # "went from 80 to 64 euros" is not a range
-        joins = text in self.grammar.to or text in _DASHES or text == "…"
+        joins = text in self.grammar.to or text in DASHES or text == "…"
         if text == "." and [token.text for token in tokens[at : at + 3]] == ["."] * 3:
             joins, at = True, at + 2
         if not joins and text in self.grammar.and_:
@@ -448,7 +357,7 @@ class _Parser:
         if not joins:
             return 0
         at += 1
-        if at < len(tokens) and (tokens[at].text in _MINUS or tokens[at].text in self.grammar.before):
+        if at < len(tokens) and (tokens[at].text in MINUS or tokens[at].text in self.grammar.before):
             at += 1
         if at < len(tokens) and (tokens[at].kind == "number" or tokens[at].value is not None):
             return at

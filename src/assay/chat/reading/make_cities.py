@@ -24,6 +24,32 @@ _MILLIONS = 1_000_000
 # Towns of this many people are namesakes that an answer may ask about, naming their regions: Portland in Maine.
 _TOWN = 30_000
 _SHORTEST_NAME = 3
+# Names in German and French of cities whose alternative names are too short, too few people or not plain ASCII.
+_EXONYMS = {
+    "Rom": "Rome",
+    "Prag": "Prague",
+    "Genf": "Geneva",
+    "Genève": "Geneva",
+    "Berne": "Bern",
+    "Basle": "Basel",
+    "Bâle": "Basel",
+    "Venedig": "Venice",
+    "Venise": "Venice",
+    "Florenz": "Florence",
+    "Nizza": "Nice",
+    "Straßburg": "Strasbourg",
+    "Danzig": "Gdańsk",
+    "Lüttich": "Liège",
+    "Brügge": "Brugge",
+    "Bruges": "Brugge",
+    "Luxemburg": "Luxembourg",
+    "Salzbourg": "Salzburg",
+    "Nuremberg": "Nürnberg",
+    "Ratisbonne": "Regensburg",
+    "Édimbourg": "Edinburgh",
+    "Cracovie": "Kraków",
+    "Krakau": "Kraków",
+}
 _HEADER = "# Cities of 15,000 people and more, by GeoNames (www.geonames.org), CC BY 4.0. Written by make_cities.py."
 
 
@@ -69,6 +95,8 @@ def _cities() -> dict[tuple[str, ...], GazetteerCity]:
         for name in filter(_plain_name, city["alternatenames"]):
             words = words_of(name)
             known.setdefault(words, replace(main, namesakes=main.namesakes or len(towns.get(words, ())) > 1))
+    for name, main_name in _EXONYMS.items():
+        known.setdefault(words_of(name), known[words_of(main_name)])
     return known
 
 

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.chat.reading.clauses import Clauses
-from assay.chat.reading.dates import DateReader, Moment, read_relative_days
+from assay.chat.reading.dates import DateReader, Moment, read_relative_days, read_short_weekdays
 from assay.chat.reading.figures import FigureReader
 from assay.chat.reading.lexicon import Lexicon
 from assay.chat.reading.places import Place, PlaceReader
+from assay.chat.reading.polarity import PolarWords
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import Token, Tokeniser
 from assay.chat.reading.traits import NOTABLE, having
@@ -135,15 +136,6 @@ class Reading:
         return known
 
 
-@dataclass(frozen=True, slots=True)
-class PolarWords:
-    """Words of questions that are answered by yes or no, and their answers."""
-
-    questions: frozenset[str]
-    yes: frozenset[str]
-    no: frozenset[str]
-
-
 class Reader:
     """Reads texts of one language about one subject."""
 
@@ -151,12 +143,11 @@ class Reader:
         self.lexicon = lexicon
         self.function_words = frozenset(lexicon.language["function_words"])
         self.prepositions = frozenset(lexicon.language["place_prepositions"])
-        self.polar = PolarWords(
-            *(frozenset(lexicon.language.get(name, ())) for name in ("polar_words", "yes_words", "no_words"))
-        )
+        self.polar = PolarWords(lexicon.language)
         self.present_verbs = frozenset(lexicon.language.get("present_verbs", ()))
         self.leading = frozenset(lexicon.language["range_words"]) | frozenset(lexicon.language.get("from_words", ()))
         self.adding = frozenset(lexicon.language.get("adding_words", ()))
+        self._and_words = frozenset(lexicon.language["and_words"])
         self._from_words = frozenset(lexicon.language.get("from_words", ()))
         self._tokeniser = Tokeniser(lexicon, use_places=use_places)
         self._clauses = Clauses(lexicon.language)
@@ -201,6 +192,7 @@ class Reader:
         reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, cut.traits, defaultdict(list))
         mentions = _find_mentions(reading)
         mentions += read_relative_days(reading)
+        mentions += read_short_weekdays(reading, self._and_words)
         if cut.numbers:
             reading.moments = self._dates.read(reading, cut.numbers)
         self._figures.read(reading, cut.numbers)

@@ -58,10 +58,11 @@ def _withdraw_origins(reading: Reading, from_words: frozenset[str]) -> None:
     """Take back a figure that the one closely before it has come from: 'up to 19 °C from 12 °C', '€64 (from €80)'."""
     tokens = reading.tokens
     for now, before in pairwise(reading.quantities):
-        gap = before.first - now.last - 1
-        if now.kind == before.kind and 0 < gap <= _NEAR and tokens[before.first - 1].text in from_words:
-            if not any(token.text in STOPS for token in tokens[now.last + 1 : before.first]):
-                _take_back(before)
+        if now.kind != before.kind or tokens[before.first - 1].text not in from_words:
+            continue
+        between = tokens[now.last + 1 : before.first]
+        if 0 < len(between) <= _NEAR and not any(token.text in STOPS for token in between):
+            _take_back(before)
 
 
 def _figure_of(reading: Reading, mention: Mention) -> Quantity | None:

@@ -135,15 +135,12 @@ def locator(context: ScoringContext) -> Callable[[int], Where]:
 
 def yes_or_no(context: ScoringContext) -> YesOrNo | None:
     """The yes or no that an answer begins with, if the query can be answered by one and asks about the subject."""
-    words = context.reader.polar
-    response = context.response
-    first = next((at for at, token in enumerate(response.tokens) if token.kind == "word"), None)
-    if first is None or response.tokens[first].text not in words.yes | words.no:
-        return None
-    yes = response.tokens[first].text in words.yes
-    if not yes and first + 1 < len(response.tokens) and response.tokens[first + 1].kind == "word":
-        return None  # "No rain" by itself does not answer with no
     if not context.question.polar_mentions:
         return None
-    said = Mention(response.starts[first], response.ends[first], first, first, ("yes" if yes else "no",))
+    response = context.response
+    found = context.reader.polar.answer(response.tokens)
+    if found is None:
+        return None
+    first, last, yes = found
+    said = Mention(response.starts[first], response.ends[last], first, last, ("yes" if yes else "no",))
     return YesOrNo(said, yes, context.question.polar_states)

@@ -177,7 +177,20 @@ class ResponseDays:
         if chosen is not None:
             return self._known_day(chosen.keys[0])
         section = self._section_of(index, self._sections)
+        if section is None and self._default is None:
+            section = self._day_before(index)
         return self._default if section is None else self._known_day(section.keys[0])
+
+    def _day_before(self, index: int) -> Mention | None:
+        """The day of the sentence before, if this one speaks of 'that day', or of the future and names no day."""
+        response = self._response
+        here = response.sentence(index)
+        if not any(here in response.sentences_with(key) for key in ("same_day", "asks.later.future")):
+            return None
+        at = bisect_left(self._firsts, here[0]) - 1
+        if at < 0 or not is_later(day_name(self._mentions[at])):
+            return None
+        return self._mentions[at] if response.sentence(self._firsts[at])[1] + 1 == here[0] else None
 
     def _section_of(self, index: int, sections: _Sections) -> Mention | None:
         """The time of the section that token `index` is in."""
@@ -212,8 +225,8 @@ class ResponseDays:
         before = mentions[at - 1] if at and firsts[at - 1] >= first else None
         if before is not None and day_name(before) in _MONTHS and self._parted(before.last, index):
             before = None  # "in July it is warmer, but now …"
-        elif before is not None and day_name(before) in PAST and self._is_present_again(before.last, index):
-            before = None  # "up from 12 °C earlier; it's cloudy"
+        elif before is not None and day_name(before) in PAST and self._is_past_aside(before, index):
+            before = None
         if at == len(firsts) or firsts[at] > last:
             return before
         start, stop = self._clause(index)
@@ -231,11 +244,20 @@ class ResponseDays:
         between = ends[bisect_right(ends, first) : bisect_left(ends, last)]
         return any(tokens[at].kind == "word" for at in between)
 
-    def _is_present_again(self, first: int, index: int) -> bool:
-        """Whether between two tokens another clause begins that tells of the present."""
+    def _is_past_aside(self, time: Mention, index: int) -> bool:
+        """Whether a past time does not reach to token `index` after it.
+
+        It is that of the figure before it, which another is compared with ("12 °C, against 19 °C yesterday"), or
+        a clause follows that tells of the present ("up from 12 °C earlier; it's cloudy").
+        """
+        figures, first = self._response.quantities, time.last
+        at = bisect_left(figures, time.first, key=lambda figure: figure.first) - 1
         ends, tokens = self._reader.clause_ends(self._response), self._response.tokens
-        at = bisect_left(ends, index) - 1
-        if at < 0 or ends[at] <= first:
+        is_of_figure = at > 0 and figures[at].last + 1 == time.first
+        if is_of_figure and tokens[figures[at].first - 1].text in self._reader.leading:
+            return True
+        at = bisect_right(ends, first)
+        if at == len(ends) or ends[at] > index:
             return False
         return any(token.text in self._reader.present_verbs for token in tokens[ends[at] + 1 : index + 1])
 
@@ -259,7 +281,8 @@ class ResponseDays:
             return False
         if self._reader.adding.isdisjoint([token.text for token in tokens[index + 1 : states[at].first]]):
             return False
-        return day_name(time) == "later" or any(token.text in self._reader.present_verbs for token in tokens[start:index])
+        is_present = any(token.text in self._reader.present_verbs for token in tokens[start:index])
+        return is_present or day_name(time) == "later"
 
     def _known_day(self, key: str) -> str:
         """The day of a list inside `times`, as the truth knows it."""

@@ -60,6 +60,7 @@ class Subjects:
         self._describing = tuple(reader.lexicon.language.get("describing_endings", ()))
         language = reader.lexicon.language["stemmer"]
         self._key = sys.intern(f"subjects, in {language}, with {' '.join(self._true_words)}")
+        self._than = frozenset(reader.lexicon.language.get("than_words", ()))
         self._openers = frozenset(reader.lexicon.language["clause_words"])
         self._by_reading: dict[object, object] = {}
 
@@ -110,7 +111,7 @@ class Subjects:
         if at + 1 < len(places) and self._follows(reading, index, places[at + 1]):
             nearest = at + 1
         elif at >= 0 and places[at].first >= first:
-            nearest = at
+            nearest = at + 1 if at + 1 < len(places) and self._is_of_next_clause(reading, index, at, places) else at
         elif at + 1 < len(places) and places[at + 1].first <= last:
             nearest = at + 1
         elif at >= 0:
@@ -123,8 +124,23 @@ class Subjects:
         chosen = places[nearest]
         return [place.name for place in around if place is chosen or self._is_one_place(reading, place, chosen)]
 
+    def _is_of_next_clause(self, reading: Reading, index: int, at: int, places: Sequence[Place]) -> bool:
+        """Whether token `index` is in a clause that contrasts the place after it with the one before.
+
+        'Although it's sunny in Rome, it rains in Bonn'; not 'it's wet in Oslo, but 15 °C is more than in Rome'.
+        """
+        tokens, before, after = reading.tokens, places[at], places[at + 1]
+        ends = self._reader.clause_ends(reading)
+        first, last = reading.sentence(index)
+        end = bisect_right(ends, index)
+        start, stop = ends[end - 1] if end else -1, ends[end] if end < len(ends) else last + 1
+        if start <= before.last or after.first > min(stop, last):
+            return False
+        contrasts = any(token.text in self._openers for token in tokens[first:index])
+        return contrasts and not any(token.text in self._than for token in tokens[index + 1 : after.first])
+
     def _is_one_place(self, reading: Reading, a: Place, b: Place) -> bool:
-        """Whether two names stand for one place, as in 'Kallio, Helsinki', not 'while it's sunny in Rome, Oslo has rain'."""
+        """Whether two names stand for one place, as in 'Kallio, Helsinki'; not 'if it's hot in Rome, Oslo …'."""
         left, right = sorted((a, b), key=lambda place: place.first)
         if right.first != left.last + 2 or reading.tokens[left.last + 1].text != ",":
             return False

@@ -28,7 +28,16 @@ def facts_for(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
     found: list[Fact] | None = memory.get(key)
     if found is None:
         found = memory[key] = _facts_of(context, claim.what, role, day)
-    return found
+    return found or (_facts_asked(context, claim) if role == "actual" and not context.domain.by_day else found)
+
+
+def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
+    """The facts of the role that is asked for, if this is the only such figure: 'Can I return it?' '14 days.'"""
+    if sum(other.what == claim.what for other in context.figure_claims) > 1:
+        return []
+    facts = [fact for fact in context.truth.facts if fact.kind == claim.what]
+    asked = {fact.role for fact in facts if context.query.all(f"role.{claim.what}.{fact.role}")}
+    return [fact for fact in facts if fact.role in asked] if len(asked) == 1 else []
 
 
 def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
@@ -93,6 +102,8 @@ def _states_at(context: ScoringContext, days: Sequence[str]) -> list[str]:
 
 def states_on(context: ScoringContext, day: str | None) -> list[str]:
     """The states of one day, in the truth's words; empty if the truth does not know that day."""
+    if day in PRESENT and None in context.truth.states and not _asks_for_any_forecast(context):
+        return [context.truth.states[None]]
     if day is None or not is_later(day):
         return true_states(context)
     return [words for true_day, words in context.truth.states.items() if context.calendar.is_day(true_day, day)]

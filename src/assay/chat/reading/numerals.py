@@ -1,0 +1,126 @@
+"""Numbers in a text, in digits or in words, with their signs. Knows no units."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from assay.chat.reading.quantities import LONGEST_NUMBER, parse_number
+
+if TYPE_CHECKING:
+    from assay.chat.reading.text import Reading
+
+DASHES = frozenset("-–—−‑")
+"""Marks that stand between two numbers or parts of a number."""
+MINUS = frozenset("-−–‑")
+"""Those of them that are also signs."""
+_GROUP = re.compile(r"\d{3}(?:,\d+)?")
+
+
+class Numerals(Protocol):
+    """How a language writes numbers."""
+
+    before: frozenset[str]
+    """Words that are a minus sign."""
+    times: dict[str, float]
+    """Multipliers after a number."""
+    decimal_comma: bool
+    space_groups: bool
+
+
+@dataclass(slots=True)
+class Number:
+    """A number in a text, with its sign; `first` and `last` are its tokens."""
+
+    value: float
+    decimals: int
+    first: int
+    last: int
+
+
+class NumeralReader:
+    """Reads the numbers of one text."""
+
+    def __init__(self, reading: Reading, grammar: Numerals) -> None:
+        self.reading = reading
+        self.tokens = reading.tokens
+        self.numerals = grammar
+
+    def number(self, at: int) -> Number | None:
+        """The number at token `at`, with its sign, in digits or words."""
+        tokens = self.tokens
+        if at >= len(tokens):
+            return None
+        token = tokens[at]
+        last = at
+        if token.kind == "number":
+            parsed = token.digits
+            if self.numerals.space_groups:
+                digits, last = self.grouped_digits(at)
+                if last > at:
+                    parsed = parse_number(digits, decimal_comma=self.numerals.decimal_comma)
+            if parsed is None:
+                return None
+            value, decimals = parsed
+        elif token.value is not None:
+            value, decimals, last = self.number_words(at)
+        else:
+            return None
+        if last + 1 < len(tokens) and tokens[last + 1].text in self.numerals.times:
+            value, decimals, last = self.multiplied(value, decimals, last)
+        if at and (tokens[at - 1].text in self.numerals.before or self.is_sign(at - 1)):
+            return Number(-value, decimals, at - 1, last)
+        return Number(value, decimals, at, last)
+
+    def grouped_digits(self, at: int) -> tuple[str, int]:
+        """The digits from token `at` and their last token; groups of three may be separated by spaces: 1 299,00."""
+        digits, last = self.tokens[at].raw, at
+        while (
+            last + 1 < len(self.tokens)
+            and len(digits) < LONGEST_NUMBER
+            and self.tokens[last].raw.isdecimal()
+            and len(self.tokens[last].raw) <= 3
+            and _GROUP.fullmatch(self.tokens[last + 1].raw)
+            and self.reading.starts[last + 1] == self.reading.ends[last] + 1
+        ):
+            last += 1
+            digits += self.tokens[last].raw
+        return digits, last
+
+    def multiplied(self, value: float, decimals: int, last: int) -> tuple[float, int, int]:
+        """The number with the multiplier that follows it, unless that is a letter by itself: 1.2k, 3 million."""
+        text = self.tokens[last + 1].text
+        times = self.numerals.times[text]
+        if len(text) == 1 and self.reading.starts[last + 1] != self.reading.ends[last]:
+            return value, decimals, last
+        return value * times, decimals - round(math.log10(times)), last + 1
+
+    def is_sign(self, at: int) -> bool:
+        """Whether the dash at `at` is a minus sign: it touches the number after it, and no word or number before it."""
+        if self.tokens[at].text not in MINUS or self.reading.ends[at] != self.reading.starts[at + 1]:
+            return False
+        if not at or self.reading.ends[at - 1] != self.reading.starts[at]:
+            # "14 -16 °C" is a range; a dash after a bare number is not a sign.
+            return not (at and self.tokens[at - 1].kind == "number")
+        return self.tokens[at - 1].kind not in ("number", "word", "degree")
+
+    def number_words(self, at: int) -> tuple[float, int, int]:
+        """Value, decimals and last token of a number in words: twenty-five, one hundred and five."""
+        total, last = float(self.tokens[at].value or 0), at
+        while last + 1 < len(self.tokens):
+            step = 2 if self.tokens[last + 1].text in DASHES and last + 2 < len(self.tokens) else 1
+            value = self.tokens[last + step].value
+            if value is None:
+                break
+            if value == 100 and 0 < total < 10:
+                total *= 100
+            elif (20 <= total < 100 and total % 10 == 0 and 0 < value < 10) or (
+                total >= 100 and total % 100 == 0 and 0 < value < 100
+            ):
+                total += value
+            else:
+                break
+            last += step
+        return total, 0, last

@@ -1,0 +1,50 @@
+"""Questions that are answered by yes or no, and the words that answer them: "yes", "I'm afraid not", "it is".
+
+Knows tokens and the language's words; knows nothing of what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from assay.chat.reading.tokens import Token
+
+# An answer begins within this many tokens: "Oh well, sadly: no."
+_OPENING = 5
+
+
+class PolarWords:
+    """Words of a language for questions of yes or no, and their answers."""
+
+    def __init__(self, language: Mapping[str, Any]) -> None:
+        self.questions = frozenset(language.get("polar_words", ()))
+        self._openers = frozenset(language.get("answer_openers", ()))
+        self._answers: dict[str, list[tuple[tuple[str, ...], bool]]] = {}
+        self._add(language.get("yes_words", ()), yes=True)
+        self._add(language.get("no_words", ()), yes=False)
+        for listed in self._answers.values():
+            listed.sort(key=lambda answer: -len(answer[0]))
+
+    def _add(self, phrases: Iterable[str], *, yes: bool) -> None:
+        for phrase in phrases:
+            words = tuple(phrase.split())
+            self._answers.setdefault(words[0], []).append((words, yes))
+
+    def answer(self, tokens: Sequence[Token]) -> tuple[int, int, bool] | None:
+        """First and last token of the yes or no that a text begins with, and whether it is a yes."""
+        for at, token in enumerate(tokens[:_OPENING]):
+            for words, yes in self._answers.get(token.text, ()):
+                last = at + len(words) - 1
+                if tuple([one.text for one in tokens[at : last + 1]]) == words and _stands_alone(tokens, at, last, yes):
+                    return at, last, yes
+            if token.kind == "word" and token.text not in self._openers:
+                return None
+        return None
+
+
+def _stands_alone(tokens: Sequence[Token], first: int, last: int, yes: bool) -> bool:
+    """Whether the words answer by themselves: 'No rain' and 'it is raining' do not answer with no and yes."""
+    if yes and first == last:
+        return True
+    return last + 1 >= len(tokens) or tokens[last + 1].kind not in ("word", "number")
