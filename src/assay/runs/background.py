@@ -46,8 +46,13 @@ class StartedRuns:
     @property
     def under_way(self) -> list[str]:
         """Ids of the runs that are being played here."""
-        self._playing = {run_id: one for run_id, one in self._playing.items() if one.is_alive}
-        return list(self._playing)
+        # Read by every page, in several threads: nothing is changed here.
+        return [run_id for run_id, one in list(self._playing.items()) if one.is_alive]
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """Which runs are being played and which ended early: what is known here and not in the store."""
+        return tuple(self.under_way), tuple(self._failures.items())
 
     def failure(self, run_id: str) -> str:
         """Why a run that was started here ended early; empty if it did not."""
@@ -72,7 +77,7 @@ class StartedRuns:
             work.close()
             raise UsageError(f"{MOST_RUNS_AT_ONCE} runs are in progress", hint="Wait for one of them, or stop it")
         run_id = playing.begin(work, self._failures)
-        self._playing[run_id] = playing
+        self._playing = {one: known for one, known in self._playing.items() if known.is_alive} | {run_id: playing}
         self._failures.pop(run_id, None)
         return run_id
 

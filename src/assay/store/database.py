@@ -10,6 +10,7 @@ import os
 import re
 import sqlite3
 import struct
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
 
 from assay.errors import StoreError, UsageError, missing_extra
 from assay.outputs import PRIVATE_FOLDER, private_file
@@ -27,6 +28,8 @@ from assay.store.migrations import SCHEMA_VERSION, found_version, migrate
 BUSY_SECONDS = 30.0
 """How long a process waits while others are writing."""
 _CONNECT_SECONDS = 10
+_SECONDS_TRUSTED = 1.0
+_USED = "assay_used"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _WRITES = "assay_writes"
 _PIECE = 1000
@@ -37,6 +40,7 @@ class Database:
 
     def __init__(self, address: str) -> None:
         scheme = _SCHEME.match(address)
+        self._shared = threading.local()
         self.path: Path | None = None
         """The file of a SQLite database; None for PostgreSQL."""
         if scheme is None or scheme[1] == "sqlite":
@@ -70,6 +74,12 @@ class Database:
         """Close every connection."""
         self._engine.dispose()
 
+    def lent_connection(self) -> Any:
+        """A connection of the driver's own that belongs to the caller, outside of the pool and of transactions."""
+        lent = self._engine.raw_connection()
+        lent.detach()
+        return lent.dbapi_connection
+
     def compact(self) -> None:
         """Give the space of deleted rows back to the disk. Waits for other writers."""
         with self._translated_errors():
@@ -87,8 +97,30 @@ class Database:
                 raw.close()
 
     @contextmanager
+    def one_reading(self) -> Iterator[None]:
+        """Let everything that this thread reads meanwhile read one state, in one transaction.
+
+        In PostgreSQL only, where every transaction costs several questions to the server. In SQLite it costs nothing,
+        and without a write-ahead log a transaction that stays open would keep writers waiting, even our own.
+        """
+        if self.path is not None:
+            yield
+            return
+        with self.reading() as connection:
+            self._shared.connection = connection
+            try:
+                yield
+            finally:
+                self._shared.connection = None
+
+    @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that reads one state of the database, whatever others write in the meantime."""
+        shared = getattr(self._shared, "connection", None)
+        if shared is not None:
+            with self._translated_errors():
+                yield shared
+            return
         with self._translated_errors(), self._engine.connect() as connection:
             if self.path is None:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
@@ -275,7 +307,23 @@ def _postgresql(address: str) -> Engine:
         raise UsageError(
             "the address of the store is not valid", hint="Write postgresql://user@host:5432/database"
         ) from error
-    return create_engine(url, connect_args={"connect_timeout": _CONNECT_SECONDS}, pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"connect_timeout": _CONNECT_SECONDS})
+
+    @event.listens_for(engine, "checkin")
+    def put_back(connection: Any, record: Any) -> None:
+        record.info[_USED] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def take(connection: Any, record: Any, lent: Any) -> None:
+        # Whether it still works is asked unless it did a moment ago: the answer takes as long as that of a query.
+        if time.monotonic() - record.info.get(_USED, -_SECONDS_TRUSTED) < _SECONDS_TRUSTED:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise DisconnectionError from error  # the pool opens another one
+
+    return engine
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:

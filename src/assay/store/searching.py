@@ -63,19 +63,26 @@ def find_page(connection: Connection, wanted: Search, *, limit: int, offset: int
     """The runs from `offset` on, newest first, at most `limit`."""
     columns = schema.runs.c
     conditions = _conditions(wanted)
-    of_all = select(func.count()).select_from(schema.runs)
-    total = connection.execute(of_all.where(*conditions)).scalar_one()
     by_kind = select(columns.kind, func.count()).group_by(columns.kind).order_by(columns.kind)
     kinds: dict[str, int] = {row[0]: row[1] for row in connection.execute(by_kind)}
     tags = schema.tags.c
     frequent = select(tags.tag, func.count()).group_by(tags.tag).order_by(func.count().desc(), tags.tag)
     every_tag: dict[str, int] = {row[0]: row[1] for row in connection.execute(frequent.limit(_MOST_TAGS))}
-    shown = (
+    shown: list[Any] = [
         *(columns.number, columns.id, columns.kind, columns.name),
         *(columns.created, columns.status, columns.case_count),
-    )
+    ]
+    if conditions:
+        # Counted while they are found, so that a search looks at every run once.
+        shown.append(func.count().over().label("matching"))
     page = select(*shown).where(*conditions).order_by(columns.id.desc()).limit(limit).offset(offset)
     rows = connection.execute(page).all()
+    if not conditions:
+        total = sum(kinds.values())
+    elif rows:
+        total = rows[0].matching
+    else:
+        total = connection.execute(select(func.count()).select_from(schema.runs).where(*conditions)).scalar_one()
     known = tags_of(connection, [row.number for row in rows])
     runs = [
         ListedRun(

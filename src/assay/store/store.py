@@ -61,6 +61,8 @@ class Store:
 
     def __init__(self, address: str) -> None:
         self._database = Database(address)
+        self.one_reading = self._database.one_reading
+        """Lets a thread read one state of the store in all that it reads meanwhile."""
 
     @property
     def address(self) -> str:

@@ -80,7 +80,7 @@ def _export(site: Site, request: Request) -> dict[str, Any]:
 
 def _difference(site: Site, request: Request) -> dict[str, Any]:
     """Runs or agents against the first one."""
-    return {"comparisons": [comparison.to_json() for comparison in site.comparisons(_references(request))]}
+    return {"comparisons": [comparison.to_json() for comparison in _compared(site, _references(request))]}
 
 
 def _verdict(site: Site, request: Request) -> dict[str, Any]:
@@ -111,6 +111,10 @@ def _metrics(site: Site, request: Request) -> dict[str, Any]:
             for metric in found
         ]
     }
+
+
+def _compared(site: Site, references: Sequence[str]) -> Sequence[Any]:
+    return site.comparisons([site.side(reference) for reference in references])
 
 
 def _references(request: Request) -> list[str]:

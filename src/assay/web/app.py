@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ from assay.web.live.hosting import LiveAgents
 from assay.web.live.routes import Live
 from assay.web.pages.runs import Listed, delete_view, runs_view
 from assay.web.requests import field_of, form_of, query_number, query_text, query_texts, search_of
-from assay.web.responses import page_response, saved_response
+from assay.web.responses import address_of, is_shown, page_response, saved_response
 from assay.web.safety import Access, Guard
 from assay.web.shell import View, framed, static_file
 from assay.web.site import Site
@@ -40,6 +40,7 @@ _FOREVER = "public, max-age=31536000, immutable"
 _logger = logging.getLogger("assay.web")
 
 _Page = Callable[[Site, Request], View]
+_Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(site: Site, access: Access) -> ASGIApp:
@@ -48,7 +49,7 @@ def make_app(site: Site, access: Access) -> ASGIApp:
     routes = [
         Route("/", lambda request: RedirectResponse("/runs")),
         Route("/static/{name}", _static),
-        *(Route(path, _page(site, page)) for path, page in _PAGES.items()),
+        *(Route(path, _page(site, page, is_kept=path not in _ABOUT_MORE)) for path, page in _PAGES.items()),
         *(Route(path, _change(site, change), methods=["POST"]) for path, change in _CHANGES.items()),
         Route("/runs/{run}/report.html", _thread(site, _saved)),
         Route("/timeline/window", _thread(site, _timeline_part)),
@@ -210,6 +211,8 @@ _PAGES: dict[str, _Page] = {
     "/timeline": _timeline,
     "/metrics": _reference,
 }
+# They show installed agents and files on the disk, whose changes nothing tells.
+_ABOUT_MORE = frozenset({"/runs/new", "/timeline"})
 
 
 def _complete(site: Site, request: Request) -> Any:
@@ -226,20 +229,48 @@ def _saved(site: Site, request: Request) -> Response:
     return saved_response(page, f"assay-{entry.run.id}.html")
 
 
-def _page(site: Site, page: _Page) -> Callable[[Request], Any]:
-    return _thread(site, lambda given, request: page_response(page(given, request), request))
+def _page(site: Site, page: _Page, *, is_kept: bool) -> _Endpoint:
+    """An endpoint that renders a page, or sends it as it was last rendered if nothing has changed since."""
+
+    def render(site: Site, request: Request) -> Response:
+        if not is_kept:
+            return page_response(page(site, request), request)
+        here, mark = address_of(request), site.mark()
+        found = site.kept.find(here, mark)
+        if found is not None:
+            return HTMLResponse(found)
+        response = page_response(page(site, request), request)
+        if is_shown(response):
+            site.kept.keep(here, mark, bytes(response.body))
+        return response
+
+    rendered = _thread(site, render)
+
+    async def endpoint(request: Request) -> Response:
+        # Found without changing to another thread, if asking for the mark keeps nobody waiting.
+        if is_kept and site.watch.is_instant:
+            found = site.kept.find(address_of(request), site.mark())
+            if found is not None:
+                return HTMLResponse(found)
+        return await rendered(request)
+
+    return endpoint
 
 
-def _data(site: Site, handle: Callable[[Site, Request], Any]) -> Callable[[Request], Any]:
+def _data(site: Site, handle: Callable[[Site, Request], Any]) -> _Endpoint:
     return _thread(site, lambda given, request: json_response(handle(given, request)))
 
 
-def _thread(site: Site, make: Callable[[Site, Request], Response]) -> Callable[[Request], Any]:
+def _thread(site: Site, make: Callable[[Site, Request], Response]) -> _Endpoint:
     """An endpoint that computes its response in a thread, within the time limit for a page."""
+
+    def made(request: Request) -> Response:
+        with site.store.one_reading():
+            return make(site, request)
 
     async def endpoint(request: Request) -> Response:
         async with asyncio.timeout(SECONDS_FOR_A_PAGE):
-            return await to_thread.run_sync(make, site, request, limiter=site.threads)
+            return await to_thread.run_sync(made, request, limiter=site.threads)
 
     return endpoint
 
@@ -332,7 +363,7 @@ _CHANGES: dict[str, _Act] = {
 }
 
 
-def _change(site: Site, change: _Act) -> Callable[[Request], Any]:
+def _change(site: Site, change: _Act) -> _Endpoint:
     async def endpoint(request: Request) -> Response:
         form = await form_of(request)
         async with asyncio.timeout(SECONDS_FOR_A_PAGE):

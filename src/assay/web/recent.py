@@ -1,4 +1,4 @@
-"""A cache of recent values, by key, up to a number of them."""
+"""A cache of recent values, by key, up to a number of them or to their whole weight."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ _Value = TypeVar("_Value")
 
 
 class Recent(Generic[_Value]):
-    """A cache of recent values, by key; each is computed once, even if several readers ask at the same time."""
+    """A cache of recent values, by key; each is computed once, even if several readers ask at the same time.
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    `most` is how many values are kept, or what they weigh together if `weigh` says what one of them does.
+    """
+
+    def __init__(self, most: int, weigh: Callable[[_Value], int] = lambda value: 1) -> None:
+        self._most = most
+        self._weigh = weigh
+        self._weight = 0
         self._values: OrderedDict[Any, _Value] = OrderedDict()
         self._lock = threading.Lock()
         self._making: dict[Any, threading.Lock] = {}
@@ -34,8 +39,9 @@ class Recent(Generic[_Value]):
                 value = make()
                 with self._lock:
                     self._values[key] = value
-                    while len(self._values) > self._size:
-                        self._values.popitem(last=False)
+                    self._weight += self._weigh(value)
+                    while self._weight > self._most:
+                        self._weight -= self._weigh(self._values.popitem(last=False)[1])
             finally:
                 with self._lock:
                     self._making.pop(key, None)

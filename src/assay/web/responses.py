@@ -14,8 +14,17 @@ def page_response(view: View, request: Request) -> Response:
         from assay.web.saving import saved_name, saved_page
 
         return saved_response(saved_page(view), saved_name(request.url.path))
-    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return HTMLResponse(framed(view, here).encode("utf-8", "replace"))
+    return HTMLResponse(framed(view, address_of(request)).encode("utf-8", "replace"))
+
+
+def address_of(request: Request) -> str:
+    """The address that a request asks for, with its query."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def is_shown(response: Response) -> bool:
+    """Whether a browser shows the response as a page, and does not save it as a file."""
+    return response.status_code == 200 and "content-disposition" not in response.headers
 
 
 def saved_response(page: str, name: str) -> Response:

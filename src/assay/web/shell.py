@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from assay.report.html.elements import EMPTY, Markup, element, join
-from assay.report.html.page import CHART_SCRIPTS, Content, embed_json
+from assay.report.html.page import CHART_SCRIPTS, Content
 from assay.web.addresses import address
 
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -47,7 +46,6 @@ def framed(view: View, here: str = "") -> str:
     """The whole page as text; `here` is its address, under which it can be saved."""
     content = view.content
     scripts = [*content.scripts, *(CHART_SCRIPTS if content.charts else ()), *view.modules, "site.js"]
-    data: dict[str, Any] = {**content.data, **({"assay-charts": content.charts} if content.charts else {})}
     head = join(
         (
             element("meta", charset="utf-8"),
@@ -67,7 +65,7 @@ def framed(view: View, here: str = "") -> str:
         element("div", content.lead, class_="lead") if content.lead else EMPTY,
         class_="masthead",
     )
-    blocks = (element("script", embed_json(value), type="application/json", id=key) for key, value in data.items())
+    blocks = (element("script", text, type="application/json", id=key) for key, text in content.embedded().items())
     save = _save(here) if here and view.is_kept else EMPTY
     main = element(
         "main", masthead, "\n", content.body, save, class_="page wide-page" if view.wide else "page", id="main"

@@ -37,6 +37,14 @@ class Content:
     charts: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     scripts: Sequence[str] = ()
     data: Mapping[str, object] = field(default_factory=dict)
+    _embedded: dict[str, Markup] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def embedded(self) -> Mapping[str, Markup]:
+        """Data and charts as JSON by the ids of their elements; written once, since a server keeps contents."""
+        if not self._embedded:
+            known = {**self.data, **({"assay-charts": self.charts} if self.charts else {})}
+            self._embedded.update({key: embed_json(value) for key, value in known.items()})
+        return self._embedded
 
     def as_document(self) -> str:
         """The whole page as one file."""

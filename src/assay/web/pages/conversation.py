@@ -19,11 +19,24 @@ from assay.web.pages.trace import sequence_diagram, waterfall
 from assay.web.shell import View, crumbs
 from assay.web.site import Site
 
+_Rows = Sequence[Mapping[str, Any]]
+
 
 def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, repetition: int) -> View:
     """The conversation of an agent in a scenario; other agents and repetitions are a link away."""
     run = entry.run
-    rows = site.store.conversation(run.id, scenario)
+    reviews = [review for review in site.store.reviews(run.id) if review["scenario"] == scenario]
+
+    def played() -> View:
+        return _played(entry, scenario, agent, repetition, site.store.conversation(run.id, scenario), reviews)
+
+    # The answers of a complete run do not change; what reviewers say about them does.
+    shown = (run.id, run.name, "conversation", scenario, agent, repetition, repr(reviews))
+    return site.views.get(shown, played) if entry.complete else played()
+
+
+def _played(entry: StoredRun, scenario: str, agent: str, repetition: int, rows: _Rows, said: _Rows) -> View:
+    run = entry.run
     if not rows:
         raise UsageError(f"the run has no scenario '{scenario}'", hint="Open one from the matrix of the run")
     agents = [name for name in agents_of_run(entry) if any(row["agent"] == name for row in rows)]
@@ -35,15 +48,11 @@ def conversation_view(site: Site, entry: StoredRun, scenario: str, agent: str, r
     repetitions = sorted({row["repetition"] for row in of_agent})
     at = repetition if repetition in repetitions else repetitions[0]
     shown = sorted((row for row in of_agent if row["repetition"] == at), key=lambda row: row["turn"])
-    reviews = [
-        review
-        for review in site.store.reviews(run.id)
-        if (review["agent"], review["scenario"], review["repetition"]) == (chosen, scenario, at)
-    ]
+    reviews = [review for review in said if (review["agent"], review["repetition"]) == (chosen, at)]
     baselines = run.settings.get("baselines", ())
     tabs = _tabs(run.id, scenario, agents, chosen, repetitions, at, rows, baselines)
     turns = (_turn(row, [one for one in reviews if one["turn"] == row["turn"]]) for row in shown)
-    body = join([STYLE, tabs, element("div", *turns, class_="agent turns"), _neighbours(site, entry, scenario, chosen)])
+    body = join([STYLE, tabs, element("div", *turns, class_="agent turns"), _neighbours(entry, scenario, chosen)])
     above = crumbs(
         ("Runs", "/runs"), (run.name or run.id, run_address(run.id)), ("Matrix", run_address(run.id) + "#matrix")
     )
@@ -121,7 +130,7 @@ def _review(review: Mapping[str, Any]) -> Markup:
     return element("p", isolated(review["reviewer"]), ": ", join(words, ", "), class_="review")
 
 
-def _neighbours(site: Site, entry: StoredRun, scenario: str, agent: str) -> Markup:
+def _neighbours(entry: StoredRun, scenario: str, agent: str) -> Markup:
     """Links to the scenario before and after, in the order of the suite."""
     suite = entry.run.settings.get("suite")
     names = suite.get("scenarios", []) if isinstance(suite, dict) else []

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.chat.scoring.answers import Answer
 from assay.compare import Comparison, Side
-from assay.errors import UnknownRunError, UsageError
+from assay.errors import UsageError
 from assay.plural import counted
 from assay.report.html import compare as compare_report
 from assay.report.html.conversation import STYLE, evidence, failed, outcome
@@ -19,7 +19,7 @@ from assay.types import Case, Distribution, Run
 from assay.web.addresses import address, conversation_address, run_address
 from assay.web.pages.runs import MOST_COMPARED, choice, created
 from assay.web.shell import View, crumbs, form, hidden, pager
-from assay.web.site import Site
+from assay.web.site import ComparedRun, Site
 from assay.web.text_difference import word_difference
 
 CASES_ON_A_PAGE = 50
@@ -49,13 +49,19 @@ def difference_view(site: Site, references: Sequence[str], *, by: str, only: str
         return _chooser(site)
     if len(references) > MOST_COMPARED:
         raise UsageError(f"at most {MOST_COMPARED} runs can be compared at once, got {len(references)}")
-    sides = [_found(site, reference) for reference in references]
-    whole = [f"{run.id}:{agent}" if agent else run.id for run, agent in sides]
-    comparisons = site.comparisons(whole)
+    sides = [site.side(reference) for reference in references]
+    compared = tuple((side.reference, side.run.name) for side in sides)
+    shown = ("difference", *compared, by, only, page)
+    return site.views.get(shown, lambda: _compared(site, sides, by=by, only=only, page=page))
+
+
+def _compared(site: Site, sides: Sequence[ComparedRun], *, by: str, only: str, page: int) -> View:
+    comparisons = site.comparisons(sides)
     if not comparisons:
         raise UsageError("these runs have nothing to compare", hint="Choose runs of the same kind")
-    content: Content = site.pages.get(("difference", *whole), lambda: compare_report.content(comparisons))
-    changes = _changes(comparisons, whole, by, only, page) if sides[0][0].half == "chat" else EMPTY
+    content = compare_report.content(comparisons)
+    whole = [side.reference for side in sides]
+    changes = _changes(comparisons, whole, by, only, page) if sides[0].run.half == "chat" else EMPTY
     body = join([STYLE, _order(whole, comparisons), changes, content.body])
     title = content.title if len(comparisons) == 1 else _heading(sides)
     return View(
@@ -65,25 +71,14 @@ def difference_view(site: Site, references: Sequence[str], *, by: str, only: str
     )
 
 
-def _heading(sides: Sequence[tuple[Run, str]]) -> str:
+def _heading(sides: Sequence[ComparedRun]) -> str:
     """The runs in a few words, the baseline last."""
-    names = list(dict.fromkeys(run.name or run.id for run, _ in sides))
+    names = list(dict.fromkeys(side.run.name or side.run.id for side in sides))
     if len(names) > 1:
         return f"{', '.join(names[1:])} against {names[0]}"
-    if len({run.id for run, _ in sides}) == 1:
+    if len({side.run.id for side in sides}) == 1:
         return f"{names[0]}: its agents compared"
     return f"{names[0]}: {counted(len(sides), 'run')} compared"
-
-
-def _found(site: Site, reference: str) -> tuple[Run, str]:
-    """The run of a reference without its tallies, and the agent if the reference names one (`RUN:AGENT`)."""
-    try:
-        return site.store.describe(reference).run, ""
-    except UnknownRunError:
-        head, mark, agent = reference.rpartition(":")
-        if not (head and mark and agent):
-            raise
-        return site.store.describe(head).run, agent
 
 
 def _chooser(site: Site) -> View:

@@ -26,6 +26,13 @@ def history_view(site: Site, name: str, figure: str) -> View:
         raise UsageError(f"there is no complete run called '{name}'", hint="Choose one in the list of runs")
     runs = list(reversed(found.runs))
     summaries = site.summaries([run.id for run in runs])
+    if len(summaries) < len(runs):  # a run without a summary may have one next time
+        return _trend(name, figure, found.total, runs, summaries)
+    shown = ("history", name, figure, found.total, *summaries)
+    return site.views.get(shown, lambda: _trend(name, figure, found.total, runs, summaries))
+
+
+def _trend(name: str, figure: str, total: int, runs: list[ListedRun], summaries: dict[str, RunSummary]) -> View:
     titles = _titles(summaries)
     chosen = figure if figure in titles else next(iter(titles), "")
     figures = Figures()
@@ -45,7 +52,7 @@ def history_view(site: Site, name: str, figure: str) -> View:
         class_="filters",
     )
     body = join([menu, section("Over time", chart), section("Run by run", _runs(runs, summaries, chosen))])
-    words = f"{found.total:,} complete runs" if found.total <= MOST_RUNS else f"The newest {MOST_RUNS:,} runs"
+    words = f"{total:,} complete runs" if total <= MOST_RUNS else f"The newest {MOST_RUNS:,} runs"
     lead = element("p", f"{words} of this name. ", element("a", "List them", href=address("/runs", name=name)), ".")
     return View(
         content=Content(title=name, lead=lead, body=body, charts=figures.charts),
@@ -84,4 +91,4 @@ def _runs(runs: list[ListedRun], summaries: dict[str, RunSummary], key: str) -> 
 
 def verdict_of(site: Site, before: str, after: str) -> list[str]:
     """The verdicts of a run against another in words, one sentence for each agent they share."""
-    return [headline(comparison) for comparison in site.comparisons([before, after])]
+    return [headline(comparison) for comparison in site.comparisons([site.side(before), site.side(after)])]

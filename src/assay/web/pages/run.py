@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.chat.scoring.answers import Answer
@@ -38,31 +39,33 @@ def run_view(site: Site, entry: StoredRun) -> View:
     run = entry.run
     if not entry.complete:
         return _frame(entry, "", _unfinished(site, entry))
-    summary = site.summaries([run.id]).get(run.id, RunSummary(()))
+    summary = site.summaries([run.id]).get(run.id)
+    if summary is None:
+        return _frame(entry, "", _overview(site, entry, RunSummary(())).content.body)
+    return _frame(entry, "", site.views.get((run.id, ""), lambda: _overview(site, entry, summary)).content.body)
+
+
+def _overview(site: Site, entry: StoredRun, summary: RunSummary) -> View:
+    """What a complete run says about itself, whatever it is called."""
+    run = entry.run
     parts = [_findings(summary), _figures(summary, run.id)]
-    charts: Mapping[str, Any] = {}
     if run.kind in CONVERSATIONS:
         parts.append(_matrix(site, entry))
     notes = [element("p", note, class_="note") for note in run.settings.get("notes", ())]
-    return _frame(entry, "", join([STYLE, *notes, *parts]), charts=charts)
+    return View(content=Content(title="", lead=EMPTY, body=join([STYLE, *notes, *parts])))
 
 
 def report_view(site: Site, entry: StoredRun) -> View:
     """Everything that the report of the run shows."""
-    content: Content = site.pages.get((entry.run.id, "report"), lambda: report_content(site, entry.run.id))
-    return View(
-        content=Content(
-            title=entry.run.name or entry.run.id,
-            lead=content.lead,
-            body=_tabs(entry, "report") + content.body,
-            charts=content.charts,
-            scripts=content.scripts,
-            data=content.data,
-        ),
-        place="runs",
-        above=crumbs(("Runs", "/runs")),
-        actions=_actions(entry),
-    )
+    run = entry.run
+    view = site.views.get((run.id, run.name, "report"), lambda: _whole(site, entry))
+    return replace(view, actions=_actions(entry))
+
+
+def _whole(site: Site, entry: StoredRun) -> View:
+    content = report_content(site, entry.run.id)
+    title, body = entry.run.name or entry.run.id, _tabs(entry, "report") + content.body
+    return View(content=replace(content, title=title, body=body), place="runs", above=crumbs(("Runs", "/runs")))
 
 
 def report_content(site: Site, run_id: str) -> Content:
@@ -143,7 +146,7 @@ def cell_address(run_id: str, agents: Sequence[str]) -> CellAddress:
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _frame(entry: StoredRun, tab: str, body: Markup, *, charts: Mapping[str, Any] | None = None) -> View:
+def _frame(entry: StoredRun, tab: str, body: Markup) -> View:
     run = entry.run
     facts = join(
         [
@@ -158,7 +161,7 @@ def _frame(entry: StoredRun, tab: str, body: Markup, *, charts: Mapping[str, Any
     )
     lead = element("p", facts, class_="facts") + _tag_row(entry)
     return View(
-        content=Content(title=run.name or run.id, lead=lead, body=_tabs(entry, tab) + body, charts=charts or {}),
+        content=Content(title=run.name or run.id, lead=lead, body=_tabs(entry, tab) + body),
         place="runs",
         above=crumbs(("Runs", "/runs")),
         actions=_actions(entry),

@@ -10,6 +10,7 @@ from assay.plural import counted
 from assay.report.html.elements import EMPTY, Markup, element, isolated, join
 from assay.report.html.page import Content, table
 from assay.runs.background import progress_of
+from assay.runs.summaries import RunSummary
 from assay.store.searching import ListedRun, RunPage, Search
 from assay.web.addresses import address, run_address
 from assay.web.pages.figures import headline_figures
@@ -86,13 +87,7 @@ def _list(site: Site, found: RunPage, search: Search) -> Markup:
     if not found.runs:
         return element("p", "No run matches. ", element("a", "Show all runs", href="/runs"), class_="nothing")
     summaries = site.summaries([run.id for run in found.runs if run.complete])
-    rows: list[list[str]] = []
-    for run in found.runs:
-        summary = summaries.get(run.id)
-        shown = headline_figures(summary.headlines if summary else ())
-        if not run.complete:
-            shown = progress_bar(site, run.id)
-        rows.append([_name(run), kind_badge(run.kind), shown, f"{run.cases:,}", _tags(run.tags), created(run.created)])
+    rows = [_row(site, run, summaries.get(run.id)) for run in found.runs]
     header = ["run", "kind", "headline figures", "cases", "tags", "created (UTC)"]
     whole = table(header, rows, numeric=(3,), label="Runs")
     buttons = element(
@@ -115,6 +110,19 @@ def _list(site: Site, found: RunPage, search: Search) -> Markup:
         class_="bulk",
     )
     return form("/runs/tag", element("div", whole, class_="runs"), buttons, data_choose="run")
+
+
+def _row(site: Site, run: ListedRun, summary: RunSummary | None) -> list[Markup]:
+    if not run.complete:
+        return _cells(run, progress_bar(site, run.id))
+    if summary is None:
+        return _cells(run, headline_figures(()))
+    return site.rows.get(run, lambda: _cells(run, headline_figures(summary.headlines)))
+
+
+def _cells(run: ListedRun, shown: Markup) -> list[Markup]:
+    cases = join([f"{run.cases:,}"])
+    return [_name(run), kind_badge(run.kind), shown, cases, _tags(run.tags), created(run.created)]
 
 
 def _name(run: ListedRun) -> Markup:
