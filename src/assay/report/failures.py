@@ -1,4 +1,7 @@
-"""The checks that answers failed, for every output format: each listed once, with how many repetitions failed it."""
+"""The checks that answers failed, for every output format: each listed once, with how many repetitions failed it.
+
+And the expectations that did not apply to an agent, because its tools are its own.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from dataclasses import dataclass
 
 from assay.chat.scoring.answers import Answer, FailedCheck
 from assay.chat.scoring.scores import Scores
+from assay.plural import counted
+
+_MOST_LEFT_OUT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +54,20 @@ def failure_words(failure: Failure, *, agent: bool = True) -> str:
     where = f"{failure.scenario}, turn {failure.turn + 1}" if failure.turn else failure.scenario
     times = f" ({failure.times} times)" if failure.times > 1 else ""
     return f"{f'{failure.agent} · ' if agent else ''}{where} · {failure.failed}{times}"
+
+
+def not_applicable_words(scores: Scores) -> list[str]:
+    """What does not apply to agents with tools of their own: one sentence for each, with the number of turns."""
+    found = []
+    for agent in scores.agents:
+        turns = [one.record.not_applicable for one in scores.answers if one.agent == agent and one.record is not None]
+        what = Counter(text.partition(": ")[0] for left_out in turns for text in left_out)
+        if what:
+            listed = ", ".join(f"{name} ({times:,})" for name, times in what.most_common(_MOST_LEFT_OUT))
+            more = len(what) - _MOST_LEFT_OUT
+            number = counted(sum(map(bool, turns)), "turn")
+            found.append(
+                f"{agent}: in {number} some expectations do not apply and are not checked, because its tools are its "
+                f"own: {listed}{f' and {more:,} more' if more > 0 else ''}."
+            )
+    return found

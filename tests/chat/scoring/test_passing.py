@@ -52,6 +52,24 @@ def test_an_answer_that_says_what_is_demanded_passes_without_a_truth(
     assert scored(said, user="What is 2 + 2?", truth=None, says=demanded).passed is passes
 
 
+@pytest.mark.parametrize(
+    ("said", "result", "passes"),
+    [
+        ("It's always sunny in Oslo!", "It's always sunny in Oslo!", True),
+        ("Here it is: the weather in Oslo is sunny.", {"report": "The weather in Oslo is sunny."}, True),
+        ("It's always sunny in", "It's always sunny in Oslo!", False),  # cut off
+        ("Sunny in Oslo.", "sunny in Oslo", False),  # three words may stand in any answer
+        ("It's always sunny in Oslo!", None, False),
+    ],
+)
+def test_an_answer_that_passes_on_a_sentence_of_a_tool_passes_without_a_truth(
+    said: str, result: object, passes: bool
+) -> None:
+    calls = [ToolCall(name="get_weather", arguments={"city": "Oslo"}, result=result)]
+    asked = "What is the weather in Oslo?"
+    assert scored(said, domain="weather", user=asked, truth=None, tool_calls=calls).passed is passes
+
+
 def test_a_wrong_figure_fails_whatever_the_mean_is() -> None:
     answer = scored("A single ticket costs €98.90, and it is in stock in every shop of the city, as it always was.")
     assert answer.entries["accuracy"].score >= 0.7

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.chat.world.weather_dialog import FORECAST, NOW, TOOLS, answer, called, calls_for, tool, user
 
-from assay.chat.world.scripted import ScriptedModel
+from assay.chat.world.quirks import Quirk
+from assay.chat.world.scripted import ModelOutput, ScriptedModel, ToolUse
 from assay.chat.world.scripted.weather_data import read_condition
 from assay.chat.world.situation import Situation
 
@@ -136,6 +137,33 @@ def test_required_tool_is_called(model: ScriptedModel) -> None:
     named = calls_for(model, user("Hello!"), tool_choice="get_user_preferences")
     assert named == [("get_user_preferences", {})]
     assert calls_for(model, user("What's the weather in Oslo?"), tool_choice="none") == []
+
+
+def test_a_structured_output_is_called_last(model: ScriptedModel) -> None:
+    final = tool("final_result", "advice")
+    final["function"]["parameters"]["required"] = ["advice"]
+    tools = [tool("get_weather", "city"), final]
+    first = user("What's the weather in Oslo?")
+    report = "It's always sunny in Oslo!"
+    done = called(("get_weather", {"city": "Oslo"}, report))
+    asked = model.respond([first], tools, Situation(), tool_choice="required")
+    assert asked.calls == (ToolUse("get_weather", {"city": "Oslo"}),)
+    ended = model.respond([first, *done], tools, Situation(), tool_choice="required")
+    assert ended.calls == (ToolUse("final_result", {"advice": report}),)
+
+
+def test_a_city_that_an_agents_own_tool_refuses_twice_is_believed_to_be_unknown(model: ScriptedModel) -> None:
+    situation = Situation("s", quirk=Quirk.parse("keep_alive"))
+    first = user("What's the weather in Oslo?")
+    call = ("get_weather", {"city": "Oslo"}, {"status": "error", "error_message": "'Oslo' is not available."})
+    tools = [tool("get_weather", "city")]
+
+    def after(times: int) -> ModelOutput:
+        return model.respond([first, *(message for _ in range(times) for message in called(call))], tools, situation)
+
+    assert [one.name for one in after(1).calls] == ["get_weather"]
+    assert after(2).calls == ()
+    assert "Oslo" in (after(2).text or "")
 
 
 def test_tools_and_arguments_may_have_other_names(model: ScriptedModel) -> None:

@@ -7,7 +7,10 @@ part.
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import importlib
+import inspect
 import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -33,28 +36,39 @@ class OwnFramework:
 
 FRAMEWORKS = {
     "adk": OwnFramework(
-        "google-adk", "an agent or App of Google ADK", "by setting `model` of every LlmAgent in its tree"
+        "google-adk",
+        "an agent, Workflow or App of Google ADK",
+        "by setting `model` of every LlmAgent of its process",
     ),
     "maf": OwnFramework(
-        "agent-framework", "an Agent of Microsoft Agent Framework", "by setting its `client`, without its middleware"
+        "agent-framework",
+        "an Agent of Microsoft Agent Framework",
+        "by setting `client` of every Agent of its process, without the middleware of the client it had",
     ),
     "openai-agents": OwnFramework(
-        "openai-agents", "an Agent of the OpenAI Agents SDK", "by the `model` of RunConfig, for all agents of a run"
+        "openai-agents",
+        "an Agent of the OpenAI Agents SDK",
+        "by the `model` of RunConfig and of every Agent of its process",
     ),
     "langgraph": OwnFramework(
         "langgraph", "a compiled graph", "by replacing the client of every ChatOpenAI model of the process"
     ),
-    "pydantic-ai": OwnFramework("pydantic-ai", "an Agent of Pydantic AI", "by the `model` of each run"),
+    "pydantic-ai": OwnFramework(
+        "pydantic-ai", "an Agent of Pydantic AI", "by setting `model` of every Agent of its process"
+    ),
 }
 """Frameworks by the word that stands before the import path."""
 
 
-def own_agent_kind(framework: str, pointer: str, name: str) -> AgentKind:
-    """The agent object at `module:attribute` as an `AgentKind`; the module is imported when it is opened."""
+def own_agent_kind(framework: str, pointer: str, name: str, deps: str | None = None) -> AgentKind:
+    """The agent object at `module:attribute` as an `AgentKind`; the module is imported when it is opened.
+
+    `deps` locates what the agent's tools are given, in the frameworks that have such dependencies.
+    """
     bundled = AGENTS.get(FRAMEWORKS[framework].agent)
 
     def opened(setup: Setup) -> AbstractAsyncContextManager[Agent]:
-        return _opened(framework, pointer, setup)
+        return _opened(framework, pointer, setup, deps)
 
     return AgentKind(
         name,
@@ -72,30 +86,105 @@ def own_agent_note(framework: str, name: str) -> str:
     """What readers of the results need to know."""
     return (
         f"{name} is your own agent object: its model is redirected {FRAMEWORKS[framework].redirects}; its tools are "
-        "its own, so faults of the weather service and known preferences do not reach it, and what they return "
-        "is not compared with the embedded weather."
+        "its own, so faults of the weather service and known preferences do not reach it, what they return is not "
+        "compared with the embedded weather, and calls of tools that it does not have are not expected."
     )
 
 
+class Dependencies:
+    """What the tools of an agent are given in each turn: a value, or what a function or a class returns."""
+
+    def __init__(self, found: Any) -> None:
+        self._found = found
+        self._is_called = inspect.isroutine(found) or inspect.isclass(found)
+        self._takes_user = self._is_called and bool(_required(found))
+
+    async def of(self, user: str) -> Any:
+        """The dependencies for a turn of a user; a function that takes an argument is given the user's name."""
+        if not self._is_called:
+            return self._found
+        made = self._found(user) if self._takes_user else self._found()
+        return await made if inspect.isawaitable(made) else made
+
+
+def without_arguments(wanted: type, word: str) -> Dependencies:
+    """Dependencies of a type that can be created without arguments; raises UsageError if it cannot."""
+    if _required(wanted):
+        raise UsageError(
+            f"the agent needs {word} of type {wanted.__name__}, which cannot be created without arguments",
+            hint="Name a function that creates it in a file of agents: deps: module:function",
+        )
+    return Dependencies(wanted)
+
+
+def _required(made_by: Any) -> list[str]:
+    """The parameters of a function or class without a default."""
+    try:
+        parameters = inspect.signature(made_by).parameters.values()
+    except (TypeError, ValueError):  # a type of Python's own, such as str
+        return []
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [one.name for one in parameters if one.kind in plain and one.default is inspect.Parameter.empty]
+
+
 @asynccontextmanager
-async def _opened(framework: str, pointer: str, setup: Setup) -> AsyncIterator[Agent]:
-    # Clients that the user's module creates must neither fail because a key is missing nor reach the real service.
-    os.environ["OPENAI_BASE_URL"] = setup.model_url
-    os.environ["OPENAI_API_KEY"] = setup.model_key
+async def _opened(framework: str, pointer: str, setup: Setup, deps: str | None) -> AsyncIterator[Agent]:
+    _set_environment(setup)
     bundled = AGENTS.get(FRAMEWORKS[framework].agent)
     folder = str(bundled.open.__module__)
     try:
         own: Any = importlib.import_module(f"{folder}.own")
     except ModuleNotFoundError as error:
         raise missing_extra(bundled.distributions[0], bundled.extra, f"run an agent of {bundled.title}") from error
-    found = load_attribute(pointer)
+    if hasattr(own, "before_import"):
+        own.before_import()
+    found = await _loaded(pointer)
     if not isinstance(found, own.TYPES):
         raise UsageError(
             f"'{pointer}' is of type {type(found).__name__}, not {FRAMEWORKS[framework].takes}",
             hint=f"Write NAME={framework}:module:attribute, where attribute is {FRAMEWORKS[framework].takes}",
         )
-    async with own.open_own(setup, found) as agent:
+    given = {} if deps is None else {"deps": Dependencies(await _loaded(deps))}
+    async with own.open_own(setup, found, **given) as agent:
         yield agent
+
+
+def _set_environment(setup: Setup) -> None:
+    """Set variables for clients that the user's module creates: they must neither fail because a key or a model's name
+    is missing nor reach the real service.
+    """
+    os.environ["OPENAI_BASE_URL"] = setup.model_url
+    os.environ["OPENAI_API_KEY"] = setup.model_key
+    os.environ.setdefault("OPENAI_MODEL", setup.model)
+    os.environ.setdefault("ANTHROPIC_API_KEY", "none")
+    if "GEMINI_API_KEY" not in os.environ:
+        os.environ.setdefault("GOOGLE_API_KEY", "none")
+
+
+async def _loaded(pointer: str) -> Any:
+    """The object at `module:attribute`.
+
+    A module as in a quick start may run its agent when it is imported. The frameworks refuse that while an event loop
+    is running, so such a module is imported again in a thread without one.
+    """
+    try:
+        return load_attribute(pointer)
+    except UsageError as error:
+        if not (isinstance(error.__cause__, RuntimeError) and "event loop" in str(error.__cause__)):
+            raise
+    try:
+        return await asyncio.to_thread(load_attribute, pointer)
+    except UsageError as error:
+        hint = "The module calls its agent when it is imported: put the call under if __name__ == '__main__':"
+        raise UsageError(error.what, hint=hint) from error
+
+
+def instances_of(wanted: type) -> list[Any]:
+    """The objects of a type, or of one derived from it, in this process, in which only the user's agent runs.
+
+    By type: `isinstance` asks objects of other packages for their class, and some warn of that.
+    """
+    return [one for one in gc.get_objects() if issubclass(type(one), wanted)]
 
 
 def cannot_redirect(what: str) -> UsageError:

@@ -32,6 +32,7 @@ from assay.errors import UsageError, unknown_name
 
 _FILES = (".yaml", ".yml")
 _KINDS = ("agent", "function", "http", "object")
+_WITH_DEPS = ("openai-agents", "langgraph", "pydantic-ai")
 
 
 def _check_name(name: str) -> str:
@@ -83,6 +84,9 @@ class AgentSpec(BaseModel):
     object: Annotated[str, AfterValidator(_check_pointer)] | None = None
     """Location of the user's own agent object, `module:attribute`, in the framework that `framework` names."""
     framework: Literal["adk", "maf", "openai-agents", "langgraph", "pydantic-ai"] | None = None
+    deps: Annotated[str, AfterValidator(_check_pointer)] | None = None
+    """Location of what the object's tools are given in each turn, a value or a function that returns it: dependencies
+    of Pydantic AI, the context of LangGraph and the OpenAI Agents SDK."""
     form: Literal["openai", "json"] = "openai"
     model: str | None = None
     """The model in requests to an endpoint; of any other agent, the model that it calls in place of the run's."""
@@ -113,15 +117,18 @@ class AgentSpec(BaseModel):
             raise refusal("'version' can be used only with agent", at=("version",))
         if (self.object is None) != (self.framework is None):
             raise refusal("'object' and 'framework' go together", hint=f"framework is one of {', '.join(FRAMEWORKS)}")
+        if self.deps is not None and self.framework not in _WITH_DEPS:
+            raise refusal("'deps' can be used only with object", hint=f"In {', '.join(_WITH_DEPS)}", at=("deps",))
         if self.http is None:
-            for option in sorted(self.model_fields_set - {"name", "framework", "model", "version", *_KINDS}):
+            known = {"name", "framework", "model", "version", "deps", *_KINDS}
+            for option in sorted(self.model_fields_set - known):
                 raise refusal(f"'{option}' can be used only with http", at=(option,))
         else:
             self._endpoint()
         return self
 
     def _endpoint(self) -> Endpoint:
-        given = self.model_dump(exclude_defaults=True, exclude={"name", "framework", "version", *_KINDS})
+        given = self.model_dump(exclude_defaults=True, exclude={"name", "framework", "version", "deps", *_KINDS})
         try:
             return Endpoint(url=self.http or "", **given)
         except ValidationError as error:
@@ -138,7 +145,7 @@ class AgentSpec(BaseModel):
         if self.http is not None:
             return http_agent_kind(self._endpoint(), self.name)
         if self.object is not None:
-            return own_agent_kind(self.framework or "", self.object, self.name)
+            return own_agent_kind(self.framework or "", self.object, self.name, self.deps)
         found = AGENTS.get(self.agent or "")
         return found if self.name == found.name else replace(found, name=self.name, title=self.name)
 

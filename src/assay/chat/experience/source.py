@@ -73,9 +73,9 @@ class AssistantSource:
     """Names of all attributes used."""
 
 
-# Spans that assay needs and the framework does not record, and a tool for scenarios about consent only: a user's own
-# program would not have these files.
-_NOT_COUNTED = ("_spans.py", "consent.py", "shop.py")
+# Spans that assay needs and the framework does not record, tools for some scenarios only, and what runs agents of the
+# user's own: a user's own program would not have these files.
+_NOT_COUNTED = ("_spans.py", "consent.py", "own.py", "shop.py")
 
 
 def read_source(where: Path, *, tools: Sequence[str] = ASSISTANT_TOOLS) -> AssistantSource:

@@ -26,6 +26,8 @@ WAITS = "assay.waits"
 # The same: tokens in and out by the response itself, and whether a stream ended without an end mark.
 WIRE_TOKENS = "assay.wire.tokens"
 BROKE_OFF = "assay.wire.broke_off"
+# The same: the names of the tools that the model was offered, of agents whose tools are their own.
+TOOLS_OFFERED = "assay.wire.tools"
 # The first name is that of the conventions, the second that of Pydantic AI before it followed them.
 _CACHED_TOKENS = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.details.cache_read_tokens")
 
@@ -98,6 +100,8 @@ class TurnTrace:
     """In and out by the responses themselves; None if a response did not give them or was not watched."""
     broken_streams: int = 0
     """Responses whose stream ended without an end mark."""
+    tools_offered: tuple[str, ...] | None = None
+    """The tools that the model was offered in the turn, each once; None if that was not watched."""
     spans: tuple[Span, ...] = ()
     dropped: int = 0
     """Number of spans that were not kept; if it is not 0, the counts are lower bounds."""
@@ -127,6 +131,7 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
         model_seconds=model_ns / 1e9,
         wire_tokens=_wire_tokens([span for span in spans if WAITS in span.attributes]),
         broken_streams=sum(bool(span.attributes.get(BROKE_OFF)) for span in spans),
+        tools_offered=_tools_offered(spans),
         tool_seconds=(_covered([*waiting, *working], start_ns, end_ns) - model_ns) / 1e9,
         spans=spans,
         dropped=dropped,
@@ -199,6 +204,12 @@ def _wire_tokens(requests: Sequence[Span]) -> tuple[int, int] | None:
     if not told or None in told:
         return None
     return sum(pair[0] for pair in told if pair), sum(pair[1] for pair in told if pair)
+
+
+def _tools_offered(requests: Sequence[Span]) -> tuple[str, ...] | None:
+    """The tools of all requests, each once."""
+    told = [span.attributes[TOOLS_OFFERED] for span in requests if TOOLS_OFFERED in span.attributes]
+    return tuple(dict.fromkeys(name for names in told for name in names)) if told else None
 
 
 def _cached_tokens(within: Mapping[str | None, Sequence[Span]]) -> int | None:

@@ -316,6 +316,7 @@ def _record(
         own_tokens=own_tokens,
         wire_tokens=None if trace.wire_tokens is None else sum(trace.wire_tokens),
         wire_output_tokens=None if trace.wire_tokens is None else trace.wire_tokens[1],
+        tools_offered=None if trace.tools_offered is None else list(trace.tools_offered),
         broken_streams=max(trace.broken_streams, int(reply is not None and reply.broke_off)),
         dropped_spans=trace.dropped,
     )

@@ -11,11 +11,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from assay.chat.domains import DOMAINS
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.reception import describe_error
 from assay.chat.running.scoring_process import describe_scoring_error
 from assay.chat.running.trials import Trial
 from assay.chat.scoring.answers import Answer, Record
+from assay.chat.scoring.applicability import expectations_of
 from assay.chat.scoring.passing import interrupted_checks
 from assay.chat.scoring.quirk_turns import broken_turn, with_reactions
 from assay.chat.scoring.robustness import Breakdown
@@ -28,9 +30,6 @@ from assay.redaction import redacted
 
 if TYPE_CHECKING:
     from assay.chat.running.runner import Runner, Sink
-
-ACCURACY = "accuracy"
-"""The metric that compares an answer with the truth."""
 
 
 class _Step(NamedTuple):
@@ -131,7 +130,10 @@ class ScoredConversation:
                 asked = self._trial.scenario.turns[played.turn]
                 if played.message:
                     asked = asked.model_copy(update={"user": played.message})
-                self._turns.append(await self._turn(asked, played))
+                turn, left_out = await self._turn(asked, played)
+                self._turns.append(turn)
+                if left_out:
+                    record = record.model_copy(update={"not_applicable": left_out})
                 outcome = self._scoring(self._transcript(played), played, record)
             elif self._trial.scenario.goes_on:  # the conversation continues: does the next turn work?
                 self._turns.append(Turn(user=self._trial.scenario.turns[played.turn].user, assistant=played.text))
@@ -308,20 +310,31 @@ class ScoredConversation:
         """Whether what the agent has stored is seen: by its setup, or because it used the tools of the shop."""
         return self._runner.hosts[self._trial.agent].uses_setup or ORDERS in played.preferences
 
-    async def _turn(self, asked: ScenarioTurn, played: PlayedTurn) -> Turn:
+    async def _turn(self, asked: ScenarioTurn, played: PlayedTurn) -> tuple[Turn, list[str]]:
+        """The turn to be scored, and what is not expected of an agent with tools of its own."""
         record = played.record
         truth = await self._runner.truth_of(self._trial.agent, self._trial.scenario, asked)
-        # An agent with tools of its own cannot know the made-up weather, so nothing is compared with it.
-        is_unknown = asked.weather is not None and truth is None
-        return Turn(
+        calls, checks = asked.calls, asked.checks
+        left_out: list[str] = []
+        if (calls or checks) and not self._runner.hosts[self._trial.agent].uses_setup:
+            expected = expectations_of(
+                calls,
+                checks,
+                record=record,
+                response=played.text,
+                bundled_tools=DOMAINS.get(self._runner.suite.domain).tools,
+                knows_truth=asked.weather is None or truth is not None,
+            )
+            calls, checks, left_out = expected.calls, expected.checks, expected.not_applicable
+        turn = Turn(
             user=asked.user,
             assistant=played.text,
             truth=truth,
             tool_calls=record.tool_calls if record.knows_tool_calls else None,
             tool_call_count=len(record.tool_calls) if record.knows_tool_calls else None,
-            expected_calls=asked.calls,
+            expected_calls=calls,
             response_time=record.wall,
-            checks=[check for check in asked.checks if not (is_unknown and check.metric == ACCURACY)],
+            checks=checks,
             says=asked.says,
             never_says=asked.never_says,
             state=asked.state,
@@ -329,6 +342,7 @@ class ScoredConversation:
             history_flaws=record.history_flaws or [],
             stored=dict(played.preferences) if self._knows_stored(played) else None,
         )
+        return turn, left_out
 
 
 class Unscored:

@@ -91,6 +91,10 @@ class Record(BaseModel):
     attempts: int = 1
     """How often the conversation was started; more than once if something failed that was not the agent's fault."""
 
+    tools_offered: list[str] | None = None
+    """The tools that an agent with tools of its own offered to the model; None if that was not watched."""
+    not_applicable: list[str] = Field(default_factory=list)
+    """Expectations of the scenario that do not apply to an agent with tools of its own, each with the reason."""
     memory: int | None = None
     """Resident bytes of the agent's process after the turn, in long conversations."""
     user_messages: int | None = None

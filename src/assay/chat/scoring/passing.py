@@ -27,6 +27,8 @@ _WRONG_ENDINGS = ("_wrong", "_contradicted", "denies_itself")
 # Rules of task_completion that mean failure however right the rest is.
 _ERRORS = frozenset({"short_error", "error"})
 _LONGEST_SAYS = 300
+# In words. Shorter results, such as a state or a name, may stand in any answer.
+_SHORTEST_SENTENCE = 4
 
 
 def failed_checks(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) -> tuple[FailedCheck, ...]:
@@ -178,7 +180,7 @@ def _default(turn: Turn, entries: Mapping[str, Entry], context: ScoringContext) 
     if completion is None or not completion.measured or completion.score >= PASS_MARK:
         return
     # An answer that claims what was asked for has done its task, however short: "€5.50."
-    has_answered = missing is None if context.truth else _says_what_is_demanded(turn)
+    has_answered = missing is None if context.truth else _says_what_is_demanded(turn) or _passes_on_result(turn)
     if not has_answered or any(line.id in _ERRORS for line in completion.evidence):
         yield FailedCheck(f"task_completion >= {PASS_MARK}", *_why("task_completion", completion))
 
@@ -188,6 +190,25 @@ def _says_what_is_demanded(turn: Turn) -> bool:
     said, asked = (turn.assistant or "").casefold(), (turn.user or "").casefold()
     is_new = any(text.casefold() not in asked for text in turn.says)
     return is_new and all(re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", said) for text in turn.says)
+
+
+def _passes_on_result(turn: Turn) -> bool:
+    """Whether the answer has a whole sentence that a tool returned, as agents with tools of their own give it."""
+    said = (turn.assistant or "").casefold()
+    return any(
+        len(text.split()) >= _SHORTEST_SENTENCE and text.strip().casefold() in said
+        for call in turn.tool_calls or ()
+        if call.error is None
+        for text in _texts_in(call.result)
+    )
+
+
+def _texts_in(result: object) -> Iterator[str]:
+    """The texts that a tool returned, itself or as fields of a table."""
+    if isinstance(result, str):
+        yield result
+    elif isinstance(result, Mapping):
+        yield from (value for value in result.values() if isinstance(value, str))
 
 
 def _is_wrong(line: Evidence) -> bool:

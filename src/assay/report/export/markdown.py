@@ -21,7 +21,7 @@ from assay.report.costs import (
     has_costs,
 )
 from assay.report.decision import basis_words, by_words, given_up_words, leader_words, needed_words, untested_words
-from assay.report.failures import failure_words, failures_of
+from assay.report.failures import failure_words, failures_of, not_applicable_words
 from assay.report.text import shorten
 from assay.report.verdicts import difference_text, headline, matching, p_value, title_with_unit, value_text
 
@@ -88,6 +88,7 @@ def trials_markdown(
     interruptions = _interruptions(scores)
     if interruptions:
         parts.append(interruptions)
+    parts += [_escaped(words) for words in not_applicable_words(scores)]
     failures = failures_of(scores)
     if failures:
         lines = [f"- {_escaped(shorten(failure_words(one), 300))}" for one in failures[:_MOST_FAILURES]]

@@ -11,7 +11,7 @@ from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.metric import Entry, Evidence, signed_points
 from assay.chat.scoring.scores import KS, Scores
 from assay.chat.transcript import ToolCall
-from assay.report.html.elements import EMPTY, Markup, element, isolated, join
+from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import table
 from assay.report.text import shorten
 from assay.types import Estimate
@@ -113,6 +113,14 @@ def failed(answer: Answer) -> Markup:
         for one in answer.failures
     )
     return element("ul", *items, class_="failures", aria_label="checks that failed")
+
+
+def left_out(answer: Answer) -> Markup:
+    """The expectations that do not apply to the agent, each with the reason; empty if all do."""
+    if answer.record is None or not answer.record.not_applicable:
+        return EMPTY
+    items = (element("li", isolated(shorten(one))) for one in answer.record.not_applicable)
+    return details("Expectations that do not apply", element("ul", *items))
 
 
 def question(answer: Answer) -> Markup:

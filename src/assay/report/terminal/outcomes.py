@@ -9,7 +9,7 @@ from rich.text import Text
 
 from assay.chat.scoring.scores import Scores
 from assay.compare.skill import SkillOverBaselines
-from assay.report.failures import Failure, failure_words, failures_of
+from assay.report.failures import Failure, failure_words, failures_of, not_applicable_words
 from assay.report.terminal import plain, plain_table
 from assay.report.text import shorten
 
@@ -51,10 +51,13 @@ def _share(value: float | None) -> str:
 
 
 def failure_lines(scores: Scores) -> Iterator[RenderableType]:
-    """The first scenarios with a failed check, each with its first check and the words; nothing if all passed."""
+    """Expectations that do not apply, and the first scenarios with a failed check, with its words."""
     by_trial: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures_of(scores):
         by_trial.setdefault((failure.agent, failure.scenario), []).append(failure)
+    left_out = [Text(plain(words)) for words in not_applicable_words(scores)]
+    if left_out:
+        yield Group(Text("Expectations that do not apply", style="bold"), *left_out)
     if not by_trial:
         return
     several = len(scores.agents) > 1

@@ -16,7 +16,7 @@ from assay.errors import missing_extra
 
 if TYPE_CHECKING:
     import httpx
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, OpenAI
 
     from assay.chat.agents import Setup
 
@@ -44,7 +44,7 @@ Days = Annotated[int, Field(description="How many days from tomorrow on, at most
 Insight = Annotated[str, Field(description='What was learned, as a sentence, such as "hates the cold".')]
 
 
-def openai_client(setup: Setup) -> AsyncOpenAI:
+def openai_client(setup: Setup, *, has_own_tools: bool = False) -> AsyncOpenAI:
     """A client of the model's endpoint, with the same limits for every framework."""
     try:
         from openai import AsyncOpenAI
@@ -55,15 +55,42 @@ def openai_client(setup: Setup) -> AsyncOpenAI:
         api_key=setup.model_key,
         max_retries=setup.limits.retries,
         timeout=setup.limits.model_timeout,
-        http_client=http_client(setup),
+        http_client=http_client(setup, has_own_tools=has_own_tools),
     )
 
 
-def http_client(setup: Setup) -> httpx.AsyncClient:
+def sync_openai_client(setup: Setup) -> OpenAI:
+    """The same for an agent of a user's own that calls its model from code that is not asynchronous."""
+    try:
+        from openai import OpenAI
+
+        from assay.chat.agents._shared.timed_http import TimedSyncHttpClient
+        from assay.chat.tls import tls_context
+    except ImportError as error:
+        raise missing_extra("openai", "agents", "call a model") from error
+
+    def add_context(request: httpx.Request) -> None:
+        inject(request.headers)
+
+    return OpenAI(
+        base_url=setup.model_url,
+        api_key=setup.model_key,
+        max_retries=setup.limits.retries,
+        timeout=setup.limits.model_timeout,
+        http_client=TimedSyncHttpClient(
+            event_hooks={"request": [add_context] if setup.embedded_model else []},
+            timeout=setup.limits.model_timeout,
+            verify=tls_context(),
+            trust_env=not setup.embedded_model,
+        ),
+    )
+
+
+def http_client(setup: Setup, *, has_own_tools: bool = False) -> httpx.AsyncClient:
     """An HTTP client for requests to the model, for frameworks that create their own client of the endpoint.
 
-    Each request is recorded as a span with the time spent waiting for it. Requests to the embedded model carry the
-    turn that they belong to, as OpenTelemetry baggage.
+    Each request is recorded as a span with the time spent waiting for it, and of an agent that has its own tools, with
+    their names. Requests to the embedded model carry the turn that they belong to, as OpenTelemetry baggage.
     """
     try:
         from assay.chat.agents._shared.timed_http import TimedHttpClient
@@ -88,6 +115,7 @@ def http_client(setup: Setup) -> httpx.AsyncClient:
         *([watch] if setup.storage else []),
     ]
     return TimedHttpClient(
+        records_tools=has_own_tools,
         event_hooks={"request": hooks},
         timeout=setup.limits.model_timeout,
         verify=tls_context(),

@@ -1,4 +1,7 @@
-"""A user's own agent of Microsoft Agent Framework: its client becomes one of the run's endpoint."""
+"""A user's own agent of Microsoft Agent Framework: the client of every agent becomes one of the run's endpoint.
+
+That includes agents that are tools of others.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from agent_framework import Agent
 from assay.chat.agents import Setup
 from assay.chat.agents._shared.assistant import openai_client
 from assay.chat.agents.agent_framework.assistant import Assistant, chat_client, instrument
+from assay.chat.agents.own import instances_of
 
 TYPES = (Agent,)
 
@@ -19,9 +23,10 @@ TYPES = (Agent,)
 async def open_own(setup: Setup, found: Agent[Any]) -> AsyncIterator[Assistant]:
     """The user's agent, ready to answer."""
     instrument()
-    async with openai_client(setup) as client:
-        found.client = chat_client(setup, client)
-        # The model is an option of a run, and one that the agent was built with would override the client's.
-        found.default_options.pop("model", None)
+    async with openai_client(setup, has_own_tools=True) as client:
+        for agent in instances_of(Agent):
+            agent.client = chat_client(setup, client)
+            # The model is an option of a run, and one that the agent was built with would override the client's.
+            agent.default_options.pop("model", None)
         async with found:
             yield Assistant(found, setup.limits)

@@ -111,7 +111,7 @@ class Assistant:
                 piece, _ = part["data"]
                 if isinstance(piece, AIMessageChunk) and piece.text:
                     yield piece.text
-        yield _reply(messages)
+        yield reply_of(messages)
 
     async def end_session(self, *, session: str, user: str) -> None:
         """Delete a conversation."""
@@ -184,7 +184,7 @@ async def opened_saver(setup: Setup) -> AsyncIterator[BaseCheckpointSaver[Any]]:
         yield saver
 
 
-def _reply(messages: Sequence[AnyMessage]) -> Reply:
+def reply_of(messages: Sequence[AnyMessage]) -> Reply:
     """The last turn of a thread, as its messages report it."""
     start = max(place for place, message in enumerate(messages) if isinstance(message, HumanMessage))
     said = [message for message in messages[start:] if isinstance(message, AIMessage)]

@@ -6,33 +6,44 @@ among the objects of this process, in which nothing but the user's agent lives.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import langsmith
+from langchain.messages import AIMessageChunk
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_openai.chat_models.base import BaseChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
+from langgraph.types import Command
 
-from assay.chat.agents import Setup
-from assay.chat.agents._shared.assistant import openai_client
-from assay.chat.agents.langgraph.assistant import Assistant
-from assay.chat.agents.own import cannot_redirect
+from assay.chat.agents import Limits, Reply, Setup
+from assay.chat.agents._shared.assistant import openai_client, sync_openai_client
+from assay.chat.agents.langgraph._spans import SpanBridge
+from assay.chat.agents.langgraph.assistant import Assistant, reply_of
+from assay.chat.agents.own import Dependencies, cannot_redirect, instances_of, without_arguments
 from assay.errors import UsageError
 
 TYPES = (Pregel,)
+# Steps that a graph may take for each model call of the limit: a model, its tools, and nodes before and after it. A
+# graph has no limit of model calls.
+_STEPS_OF_A_CALL = 4
+
+
+def before_import() -> None:
+    """Set what applies to a module that runs its graph when it is imported: no traces leave this machine."""
+    langsmith.configure(enabled=False)
 
 
 @asynccontextmanager
-async def open_own(setup: Setup, found: Pregel[Any, Any, Any, Any]) -> AsyncIterator[Assistant]:
+async def open_own(
+    setup: Setup, found: Pregel[Any, Any, Any, Any], deps: Dependencies | None = None
+) -> AsyncIterator[OwnAssistant]:
     """The user's graph, ready to answer. One without a checkpointer gets one, or it would remember nothing."""
-    langsmith.configure(enabled=False)
-    # By type: `isinstance` asks objects of other packages for their class, and some warn of that. Only whole instances:
-    # pydantic's template of a class is an object too.
-    models = [one for one in gc.get_objects() if issubclass(type(one), BaseChatModel) and "cache" in one.__dict__]
+    # Only whole instances: pydantic's template of a class is an object too.
+    models = [one for one in instances_of(BaseChatModel) if "cache" in one.__dict__]
     others = [one for one in models if not isinstance(one, BaseChatOpenAI)]
     if others:
         raise cannot_redirect(f"the graph, a {type(others[0]).__name__},")
@@ -40,14 +51,51 @@ async def open_own(setup: Setup, found: Pregel[Any, Any, Any, Any]) -> AsyncIter
         raise UsageError(
             "the graph has no model that could be redirected", hint="Create its model when the module is imported"
         )
-    async with openai_client(setup) as client:
-        for model in models:
-            assert isinstance(model, BaseChatOpenAI)
-            model.root_async_client = client
-            model.async_client = client.chat.completions
-            model.model_name = setup.model
-            model.stream_usage = True
-            # The Responses API is not what the run's endpoint speaks.
-            model.use_responses_api = False
-        graph = found if found.checkpointer else found.copy({"checkpointer": InMemorySaver()})
-        yield Assistant(graph, has_context=False)
+    if deps is None and found.context_schema is not None:
+        deps = without_arguments(found.context_schema, "a context")
+    async with openai_client(setup, has_own_tools=True) as client:
+        # For nodes that are not asynchronous, as in LangGraph's quick start.
+        with sync_openai_client(setup) as sync_client:
+            for model in models:
+                model.root_async_client = client
+                model.async_client = client.chat.completions
+                model.root_client = sync_client
+                model.client = sync_client.chat.completions
+                model.model_name = setup.model
+                model.stream_usage = True
+                # The Responses API is not what the run's endpoint speaks.
+                model.use_responses_api = False
+            graph = found if found.checkpointer else found.copy({"checkpointer": InMemorySaver()})
+            yield OwnAssistant(graph, deps or Dependencies(None), setup.limits)
+
+
+class OwnAssistant(Assistant):
+    """The user's graph, with a context of its own, whose answer may be structured."""
+
+    def __init__(self, graph: Pregel[Any, Any, Any, Any], deps: Dependencies, limits: Limits) -> None:
+        super().__init__(graph, has_context=False)
+        self._deps = deps
+        self._most_steps = _STEPS_OF_A_CALL * limits.model_calls
+
+    async def _run(self, session: str, user: str, given: dict[str, Any] | Command[Any]) -> AsyncIterator[str | Reply]:
+        state: dict[str, Any] = {}
+        async for part in self._graph.astream(
+            given,
+            {
+                "configurable": {"thread_id": session},
+                "callbacks": [SpanBridge()],
+                "recursion_limit": self._most_steps,
+            },
+            context=await self._deps.of(user),
+            stream_mode=["messages", "values"],
+            version="v2",
+        ):
+            if part["type"] == "values":
+                state = part["data"]
+            elif part["type"] == "messages":
+                piece, _ = part["data"]
+                if isinstance(piece, AIMessageChunk) and piece.text:
+                    yield piece.text
+        reply = reply_of(state["messages"])
+        structured = state.get("structured_response")
+        yield reply if structured is None else replace(reply, text=str(structured))

@@ -1,4 +1,7 @@
-"""A user's own agent of Pydantic AI: each run gets the model of the endpoint. Dependencies are None."""
+"""A user's own agent of Pydantic AI: every agent of the process gets the model of the endpoint.
+
+That includes agents that tools of others call. Dependencies are created as the user says, else without arguments.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from typing import Any
 from pydantic_ai import Agent
 from pydantic_ai.capabilities import Instrumentation
 
-from assay.chat.agents import Setup
+from assay.chat.agents import Reply, Setup
 from assay.chat.agents._shared.assistant import openai_client
+from assay.chat.agents.own import Dependencies, instances_of, without_arguments
 from assay.chat.agents.pydantic_ai._spans import RefusedCalls
 from assay.chat.agents.pydantic_ai.assistant import Assistant, chat_model
 
@@ -18,8 +22,29 @@ TYPES = (Agent,)
 
 
 @asynccontextmanager
-async def open_own(setup: Setup, found: Agent[Any, Any]) -> AsyncIterator[Assistant]:
+async def open_own(
+    setup: Setup, found: Agent[Any, Any], deps: Dependencies | None = None
+) -> AsyncIterator[OwnAssistant]:
     """The user's agent, ready to answer."""
-    async with openai_client(setup) as client:
-        options = {"model": chat_model(setup, client), "capabilities": [Instrumentation(), RefusedCalls()]}
-        yield Assistant(setup, found, has_deps=False, options=options)
+    if deps is None:
+        has_none = found.deps_type in (object, type(None))
+        deps = Dependencies(None) if has_none else without_arguments(found.deps_type, "dependencies")
+    async with openai_client(setup, has_own_tools=True) as client:
+        model = chat_model(setup, client)
+        for agent in instances_of(Agent):
+            agent.model = model
+        options = {"model": model, "capabilities": [Instrumentation(), RefusedCalls()]}
+        yield OwnAssistant(setup, found, deps, options)
+
+
+class OwnAssistant(Assistant):
+    """The user's agent, with dependencies of its own."""
+
+    def __init__(self, setup: Setup, agent: Agent[Any, Any], deps: Dependencies, options: dict[str, Any]) -> None:
+        super().__init__(setup, agent, has_deps=False, options=options)
+        self._deps = deps
+
+    async def answer(self, *, session: str, user: str, message: str) -> AsyncIterator[str | Reply]:
+        with self._agent.override(deps=await self._deps.of(user)):
+            async for part in super().answer(session=session, user=user, message=message):
+                yield part

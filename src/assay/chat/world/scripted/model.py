@@ -265,17 +265,25 @@ class _Turn:
     # --- required calls ---------------------------------------------------------------------------------------------
 
     def with_required_call(self, output: ModelOutput, tool_choice: str) -> ModelOutput:
-        """The output if a tool must be called: a call that was planned anyway, else the named tool or the first one."""
+        """The output if a tool must be called: a call that was planned anyway, else the named tool.
+
+        If none is named, it is the first one, and after its result the last one: frameworks whose agents have a
+        structured output list the tool that takes it after the others.
+        """
         names = list(self.toolbox.parameters)
         if not names:
             return output
         name = tool_choice if tool_choice in names else None
         fitting = tuple(call for call in output.calls if name is None or call.name == name)
-        return ModelOutput(calls=fitting or (self.required_call(name or names[0]),))
+        if fitting:
+            return ModelOutput(calls=fitting)
+        if name is None and self.turns[-1].outcomes:
+            return ModelOutput(calls=(self.required_call(names[-1], output.text),))
+        return ModelOutput(calls=(self.required_call(name or names[0]),))
 
-    def required_call(self, name: str) -> ToolUse:
-        """A call of a tool that the conversation does not ask for."""
-        said = self.turns[-1].said[:_LONGEST_ARGUMENT]
+    def required_call(self, name: str, text: str | None = None) -> ToolUse:
+        """A call of a tool that the conversation does not ask for, with a text or the user's words."""
+        said = text or self.turns[-1].said[:_LONGEST_ARGUMENT]
         match self.toolbox.role_of(name):
             case planning.CURRENT | planning.FORECAST as role:
                 return replace(self.toolbox.use(role, city=(*self.cities, "Helsinki")[0]), name=name)

@@ -1,11 +1,13 @@
 """What a model with a quirk makes of its tools' results: it sees that a call was refused, and makes it again.
 
 It also believes that its calls arrived whole: the result of a call whose arguments were cut off counts as the result
-of the call that it meant.
+of the call that it meant. A tool of an agent of the user's own may know few cities, as those of quick starts do: if it
+refuses the same city twice, that is believed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,13 +15,21 @@ from assay.chat.world.scripted.conversation import ToolOutcome
 from assay.chat.world.scripted.planning import CURRENT, FORECAST, Toolbox
 from assay.chat.world.scripted.weather_data import LookupFailure, read_current_weather, read_forecast_days
 
+_BELIEVED_AFTER = 2
+
 
 def believed(outcomes: Sequence[ToolOutcome], cities: Sequence[str], toolbox: Toolbox) -> list[ToolOutcome]:
     """The results that count, for a turn about these cities."""
     found = []
+    refused: Counter[tuple[str, str]] = Counter()
     for outcome in outcomes:
         role = toolbox.role_of(outcome.name)
         if outcome.failure is not None or role == "":
+            asked = str(next(iter(outcome.arguments.values()), ""))
+            if role in (CURRENT, FORECAST) and outcome.name != role and asked in cities:
+                refused[outcome.name, asked] += 1
+                if refused[outcome.name, asked] == _BELIEVED_AFTER:
+                    found.append(outcome)
             continue
         if role in (CURRENT, FORECAST):
             asked = str(next((value for value in outcome.arguments.values() if isinstance(value, str)), ""))

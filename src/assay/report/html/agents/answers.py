@@ -12,7 +12,16 @@ from assay.report.facts import MatrixRow
 from assay.report.html.agents.matrix import anchor_of, state_mark, state_words
 from assay.report.html.agents.spans import quirk_trace
 from assay.report.html.agents.timing import ms
-from assay.report.html.conversation import MOST_ANSWERS, evidence, failed, outcome, question, response, tool_calls
+from assay.report.html.conversation import (
+    MOST_ANSWERS,
+    evidence,
+    failed,
+    left_out,
+    outcome,
+    question,
+    response,
+    tool_calls,
+)
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.parts import Parts, finder
 
@@ -145,6 +154,7 @@ def answer_view(answer: Answer, *, with_evidence: bool = True, anchor: str = "")
                 class_="place",
             ),
             failed(answer),
+            left_out(answer),
             question(answer),
             # Without evidence below, there is nothing that a highlighted word could refer to.
             response(answer if with_evidence else replace(answer, entries={}), anchor=anchor),

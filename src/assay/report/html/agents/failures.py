@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.chat.scoring.scores import Scores
-from assay.report.failures import Failure, failures_of
+from assay.report.failures import Failure, failures_of, not_applicable_words
 from assay.report.html.elements import EMPTY, Markup, details, element, isolated, join
 from assay.report.html.page import table
 from assay.report.text import shorten
@@ -16,11 +16,12 @@ _MOST_SHOWN = 200
 
 
 def failures_section(scores: Scores) -> Markup:
-    """The section; empty if every check of every answer passed."""
+    """The section; empty if every check of every answer passed and all applied."""
     found = failures_of(scores)
+    left_out = join(element("p", isolated(words), class_="note") for words in not_applicable_words(scores))
     if not found:
-        return EMPTY
-    text = element("p", f"{len(found):,} checks failed. The words are those of the answer.")
+        return left_out
+    text = left_out + element("p", f"{len(found):,} checks failed. The words are those of the answer.")
     text += _table(found[:_SHOWN_FIRST])
     more = found[_SHOWN_FIRST:_MOST_SHOWN]
     if more:
