@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A lower-case word after "in" or "for" names a city only if at least this many people live there.
 LARGE_CITY = 100_000
+# So many letters has the shortest of these.
+_SHORTEST_NAME = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +132,6 @@ class PlaceReader:
 
     def __init__(self, language: Mapping[str, Any]) -> None:
         self._prepositions = frozenset(language["place_prepositions"])
-        self._ordinary = frozenset(language["ordinary_names"].split())
-        self._function_words = frozenset(language["function_words"])
 
     def read(self, reading: Reading) -> list[Place]:
         """The cities that a text names, in order."""
@@ -173,12 +173,25 @@ class PlaceReader:
         city = names.alone
         if city is None:
             return None
-        ordinary = token.text in self._ordinary or bool(token.phrases) or token.text in self._function_words
         if token.capital:
-            is_city = not ordinary or (previous in self._prepositions and not _is_time(token))
+            is_city = not token.is_ordinary or (previous in self._prepositions and not _is_time(token))
         else:
-            is_city = not ordinary and city.people >= LARGE_CITY and len(token.text) >= 4
+            is_city = names_large_city(city, token.text, is_ordinary=token.is_ordinary)
         return (city, at) if is_city else None
+
+
+def may_name_city(names: CityNames | None, text: str, *, is_ordinary: bool) -> bool:
+    """Whether a word in lower case can begin the name of a city; `names` are those that begin with it."""
+    if names is None:
+        return False
+    if any(len(words) > 1 and city.people >= LARGE_CITY for words, city in names.cities.items()):
+        return True
+    return names.alone is not None and names_large_city(names.alone, text, is_ordinary=is_ordinary)
+
+
+def names_large_city(city: GazetteerCity, text: str, *, is_ordinary: bool) -> bool:
+    """Whether a word in lower case can be the name of a city by itself."""
+    return not is_ordinary and city.people >= LARGE_CITY and len(text) >= _SHORTEST_NAME
 
 
 def _is_specified(tokens: Sequence[Token], last: int) -> bool:

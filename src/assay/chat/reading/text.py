@@ -214,20 +214,19 @@ def _find_mentions(reading: Reading) -> list[Mention]:
         if at <= hidden_to:
             continue
         run = tokens[at].run
-        last = at
-        while run.is_open and last < final:
+        last = at + 1
+        while run.is_open and last <= final and tokens[last].is_inner:
+            run = run.steps.get(tokens[last]) or run.followed_by(tokens[last])
             last += 1
-            token = tokens[last]
-            if not token.is_inner:
-                break
-            run = run.steps.get(token) or run.followed_by(token)
+        start = starts[at]
         for reach, keys in run.found:
-            mention = Mention(starts[at], ends[at + reach], at, at + reach, keys)
+            last = at + reach
+            mention = Mention(start, ends[last], at, last, keys)
             mentions.append(mention)
             for key in keys:
                 lists[key].append(mention)
         if run.negates:
-            lists["negation"].append(Mention(starts[at], ends[at], at, at, ("negation",)))
+            lists["negation"].append(Mention(start, ends[at], at, at, ("negation",)))
         if run.hidden >= 0:
             hidden_to = at + run.hidden
     return mentions

@@ -12,7 +12,7 @@ from operator import attrgetter, sub
 
 from assay.chat.reading.entries import WordRun, is_form
 from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Lexicon, Phrase, Unit, normal
-from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer
+from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer, may_name_city
 from assay.chat.reading.quantities import parse_number
 from assay.chat.reading.traits import ENDS_CLAUSE, FOREIGN, IN_RUN, IS_WORD, MARKED, NAMES_CITY, NOTABLE, having
 
@@ -53,8 +53,10 @@ class Token:
     digits: tuple[float, int] | None
     """The value and the decimals of a number in digits."""
     cities: CityNames | None
-    """Names of cities that start with it."""
+    """Names of cities that start with it; None if there are none that it can name in the case that it is written in."""
     capital: bool
+    is_ordinary: bool
+    """Whether it is a function word, a list entry or an everyday word; then it hardly ever names a city."""
     hides: bool
     """Whether a list entry of one word that is this word hides what is inside it."""
     seconds: tuple[str, ...]
@@ -151,6 +153,7 @@ class _Known(dict[str, Token]):
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
         self._decimal_comma = bool(lexicon.language.get("decimal_comma", False))
         self._function_words = frozenset(lexicon.language["function_words"])
+        self._everyday = self._function_words | frozenset(lexicon.language["ordinary_names"].split())
         self._clause_ends = CLAUSE_MARKS | frozenset(lexicon.language["clause_words"])
         self._foreign = frozenset().union(*(foreign.words for foreign in lexicon.foreign.values()))
 
@@ -195,7 +198,11 @@ class _Known(dict[str, Token]):
         folded = self._folded(raw, text) if is_word else fold(raw)
         stem = self._lexicon.stem(text) if is_word else text
         seconds = dict.fromkeys([stem, text, ANY_NUMBER] if is_number else [stem, text])
+        capital = is_word and raw[0].isupper()
+        is_ordinary = bool(phrases) or text in self._everyday
         cities = gazetteer().get(folded) if is_word and self._use_places else None
+        if not capital and not may_name_city(cities, text, is_ordinary=is_ordinary):
+            cities = None
         joins = is_word and text not in self._function_words
         traits = {
             NOTABLE: bool(entries or denies),
@@ -221,7 +228,8 @@ class _Known(dict[str, Token]):
             value=self._number_words.get(text),
             digits=parse_number(raw, decimal_comma=self._decimal_comma) if kind == "number" else None,
             cities=cities,
-            capital=is_word and raw[0].isupper(),
+            capital=capital,
+            is_ordinary=is_ordinary,
             hides=any(phrase.hides for phrase in phrases),
             seconds=tuple(key for key in seconds if key in self._lexicon.seconds),
             is_number=is_number,
