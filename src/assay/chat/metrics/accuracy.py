@@ -14,13 +14,9 @@ from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, day_name
 from assay.chat.scoring.metric import Finding, Metric, Rule, TextSpan
 from assay.chat.scoring.truth import (
-    asked_claims,
-    comparable,
     compare_states,
     crowded,
-    is_in_other_unit,
     states_on,
-    true_states,
 )
 
 # For differences of decimal fractions: 25.1 − 23.1 must not be more than 2.
@@ -31,14 +27,14 @@ _FORECAST = ("high", "low")
 def _nothing_to_check(context: ScoringContext) -> str | None:
     if not context.truth:
         return "there is no ground truth to compare with"
+    kinds, in_other_units = context.kinds, context.question.kinds_in_other_units
     for claim in context.figure_claims:
-        checked = context.kind(claim.what).checked and not is_in_other_unit(context, claim)
-        if checked and claim.said.role != "other":
+        if kinds[claim.what].checked and claim.what not in in_other_units and claim.said.role != "other":
             return None
     denied = any(figure.refuted and context.kind(figure.kind).checked for figure in context.response.quantities)
     if denied or context.state_claims or context.yes_or_no or dates_claimed(context):
         return None
-    return None if own_words(context, true_states(context)) else "the answer claims nothing that could be checked"
+    return None if own_words(context, context.true_states) else "the answer claims nothing that could be checked"
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +56,7 @@ def _gaps(context: ScoringContext) -> dict[str, list[_Gap]]:
     if isinstance(known, dict):
         return known
     by_role: dict[tuple[str, str], list[_Gap]] = {}
-    for claim, facts in comparable(context):
+    for claim, facts in context.comparable:
         if context.kinds[claim.what].checked:
             for gap in _compare(context, claim, facts):
                 by_role.setdefault((gap.role, claim.what), []).append(gap)
@@ -164,13 +160,12 @@ def _figure_missing(context: ScoringContext) -> Finding | None:
         )
         if not given:
             return Finding(note=kind)
-    compared: set[str] | None = None
-    for claim in context.figure_claims:
-        if not is_in_other_unit(context, claim):
+    in_other_units = context.question.kinds_in_other_units
+    for claim in context.figure_claims if in_other_units else ():
+        if claim.what not in in_other_units:
             continue
         family = context.family(claim.what)
-        if compared is None:
-            compared = {context.family(one.what) for one, _ in comparable(context)}
+        compared = {context.family(one.what) for one, _ in context.comparable}
         if family not in compared and claim.is_about_truth and context.query.all(f"asks_figure.{family}"):
             known = [context.kind(fact.kind) for fact in context.truth.facts]
             unit = next(kind.unit for kind in known if kind.family == family)
@@ -180,19 +175,20 @@ def _figure_missing(context: ScoringContext) -> Finding | None:
 
 def _state_missing(context: ScoringContext) -> Finding | None:
     """Fires if the response names no true state, or names one that contradicts it."""
-    true = true_states(context)
+    true = context.true_states
     if not true or context.unknown_language is not None or own_words(context, true):
         return None
-    claims = asked_claims(context)
+    claims = context.asked_claims
     named = False
     contradicting = []
     for claim in claims:
         if claim.affirmed:
-            sets = compare_states(context, states_on(context, claim.day) or true)
+            on_day = states_on(context, claim.day) or true
+            sets = context.true_sets if on_day is true else compare_states(context, on_day)
             named |= claim.what in sets.wanted
             if claim.what in sets.against:
                 contradicting.append(claim.said)
-    sets = compare_states(context, true)
+    sets = context.true_sets
     polar = context.yes_or_no
     if polar is not None and polar.states:
         named |= bool(polar.states & sets.wanted) if polar.yes else not polar.states & sets.wanted
@@ -210,8 +206,8 @@ def _state_missing(context: ScoringContext) -> Finding | None:
 
 
 def _crowded(context: ScoringContext) -> Finding | None:
-    against = compare_states(context, true_states(context)).against
-    mentions = crowded(context, asked_claims(context), against)
+    claims = context.asked_claims
+    mentions = crowded(context, claims, context.true_sets.against) if len(claims) > 1 else []
     return Finding(mentions) if mentions else None
 
 
@@ -221,8 +217,10 @@ def _denies_itself(context: ScoringContext) -> Finding | None:
         for claim in context.figure_claims:
             if _is_same(claim, denied) and (claim.said.low, claim.said.high) == (denied.said.low, denied.said.high):
                 return Finding([claim.said, denied.said])
-    wanted = compare_states(context, true_states(context)).wanted
-    claims = [claim for claim in asked_claims(context) if claim.what in wanted]
+    if all([claim.affirmed for claim in context.asked_claims]):
+        return None
+    wanted = context.true_sets.wanted
+    claims = [claim for claim in context.asked_claims if claim.what in wanted]
     word = context.reader.lexicon.stem
     tokens = context.response.tokens
     for denied_state in (claim for claim in claims if not claim.affirmed):

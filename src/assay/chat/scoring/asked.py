@@ -8,7 +8,7 @@ from __future__ import annotations
 from assay.chat.reading.places import words_of
 from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.metric import TextSpan
-from assay.chat.scoring.truth import asked_claims, comparable, states_in
+from assay.chat.scoring.truth import states_in
 
 
 def unclaimed(context: ScoringContext) -> str | None:
@@ -22,7 +22,7 @@ def unclaimed(context: ScoringContext) -> str | None:
 def _unclaimed(context: ScoringContext) -> str | None:
     if not context.truth:
         return None
-    given = {claim.what for claim, _ in comparable(context)}
+    given = {claim.what for claim, _ in context.comparable}
     families = {context.family(kind) for kind in given} if context.question.kinds else set()
     for kind in sorted(kind for kind in context.question.kinds if context.family(kind) not in families):
         return f"the question asks for a figure in {context.kind(kind).unit}, and the answer has none"
@@ -66,4 +66,4 @@ def _claims_state(context: ScoringContext) -> bool:
     if not context.truth.states:
         return False
     answered = context.yes_or_no is not None and bool(context.yes_or_no.states)
-    return answered or bool(asked_claims(context) or own_words(context, list(context.truth.states.values())))
+    return answered or bool(context.asked_claims or own_words(context, list(context.truth.states.values())))

@@ -117,10 +117,12 @@ def locator(context: ScoringContext) -> Callable[[int], Where]:
     places = subjects.mentions(response)
     # Most answers name one subject, and all that follows is about it.
     only = [place.name for place in places]
+    first, last = 0, -1  # the sentence of the token that was located last; the next is often in it
     certain_from = places[0].first if len(places) == 1 else -1 if not places else len(response.tokens)
     is_only_true = subjects.is_true_name(only)
 
     def locate(index: int) -> Where:
+        nonlocal first, last
         if index >= certain_from:
             names, is_about_truth = only, is_only_true
         else:
@@ -128,7 +130,10 @@ def locator(context: ScoringContext) -> Callable[[int], Where]:
             is_about_truth = subjects.is_true_name(names)
         if days is None:
             return names, is_about_truth, None, None
-        return names, is_about_truth, days.at(index), days.part_of_day(index) if has_parts else None
+        if not first <= index <= last:
+            first, last = response.sentence(index)
+        day = days.in_sentence(index, first, last)
+        return names, is_about_truth, day, days.part_of_day(index) if has_parts else None
 
     return locate
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from assay.chat.domains import Domain, Truth
+from assay.chat.domains import Domain, Fact, Truth
 from assay.chat.reading.lexicon import QuantityKind
 from assay.chat.reading.places import Place
 from assay.chat.reading.quantities import Quantity
@@ -32,6 +32,7 @@ from assay.chat.scoring.places import Subjects
 from assay.chat.scoring.question import Question, asks_of_place
 from assay.chat.scoring.quotations import quoted_tokens
 from assay.chat.scoring.trajectory import Trajectory
+from assay.chat.scoring.truth import StateSets, asked_claims, comparable, compare_states, true_states
 from assay.chat.transcript import ToolCall
 
 _Found = TypeVar("_Found", Mention, Quantity)
@@ -199,6 +200,26 @@ class ScoringContext:
     def yes_or_no(self) -> YesOrNo | None:
         """The yes or no by which the response answers the query."""
         return yes_or_no(self)
+
+    @once
+    def comparable(self) -> list[tuple[FigureClaim, list[Fact]]]:
+        """The figures that the truth can check, with the facts to compare each with."""
+        return comparable(self)
+
+    @once
+    def asked_claims(self) -> list[StateClaim]:
+        """Claims of states about the truth's subject and the time asked about."""
+        return asked_claims(self)
+
+    @once
+    def true_states(self) -> list[str]:
+        """The states, in the truth's words, at the time asked about."""
+        return true_states(self)
+
+    @once
+    def true_sets(self) -> StateSets:
+        """The states that agree with the truth at the time asked about, and those that contradict it."""
+        return compare_states(self, self.true_states)
 
     def states_in(self, words: str) -> frozenset[str]:
         """The domain's states that words of the truth stand for."""

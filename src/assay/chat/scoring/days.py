@@ -171,9 +171,13 @@ class ResponseDays:
         It is the nearest day named in the same clause, else the nearest one before the token in its sentence, else the
         day in the heading or at the start of the line.
         """
+        return self.in_sentence(index, *self._response.sentence(index)) if self._mentions else self._default
+
+    def in_sentence(self, index: int, first: int, last: int) -> str | None:
+        """As `at`, of a token in the sentence of tokens `first` to `last`."""
         if not self._mentions:
             return self._default
-        chosen = self._nearest(self._mentions, self._firsts, index)
+        chosen = self._nearest(self._mentions, self._firsts, index, first, last)
         if chosen is not None:
             return self._known_day(chosen.keys[0])
         section = self._section_of(index, self._sections)
@@ -209,18 +213,21 @@ class ResponseDays:
         times, firsts, parts = self._times
         if not parts:
             return None
-        nearest = self._nearest(times, firsts, index) or self._section_of(index, self._part_sections)
+        first, last = self._response.sentence(index)
+        nearest = self._nearest(times, firsts, index, first, last)
+        nearest = nearest or self._section_of(index, self._part_sections)
         if nearest is None:
             return None
         found = (at for at in range(nearest.first, nearest.last + 1) if at in parts)
         return next((self._response.tokens[at].text for at in found), None)
 
-    def _nearest(self, mentions: Sequence[Mention], firsts: Sequence[int], index: int) -> Mention | None:
+    def _nearest(
+        self, mentions: Sequence[Mention], firsts: Sequence[int], index: int, first: int, last: int
+    ) -> Mention | None:
         """The mention nearest to token `index` in its clause, else the nearest one before it in its sentence.
 
-        `firsts` are the first tokens of the mentions.
+        `firsts` are the first tokens of the mentions; `first` and `last` are those of the sentence.
         """
-        first, last = self._response.sentence(index)
         at = bisect_left(firsts, index)
         before = mentions[at - 1] if at and firsts[at - 1] >= first else None
         if before is not None and day_name(before) in _MONTHS and self._parted(before.last, index):
@@ -229,7 +236,7 @@ class ResponseDays:
             before = None
         if at == len(firsts) or firsts[at] > last:
             return before
-        start, stop = self._clause(index)
+        start, stop = self._clause(index, first, last)
         if firsts[at] > stop:
             return before
         if self._is_of_next_figure(index, mentions[at].first) or self._is_of_next_state(index, start, mentions[at]):
@@ -350,10 +357,12 @@ class ResponseDays:
         times = sorted([*_longest(response.all("times")), *clock], key=lambda mention: mention.first)
         return times, [mention.first for mention in times], parts
 
-    def _clause(self, index: int) -> tuple[int, int]:
-        """First and last token of the clause around token `index`, at most `_CLAUSE_REACH` tokens to either side."""
+    def _clause(self, index: int, first: int, last: int) -> tuple[int, int]:
+        """First and last token of the clause around token `index`, at most `_CLAUSE_REACH` tokens to either side.
+
+        `first` and `last` are the tokens of its sentence.
+        """
         ends = self._reader.clause_ends(self._response)
-        first, last = self._response.sentence(index)
         before, after = bisect_left(ends, index), bisect_right(ends, index)
         start = max(first, index - _CLAUSE_REACH, ends[before - 1] + 1 if before else 0)
         stop = min(last, index + _CLAUSE_REACH, ends[after] - 1 if after < len(ends) else last)

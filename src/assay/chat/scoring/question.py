@@ -169,6 +169,13 @@ class Question:
         return frozenset(fact.kind for fact in self.truth.facts)
 
     @once
+    def kinds_in_other_units(self) -> frozenset[str]:
+        """Kinds of figure that the truth has only in units that they do not convert into: other currencies."""
+        kinds = self.query_reader.lexicon.kinds
+        families = {kinds[kind].family or kind for kind in self.fact_kinds if kind in kinds}
+        return frozenset(name for name, kind in kinds.items() if (kind.family or name) in families) - self.fact_kinds
+
+    @once
     def kinds(self) -> frozenset[str]:
         """Kinds of figure that the truth has and the question names: 'What is the price?'.
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assay.chat.domains import Fact
 from assay.chat.reading.text import Mention
 from assay.chat.scoring.claims import NOT_COMPARED, FigureClaim, StateClaim
-from assay.chat.scoring.context import ScoringContext
 from assay.chat.scoring.days import PAST, PRESENT, is_later
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.context import ScoringContext
 
 # More states than this, of one place and time, tell the user nothing.
 _MOST_STATES = 2
@@ -42,17 +45,9 @@ def _facts_asked(context: ScoringContext, claim: FigureClaim) -> list[Fact]:
 
 def comparable(context: ScoringContext) -> list[tuple[FigureClaim, list[Fact]]]:
     """The figures of an answer that the truth can check, with the facts to compare each with."""
-    known = context.derived.get("comparable figures")
-    if not isinstance(known, list):
-        found = [(claim, facts_for(context, claim)) for claim in context.figure_claims] if context.truth.facts else []
-        known = context.derived["comparable figures"] = [(claim, facts) for claim, facts in found if facts]
-    return known
-
-
-def is_in_other_unit(context: ScoringContext, claim: FigureClaim) -> bool:
-    """Whether the truth has such a figure only in units that the claim's does not convert into: another currency."""
-    known = context.question.fact_kinds
-    return claim.what not in known and context.family(claim.what) in map(context.family, known)
+    if not context.truth.facts:
+        return []
+    return [(claim, facts) for claim in context.figure_claims if (facts := facts_for(context, claim))]
 
 
 def _facts_of(context: ScoringContext, kind: str, role: str, day: str | None) -> list[Fact]:
@@ -74,10 +69,8 @@ def _on_day(context: ScoringContext, facts: list[Fact], day: str | None) -> list
     return [] if context.calendar.today is not None and context.calendar.dates_of(day) is not None else facts
 
 
-def true_states(context: ScoringContext, day: str | None = None) -> list[str]:
-    """The states, in the truth's words, on a day; without one, at the time asked about."""
-    if day is not None:
-        return _states_at(context, [day])
+def true_states(context: ScoringContext) -> list[str]:
+    """The states, in the truth's words, at the time asked about."""
     every = _asks_for_any_forecast(context)
     known: list[str] | None = context.question.memory.get(("true states", every))
     if known is None:
@@ -105,7 +98,7 @@ def states_on(context: ScoringContext, day: str | None) -> list[str]:
     if day in PRESENT and None in context.truth.states and not _asks_for_any_forecast(context):
         return [context.truth.states[None]]
     if day is None or not is_later(day):
-        return true_states(context)
+        return context.true_states
     return [words for true_day, words in context.truth.states.items() if context.calendar.is_day(true_day, day)]
 
 
@@ -138,13 +131,6 @@ def _compare(context: ScoringContext, truths: list[str]) -> StateSets:
 
 def asked_claims(context: ScoringContext) -> list[StateClaim]:
     """Claims of states about the truth's subject and the time asked about."""
-    known = context.derived.get("asked claims")
-    if not isinstance(known, list):
-        known = context.derived["asked claims"] = _asked_claims(context)
-    return known
-
-
-def _asked_claims(context: ScoringContext) -> list[StateClaim]:
     if not context.state_claims:
         return []
     if not context.calendar.dates and not context.question.days and not any(c.day for c in context.state_claims):
@@ -163,8 +149,6 @@ def crowded(context: ScoringContext, claims: list[StateClaim], charged: frozense
     A state that another one implies (clouds, if it rains) does not count, and neither does one in `charged` for being
     excluded: it contradicts the truth.
     """
-    if len(claims) < 2:
-        return []
     known = context.domain.states
     by_time: dict[tuple[str | None, str | None], dict[str, Mention]] = {}
     for claim in claims:
