@@ -235,7 +235,7 @@ class ChatbotEvaluator:
     def _preferences(self, data: Mapping[str, Any] | None) -> frozenset[str]:
         if data is None:
             return frozenset()
-        if not isinstance(data, Mapping):
+        if type(data) is not dict and not isinstance(data, Mapping):
             raise UsageError(f"user_preferences is {_name(data)}, not a table", hint="Give a dictionary")
         return self._read_preferences(data)
 
@@ -285,6 +285,8 @@ def _content(value: object, field: str) -> str:
 
 
 def _sequence(value: Any, field: str) -> Sequence[Any]:
+    if type(value) is list or type(value) is tuple:  # the usual types, without a search in the abstract ones
+        return value
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
         raise UsageError(f"{field} is {_name(value)}, not a list", hint="Give a list")
     return value
@@ -303,6 +305,8 @@ def _seconds(value: object) -> float | None:
 def _count(value: object) -> int | None:
     if value is None:
         return None
+    if type(value) is int and value >= 0:
+        return value
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise UsageError(f"tool_call_count is {value!r:.60}, not a number of calls", hint="Give an integer, 0 or more")
     return int(value)

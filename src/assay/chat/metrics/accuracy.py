@@ -217,7 +217,7 @@ def _denies_itself(context: ScoringContext) -> Finding | None:
         for claim in context.figure_claims:
             if _is_same(claim, denied) and (claim.said.low, claim.said.high) == (denied.said.low, denied.said.high):
                 return Finding([claim.said, denied.said])
-    if all([claim.affirmed for claim in context.asked_claims]):
+    if all(claim.affirmed for claim in context.asked_claims):
         return None
     wanted = context.true_sets.wanted
     claims = [claim for claim in context.asked_claims if claim.what in wanted]

@@ -25,8 +25,7 @@ def _turns(context: ScoringContext) -> list[Reading]:
 def _places(context: ScoringContext) -> set[str]:
     known = context.derived.get("earlier places")
     if not isinstance(known, set):
-        known = set().union(*map(context.subjects.names_in, _turns(context)))
-        context.derived["earlier places"] = known
+        known = context.derived["earlier places"] = context.subjects.names_in_all(_turns(context))
     return known
 
 

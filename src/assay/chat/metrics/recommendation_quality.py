@@ -18,7 +18,7 @@ def _absent(context: ScoringContext) -> Finding | None:
 
 
 def _items(context: ScoringContext) -> Finding | None:
-    items = context.said_by_name("items")
+    items = context.items
     return (
         Finding([mentions[0] for mentions in items.values()], note=", ".join(items).replace("_", " "))
         if items
@@ -28,7 +28,7 @@ def _items(context: ScoringContext) -> Finding | None:
 
 def _several(context: ScoringContext) -> Finding | None:
     """Distinct items and distinct words of advice; repeating one of them adds nothing."""
-    distinct = {**context.said_by_name("items"), **context.said_by_name("counted_advice")}
+    distinct = {**context.items, **context.said_by_name("counted_advice")}
     return Finding([mentions[0] for mentions in distinct.values()]) if len(distinct) >= _SEVERAL else None
 
 

@@ -11,6 +11,7 @@ from assay.chat.scoring.metric import Finding, Metric, Rule
 
 _SHORT = 30
 _EPSILON = 1e-9
+_EARLIER_UNKNOWN = object()
 
 
 def _no_similar_query(context: ScoringContext) -> str | None:
@@ -19,16 +20,18 @@ def _no_similar_query(context: ScoringContext) -> str | None:
 
 def _earlier(context: ScoringContext) -> Reading | None:
     """The latest answer to a query of the same intent, place and day."""
-    if "earlier" not in context.derived:
-        intent = _intent(context.query) if context.history else None
-        similar = (
-            turn.assistant
-            for turn in reversed(context.history)
-            if turn.user is not None and _intent(turn.user) == intent and _is_similar(context, turn)
-        )
-        context.derived["earlier"] = next(similar, None)
-    earlier = context.derived["earlier"]
-    return earlier if isinstance(earlier, Reading) else None
+    known = context.derived.get("earlier", _EARLIER_UNKNOWN)
+    if known is _EARLIER_UNKNOWN:
+        known = context.derived["earlier"] = _find_earlier(context)
+    return known if isinstance(known, Reading) else None
+
+
+def _find_earlier(context: ScoringContext) -> Reading | None:
+    intent = _intent(context.query) if context.history else None
+    for turn in reversed(context.history):
+        if turn.user is not None and _intent(turn.user) == intent and _is_similar(context, turn):
+            return turn.assistant
+    return None
 
 
 def _is_similar(context: ScoringContext, turn: Exchange) -> bool:
@@ -117,7 +120,7 @@ def _same_items(context: ScoringContext) -> Finding | None:
     earlier = _earlier(context)
     if earlier is None or is_baseless(context):
         return None
-    before, now = earlier.sublists("items"), context.said_by_name("items")
+    before, now = earlier.sublists("items"), context.items
     return Finding([now[name][0] for name in now if name in before]) if before.keys() & now.keys() else None
 
 
@@ -134,8 +137,7 @@ def _reversed_advice(context: ScoringContext) -> Finding | None:
 
 
 def _short(context: ScoringContext) -> Finding | None:
-    length = len(context.response.text.strip())
-    return Finding(note=f"{length} characters") if length < _SHORT else None
+    return Finding(note=f"{context.length} characters") if context.length < _SHORT else None
 
 
 METRIC = Metric(

@@ -14,12 +14,11 @@ _SUBSTANTIAL = 100
 
 
 def _short_error(context: ScoringContext) -> Finding | None:
-    return Finding(context.errors[:1]) if context.errors and len(context.response.text.strip()) < _SHORT_ERROR else None
+    return Finding(context.errors[:1]) if context.errors and context.length < _SHORT_ERROR else None
 
 
 def _too_short(context: ScoringContext) -> Finding | None:
-    length = len(context.response.text.strip())
-    return Finding(note=f"{length} characters") if length < _TOO_SHORT else None
+    return Finding(note=f"{context.length} characters") if context.length < _TOO_SHORT else None
 
 
 def _nothing_told(context: ScoringContext) -> Finding | None:
@@ -28,7 +27,7 @@ def _nothing_told(context: ScoringContext) -> Finding | None:
 
 def _figures(context: ScoringContext) -> Finding | None:
     """A figure of the domain, or a bare number in a sentence about its subject; none if the truth speaks against it."""
-    if is_baseless(context) or _is_small_talk(context):
+    if is_baseless(context) or context.is_small_talk:
         return None
     figures = [one for one in context.told if isinstance(one, Quantity)]
     if figures:
@@ -44,21 +43,11 @@ def _figures(context: ScoringContext) -> Finding | None:
 
 
 def _advice(context: ScoringContext) -> Finding | None:
-    return Finding(context.advice[:1]) if context.advice and not _is_small_talk(context) else None
-
-
-def _is_small_talk(context: ScoringContext) -> bool:
-    """Whether the query neither needs data nor asks for advice: then neither completes anything.
-
-    A follow-up question in a conversation about the subject, such as 'Are you sure?', is not small talk.
-    """
-    asks_on = context.was_topical and context.query.is_question(0)
-    return not context.needs_data and not context.question.asks_advice and not asks_on
+    return Finding(context.advice[:1]) if context.advice and not context.is_small_talk else None
 
 
 def _substantial(context: ScoringContext) -> Finding | None:
-    length = len(context.response.text.strip())
-    return Finding(note=f"{length} characters") if length > _SUBSTANTIAL else None
+    return Finding(note=f"{context.length} characters") if context.length > _SUBSTANTIAL else None
 
 
 def _error(context: ScoringContext) -> Finding | None:

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.chat.reading.likings import LikingReader
+from assay.chat.reading.likings import LIKINGS, LikingReader
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import CLAUSE_MARKS, STOPS, Token
 from assay.chat.reading.traits import ENDS_CLAUSE, IN_RUN, has_run, having
@@ -27,6 +27,8 @@ _SLIGHT_CHANCE = 30.0
 _STUFFED = 6
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
+# Lists of words that deny, suppose or question what is beside them; most texts have only words of liking.
+_DOUBTING = LIKINGS | {"negation", "hypothesis", "attributed", "ended", "chance", "earlier"}
 
 
 class Clauses:
@@ -79,7 +81,11 @@ class Clauses:
 
     def mark(self, reading: Reading, mentions: Iterable[Mention]) -> None:
         """Set `denied`, `asserted` and `refuted` of each mention and quantity."""
-        zeros = [q.first for q in reading.quantities if q.kind == "percentage" and q.high == 0]
+        present = _DOUBTING & reading.lists.keys()
+        liked = self._likings.tokens(reading) if present & LIKINGS else set()
+        if not liked and present <= LIKINGS and not self._doubts_without_lists(reading):
+            return  # everything is stated
+        zeros = _zero_percentages(reading)
         corrections = {at for one in reading.all("correction") for at in range(one.first, one.last + 1)}
         # The "no" of "no wait, 19 °C" denies what comes before it.
         denials = [mention.last for mention in reading.all("negation") if mention.last not in corrections]
@@ -88,12 +94,12 @@ class Clauses:
         attributed = [mention.last for mention in reading.all("attributed")]
         ended = {mention.first for mention in reading.all("ended") if self._is_ended(reading, mention)}
         slight = self._slight_chances(reading)
-        has_questions = any(reading.tokens[stop].text == "?" for stop in reading.stops)
+        has_questions = _has_questions(reading)
         stuffed = self._stuffed_tokens(reading)
-        liked, past = self._likings.tokens(reading), self._past_tokens(reading)
+        past = self._past_tokens(reading)
         doubts = (negations, conditions, attributed, ended, slight, has_questions, stuffed, liked, past, self._closing)
-        if not any(doubts) and not any(word in reading.text for word in self._free_endings):
-            return  # everything is stated
+        if not any(doubts) and not self._has_free_ending(reading):
+            return  # everything is stated: a chance is slight only with a figure
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
         doubtful = self._near_doubts(reading, [*negations, *conditions, *attributed, *ended, *slight])
         for marked in (stuffed, liked, past):
@@ -126,6 +132,15 @@ class Clauses:
             said.asserted = claimed and not said.denied
             said.refuted = claimed and said.denied
         self._add_opposites(reading, negations)
+
+    def _doubts_without_lists(self, reading: Reading) -> bool:
+        """Whether something other than a listed word may deny or question a part of the text."""
+        if self._closing or _has_questions(reading) or has_run(reading.traits, IN_RUN, _STUFFED):
+            return True
+        return bool(_zero_percentages(reading)) or self._has_free_ending(reading)
+
+    def _has_free_ending(self, reading: Reading) -> bool:
+        return any(ending in reading.text for ending in self._free_endings)
 
     def _near_doubts(self, reading: Reading, found: Iterable[int]) -> bytearray:
         """For each token, whether something that could deny or question it is in reach, or its sentence is a question.
@@ -388,6 +403,14 @@ class Clauses:
             if 3 * len(roots) >= 2 * (last - first - commas) and len(set(roots)) >= (4 if commas else 2):
                 stuffed.update(range(first, last))
         return stuffed
+
+
+def _has_questions(reading: Reading) -> bool:
+    return "?" in reading.text and any(reading.tokens[stop].text == "?" for stop in reading.stops)
+
+
+def _zero_percentages(reading: Reading) -> list[int]:
+    return [q.first for q in reading.quantities if q.kind == "percentage" and q.high == 0]
 
 
 def _runs(tokens: Sequence[Token]) -> list[tuple[int, int, int]]:

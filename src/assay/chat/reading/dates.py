@@ -152,7 +152,9 @@ def _moment(reading: Reading, first: int, last: int, **fields: int | None) -> Mo
 
 def read_relative_days(reading: Reading) -> list[Mention]:
     """Days counted from today, as mentions of the list `times`: 'in 3 days' is '+3', 'the next 3 days' is 'next 3'."""
-    found = []
+    found: list[Mention] = []
+    if "relative" not in reading.lists:
+        return found
     for key, name in (("relative.in", "+{}"), ("relative.next", "next {}")):
         for mention in reading.all(key):
             days = next(filter(None, (_count(reading, at) for at in range(mention.first, mention.last + 1))), None)

@@ -93,17 +93,23 @@ class _Parser(NumeralReader):
     # --- one figure -------------------------------------------------------------------------------------------------
 
     def plain_figure(self, at: int) -> int:
-        """Read a figure that is a number in digits and its unit, as most are; return the index to continue from.
+        """Read a figure that is a number in digits, with or without a minus sign, and its unit, as most are.
 
-        0 if it is not one, or if something beside it may belong to it; then `figure` has to look.
+        Return the index to continue from; 0 if it is not one, or if something beside it may belong to it: then `figure`
+        has to look.
         """
         tokens, grammar = self.tokens, self.grammar
         token = tokens[at]
         if not at or at + 1 == len(tokens) or token.digits is None or at in self.moments:
             return 0
         after = tokens[at + 1]
-        if not after.units or after.text in grammar.not_after_number or tokens[at - 1].text in grammar.not_before_plain:
+        if not after.units or after.text in grammar.not_after_number:
             return 0
+        is_negative = False
+        if tokens[at - 1].text in grammar.not_before_plain:
+            is_negative = self.is_sign(at - 1)
+            if not is_negative:
+                return 0
         if after.kind == "word" and grammar.in_decades is not None and after.text.lstrip("'") in grammar.decade_marks:
             return 0
         unit, last = self.unit_after(at)
@@ -121,9 +127,13 @@ class _Parser(NumeralReader):
         reading = self.reading
         reading.numbers.append(at)
         value, decimals = token.digits
+        first = at
+        if is_negative:
+            value, first = -value, at - 1
         low = unit.convert(value)
-        start, end = reading.starts[at], reading.ends[last]
-        reading.quantities.append(Quantity(start, end, at, last, unit.kind, unit, low, low, (value, value), decimals))
+        start, end = reading.starts[first], reading.ends[last]
+        figure = Quantity(start, end, first, last, unit.kind, unit, low, low, (value, value), decimals)
+        reading.quantities.append(figure)
         return last + 1
 
     def figure(self, at: int) -> int:

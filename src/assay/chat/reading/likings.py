@@ -13,6 +13,8 @@ from assay.chat.reading.tokens import STOPS
 if TYPE_CHECKING:
     from assay.chat.reading.text import Mention, Reading
 
+LIKINGS = frozenset({"liking.opener", "liking.verb", "liking.after"})
+"""The lists of words by which a text says what the user likes."""
 # How many tokens a word of liking reaches ahead or back in its clause.
 _REACH = 8
 # How many tokens may be between a person and what they like: "you have always been fond of".

@@ -82,6 +82,16 @@ class ScoringContext:
         return self.question.query
 
     @once
+    def is_small_talk(self) -> bool:
+        """Whether the query neither needs data nor asks for advice: then neither completes anything.
+
+        A follow-up question in a conversation about the subject, such as 'Are you sure?', is not small talk.
+        """
+        if self.needs_data or self.question.asks_advice:
+            return False
+        return not (self.was_topical and self.query.is_question(0))
+
+    @once
     def asks_data(self) -> bool:
         """Whether the query is about the domain's subject, by itself or as a follow-up: 'and tomorrow?'."""
         question = self.question
@@ -177,6 +187,11 @@ class ScoringContext:
         return quoted_tokens(self.response, [self.query, *(turn.user for turn in self.history if turn.user)])
 
     @once
+    def length(self) -> int:
+        """How many characters the response has, without space around it."""
+        return len(self.response.text.strip())
+
+    @once
     def figures(self) -> list[Quantity]:
         """Numbers with a unit that the response states."""
         return self.own([quantity for quantity in self.response.quantities if quantity.asserted])
@@ -239,6 +254,11 @@ class ScoringContext:
     def advice(self) -> list[Mention]:
         """Where the response gives advice, in order."""
         return sorted([*self.said("advice"), *self.said("items")], key=_START)
+
+    @once
+    def items(self) -> dict[str, list[Mention]]:
+        """Where the response recommends things to act on, by name: 'umbrella'."""
+        return self.said_by_name("items")
 
     @once
     def errors(self) -> list[Mention]:

@@ -30,7 +30,7 @@ _MOST_KEPT = 64
 _BEFORE_REGION = frozenset((",", "(", "upon", "on", "an", "am"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Named:
     """The subjects that one text names."""
 
@@ -67,6 +67,10 @@ class Subjects:
     def names_in(self, reading: Reading) -> frozenset[str]:
         """Names of the subjects in a text."""
         return self._named(reading).names
+
+    def names_in_all(self, readings: Iterable[Reading]) -> set[str]:
+        """Names of the subjects in several texts."""
+        return {name for reading in readings for name in self._named(reading).all}
 
     def mentions(self, reading: Reading) -> list[Place]:
         """Where a text names subjects, in order."""
