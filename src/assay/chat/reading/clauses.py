@@ -83,7 +83,8 @@ class Clauses:
         """Set `denied`, `asserted` and `refuted` of each mention and quantity."""
         present = _DOUBTING & reading.lists.keys()
         liked = self._likings.tokens(reading) if present & LIKINGS else set()
-        if not liked and present <= LIKINGS and not self._doubts_without_lists(reading):
+        past = self._past_tokens(reading)
+        if not liked and not past and present <= LIKINGS and not self._doubts_without_lists(reading):
             return  # everything is stated
         zeros = _zero_percentages(reading)
         corrections = {at for one in reading.all("correction") for at in range(one.first, one.last + 1)}
@@ -96,7 +97,6 @@ class Clauses:
         slight = self._slight_chances(reading)
         has_questions = _has_questions(reading)
         stuffed = self._stuffed_tokens(reading)
-        past = self._past_tokens(reading)
         doubts = (negations, conditions, attributed, ended, slight, has_questions, stuffed, liked, past, self._closing)
         if not any(doubts) and not self._has_free_ending(reading):
             return  # everything is stated: a chance is slight only with a figure
