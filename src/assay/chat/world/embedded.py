@@ -51,9 +51,6 @@ class World:
         self._skill = skill
         self._speed = speed
         self._clock = clock or _now
-        self._climate = climate_of(seed)
-        # Several agents are asked the same scenario at the same simulated time, so the same truth is needed again soon.
-        self._kept_truth = lru_cache(maxsize=_KEPT_TRUTHS)(self._compute_truth)
         self._running: ExitStack | None = None
         self._weather_url = self._model_url = ""
 
@@ -110,18 +107,25 @@ class World:
                 hint=f"Did you mean '{near[0]}'?" if near else "Its cities are in assay/chat/world/cities.csv",
             )
         at = (now or self._clock()).astimezone(UTC)
-        current, forecast = self._kept_truth(found, at)
+        current, forecast = _truth_of(self._seed, found, at)
         # Copies: callers may change what they are given.
         return {"current": dict(current), "forecast": [dict(day) for day in forecast[: max(0, days)]]}
 
-    def _compute_truth(self, city: CityClimate, at: datetime) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Built by the service and parsed by the client's code, so that the truth equals what an assistant receives."""
-        current = weather_server.current_response(self._climate, city, at, "metric")
-        forecast = weather_server.forecast_response(self._climate, city, at, "metric")
-        return (
-            read_current(json.dumps(current).encode()),
-            read_forecast(json.dumps(forecast).encode(), at)["forecast"],
-        )
+
+@lru_cache(maxsize=_KEPT_TRUTHS)
+def _truth_of(seed: int, city: CityClimate, at: datetime) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Built by the service and parsed by the client's code, so that the truth equals what an assistant receives.
+
+    Several agents, and the worlds of several runs, are asked the same scenario at the same simulated time, so the same
+    truth is needed again soon.
+    """
+    climate = climate_of(seed)
+    current = weather_server.current_response(climate, city, at, "metric")
+    forecast = weather_server.forecast_response(climate, city, at, "metric")
+    return (
+        read_current(json.dumps(current).encode()),
+        read_forecast(json.dumps(forecast).encode(), at)["forecast"],
+    )
 
 
 def _now() -> datetime:
