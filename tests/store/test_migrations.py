@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text
+from tests.store.forked import exit_codes, load_first
 from tests.store.runs import some_run
 
 from assay.errors import StoreError
@@ -19,7 +18,6 @@ from assay.store.database import Database
 from assay.types import Case
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 TABLES = ("runs", "cases", "tallies", "turns", "scores", "artefacts")
 
 
@@ -94,9 +92,7 @@ def test_new_features_work_on_an_old_store(first: str) -> None:
 
 @pytest.mark.slow(seconds=3)
 def test_several_processes_that_open_an_old_store_migrate_it_once(first: str) -> None:
-    code = "import sys; from assay.store import open_store; open_store(sys.argv[1]).load('first')"
-    both = [subprocess.Popen([sys.executable, "-c", code, first], cwd=ROOT) for _ in range(3)]
-    assert [process.wait(60) for process in both] == [0, 0, 0]
+    assert exit_codes(load_first, [(first,)] * 3) == [0, 0, 0]
     assert version(first) == migrations.SCHEMA_VERSION
 
 

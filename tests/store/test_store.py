@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
 from tests.store.conftest import MakeRun
+from tests.store.forked import exit_codes, resume_run, write_runs
 from tests.store.runs import some_run, states_of
 
 from assay.errors import StoreError, UnknownRunError, UsageError
@@ -269,34 +270,7 @@ def test_any_text_is_kept(store: Store, texts: list[str]) -> None:
 @pytest.mark.slow(seconds=5)
 def test_processes_that_open_and_write_at_once_keep_every_run_whole(address: str) -> None:
     """Three processes race for the making of the tables, and then for every write."""
-    code = """if True:
-        import sys, json
-        from tests.store.runs import some_run
-        from assay.store import open_store
-        address, number = sys.argv[1:]
-        sys.stdin.readline()
-        with open_store(address) as store:
-            for n in range(5):
-                store.save(some_run(f"whole {number} {n}", cases=30))
-                run = some_run(f"parts {number} {n}", cases=9)
-                store.begin(run)
-                for case in run.tallies["owa"]:
-                    store.add_cases(run.id, {group: {case: run.tallies[group][case]} for group in run.tallies})
-                store.finish(run.id)
-    """
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, address, str(n)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
-        )
-        for n in range(3)
-    ]
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write(b"\n")
-        writer.stdin.flush()
-    for writer in writers:
-        _, complaint = writer.communicate(timeout=120)
-        assert writer.returncode == 0, complaint.decode()
+    assert exit_codes(write_runs, [(address, number) for number in range(3)]) == [0, 0, 0]
     with open_store(address) as store:
         found = store.list()
         assert len(found) == 3 * 5 * 2
@@ -312,18 +286,7 @@ def test_two_that_resume_one_run_do_nothing_twice(address: str) -> None:
     run = some_run("shared", cases=40)
     with open_store(address) as store:
         store.begin(run)
-    code = """if True:
-        import sys
-        from assay.store import open_store
-        from tests.store.runs import some_run
-        address, run_id, way = sys.argv[1:]
-        tallies = some_run(cases=40).tallies
-        with open_store(address) as store:
-            for case in list(tallies["owa"])[:: int(way)]:
-                store.add_cases(run_id, {group: {case: tallies[group][case]} for group in tallies})
-    """
-    both = [subprocess.Popen([sys.executable, "-c", code, address, run.id, way], cwd=ROOT) for way in ("1", "-1")]
-    assert [process.wait(60) for process in both] == [0, 0]
+    assert exit_codes(resume_run, [(address, run.id, step) for step in (1, -1)]) == [0, 0]
     with open_store(address) as store:
         store.finish(run.id)
         assert {group: set(by_case) for group, by_case in store.load(run.id).tallies.items()} == {
