@@ -20,9 +20,22 @@ from xdist.scheduler import LoadScopeScheduling
 
 _TESTS = Path(__file__).parent.resolve()
 _EVENTS = _TESTS / "events"
-# Folders whose modules share what is dear: imported frameworks, a page and its store, a PostgreSQL, a browser.
-_TOGETHER = ("tests/chat/agents/", "tests/web/", "tests/store/", "tests/report/html/")
-_USES_EVENTS = ("test_cli.py", "test_cli_compare.py", "test_docs.py", "test_public.py")
+# Folders whose modules share what is dear: imported frameworks or scipy, a page and its store, a PostgreSQL, a browser.
+_TOGETHER = ("tests/chat/agents/", "tests/web/", "tests/store/", "tests/report/html/", "tests/stats/")
+# Modules that score events through commands and documentation only; others are known by what they import.
+_USES_EVENTS = frozenset(
+    f"{_TESTS}/{name}.py"
+    for name in (
+        "attacks/test_attacks",
+        "report/html/test_hostile",
+        "store/test_commands",
+        "test_cli_compare",
+        "test_cli_events",
+        "test_docs",
+        "test_public",
+        "test_tutorials",
+    )
+)
 
 settings.register_profile(
     "assay",
@@ -109,14 +122,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     How long is known from the marker `slow`, which says the seconds if they are many: `slow(seconds=40)`.
     """
+    modules = {item.getparent(pytest.Module) for item in items}
+    scoring = {module for module in modules if module is not None and _scores_events(module)}
     for item in items:
-        if item.path.is_relative_to(_EVENTS) or item.path.name in _USES_EVENTS:
+        if item.getparent(pytest.Module) in scoring:
             item.fixturenames.insert(0, "compiled_kernels")  # type: ignore[attr-defined]
     seconds: defaultdict[str, float] = defaultdict(float)
     for item in items:
         if (slow := item.get_closest_marker("slow")) is not None:
             seconds[_scope(item.nodeid)] += slow.kwargs.get("seconds", 0.5)
     items.sort(key=lambda item: -seconds[_scope(item.nodeid)])
+
+
+def _scores_events(module: pytest.Module) -> bool:
+    """Whether a module's tests may call compiled code, which workers would otherwise compile side by side."""
+    if module.path.is_relative_to(_EVENTS) or str(module.path) in _USES_EVENTS:
+        return True
+    homes = (getattr(value, "__module__", getattr(value, "__name__", "")) for value in vars(module.obj).values())
+    return any(isinstance(home, str) and home.startswith("assay.events") for home in homes)
 
 
 def pytest_collection_finish() -> None:
@@ -127,6 +150,18 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_sessionfinish() -> None:
+    """Collect garbage until there is none, and then never again.
+
+    Pytest collects five times at the end of a session, to report what was not closed, and each time goes through all
+    that is in use.
+    """
+    for _ in range(5):
+        if not gc.collect():
+            break
+    gc.freeze()
 
 
 def _scope(nodeid: str) -> str:

@@ -132,6 +132,7 @@ def test_agent(assay, file):
     result.stdout.fnmatch_lines(["*Name one with agent=: a*"])
 
 
+@pytest.mark.slow
 def test_a_comparison_is_asserted_by_its_calls(pytester: pytest.Pytester) -> None:
     result = outcome(
         pytester,

@@ -7,6 +7,7 @@ import runpy
 import tomllib
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +39,7 @@ def test_what_users_install_has_an_upper_bound_and_was_tested_below_it() -> None
             assert required.specifier.contains(tested[_normal(required.name)], prereleases=True), text
 
 
+@pytest.mark.slow
 def test_hashed_requirements_are_the_tested_versions_of_all_that_users_install() -> None:
     text = (ROOT / "requirements-hashed.txt").read_text("utf-8")
     assert "://" not in text

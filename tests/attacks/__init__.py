@@ -25,4 +25,4 @@ class Attack:
     many: int
     """Tries in `make attack`."""
     seconds: float = 0
-    """Time that a few tries take, if it is above one second."""
+    """Processor time of a few tries, if it is above half a second."""

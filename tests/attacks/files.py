@@ -289,7 +289,7 @@ def bombs(times: int, folder: Path) -> Outcomes:
 ATTACKS = [
     Attack("mutated files of events", mutated_event_files, 55, 22_000, seconds=3),
     Attack("mutated transcripts", mutated_transcripts, 60, 25_000, seconds=3),
-    Attack("mutated logs of other tools", mutated_logs, 150, 10_000),
+    Attack("mutated logs of other tools", mutated_logs, 66, 10_000, seconds=2),
     Attack("mutated suites", mutated_suites, 60, 5_000),
     Attack("decompression bombs and lying lengths", bombs, 1, 1, seconds=3),
 ]

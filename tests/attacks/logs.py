@@ -69,4 +69,4 @@ def bombs_in_logs(times: int, folder: Path) -> Outcomes:
                 yield f"{name} was read: {len(found.answers)} answers"
 
 
-ATTACKS = [Attack("bombs in logs of other tools", bombs_in_logs, 1, 1)]
+ATTACKS = [Attack("bombs in logs of other tools", bombs_in_logs, 1, 1, seconds=0.7)]

@@ -101,5 +101,5 @@ def numbers_of_thousands_of_digits(times: int, folder: Path) -> Outcomes:
 
 ATTACKS = [
     Attack("a transcript chooses files or numbers", transcripts_choose, 1, 1),
-    Attack("numbers of thousands of digits", numbers_of_thousands_of_digits, 1, 1),
+    Attack("numbers of thousands of digits", numbers_of_thousands_of_digits, 1, 1, seconds=0.6),
 ]

@@ -140,7 +140,7 @@ def rubbish_on_ray(times: int, folder: Path) -> Outcomes:
 
 
 ATTACKS = [
-    Attack("workers that return rubbish", rubbish_here, 6, 600),
+    Attack("workers that return rubbish", rubbish_here, 6, 600, seconds=0.6),
     # Its workers are tried in `make test-cluster`.
     Attack("Ray workers that return rubbish", rubbish_on_ray, 0, 60),
 ]

@@ -21,6 +21,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(program: str) -> None:
     assert run.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_a_run_is_planned_and_its_processes_start_before_the_store_and_numpy_are_imported() -> None:
     program = (
         "import sys, assay.cli.chat_run, assay.runs.starting; from assay.runs.planning import plan_experiment; "

@@ -67,6 +67,7 @@ def judged(judge: Judge, response: str = "It's 15°C.") -> Entry:
     return evaluator.evaluate_response("Weather in Oslo?", response, "agent")["judge"]
 
 
+@pytest.mark.slow
 def test_the_score_is_the_mean_of_the_samples() -> None:
     with server('{"score": 5, "reason": "right"}', 'Sure! {"score": 3, "reason": "brief"}', '```{"score": 4}```') as (
         url,

@@ -69,6 +69,7 @@ def report_on(folder: Path, **given: Any) -> EventReport:
     return evaluate(str(folder / "predicted"), str(folder / "truth"), protocols=PROTOCOLS, **given)
 
 
+@pytest.mark.slow
 def test_tallies_are_smaller_and_figures_off_by_no_more_than_stated(folder: Path) -> None:
     exact, bounded = report_on(folder), report_on(folder, bounded_tallies=True)
     for name, state in (("owa", "times"), ("assay", "values"), ("sequence", "times")):
@@ -90,6 +91,7 @@ def test_tallies_are_smaller_and_figures_off_by_no_more_than_stated(folder: Path
                 assert abs(near - value) <= RELATIVE_ERROR * abs(value) * (1 + 1e-12), key
 
 
+@pytest.mark.slow
 def test_the_output_names_it(folder: Path, tmp_path: Path) -> None:
     bounded = report_on(folder, bounded_tallies=True)
     assert WORDS in bounded.warnings
@@ -103,6 +105,7 @@ def test_the_output_names_it(folder: Path, tmp_path: Path) -> None:
     assert again.flat("owa") == bounded.flat("owa")
 
 
+@pytest.mark.slow
 def test_shards_give_the_same_bits(folder: Path) -> None:
     sharding = Sharding(LocalEngine(1))
     found = report_on(folder, bounded_tallies=True, sharding=sharding)

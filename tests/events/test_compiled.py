@@ -71,6 +71,7 @@ def test_a_cache_folder_set_by_the_user_is_kept(monkeypatch: pytest.MonkeyPatch)
     assert os.environ["NUMBA_CACHE_DIR"] == "/proc/none"
 
 
+@pytest.mark.slow(seconds=2)
 def test_compiling_is_announced_once_and_only_if_it_happens(tmp_path: Path) -> None:
     code = """
 import numpy as np

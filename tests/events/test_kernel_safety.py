@@ -90,6 +90,7 @@ def test_fuzzed_elements_decode_as_in_the_plain_decoder(encoding: str, strict: b
 
 
 @pytest.mark.parametrize("encoding", ["hierarchical", "hierarchical-time-first", "factorized", "json"])
+@pytest.mark.slow
 def test_any_bytes_can_be_decoded(encoding: str) -> None:
     decoder = codec(encoding)
 

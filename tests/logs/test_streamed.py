@@ -84,6 +84,7 @@ def test_what_is_no_object_is_refused(text: str, tmp_path: Path) -> None:
         _plain(streamed_object(file, lambda text: None, 1 << 20, "a.json"))
 
 
+@pytest.mark.slow
 def test_a_log_larger_than_the_limit_is_read_and_its_memory_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

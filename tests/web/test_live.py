@@ -85,6 +85,7 @@ async def collected(said: AsyncIterator[Any]) -> list[Any]:
     return [event async for event in said]
 
 
+@pytest.mark.slow
 def test_agents_are_opened_before_the_first_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{os.environ.get('PYTHONPATH', '')}:{ROOT}")
 

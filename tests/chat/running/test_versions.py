@@ -44,6 +44,7 @@ def test_the_framework_is_pinned_and_everything_else_is_as_the_extra_says() -> N
     assert path == f"google-adk[openai] @ {Path('adk').resolve().as_uri()}"
 
 
+@pytest.mark.slow
 def test_offline_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(UsageError, match="does not exist, and --offline forbids"):

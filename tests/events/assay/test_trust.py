@@ -376,6 +376,7 @@ def test_13_a_silence_that_could_hide_a_period_is_reported() -> None:
     assert any("period of the clock" in finding["text"] for finding in found.details["verdict"])
 
 
+@pytest.mark.slow
 def test_13_one_wrong_time_in_tokens_costs_one_event() -> None:
     events = [*typed(3, 40), *(frame(at * 50) for at in range(800))]
     truth = codec("hierarchical").quantise(stream(events))
