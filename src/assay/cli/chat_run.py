@@ -100,14 +100,14 @@ def run(
         typer.Option(help="Scripted model only: share of turns without error, or KIND=RATE,…", rich_help_panel=_WHERE),
     ] = "1",
     model_speed: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=0,
-            help="Scripted model only: tokens a second of its streams, such as 60, to measure the time to the first "
-            "text; 0 sends them at once.",
+            help="Scripted model only: tokens a second of its streams, such as 60; 0 sends them at once. By default "
+            "at once, and with ten scenarios or more the time to the first text is measured apart at 100.",
             rich_help_panel=_WHERE,
         ),
-    ] = 0.0,
+    ] = None,
     user_model: Annotated[
         str | None,
         typer.Option(

@@ -34,7 +34,7 @@ def plan_experiment(
     model_url: str | None = None,
     weather: str = "embedded",
     skill: str = "1",
-    model_speed: float = 0.0,
+    model_speed: float | None = None,
     metrics: Sequence[str | Metric] | None = None,
     kinds: Sequence[str] | None = None,
     scenarios: Sequence[str] | None = None,

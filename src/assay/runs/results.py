@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.chat.experience import Experience
     from assay.chat.load.results import AgentLoad
     from assay.chat.running.models import Cell
+    from assay.chat.running.streamed_times import StreamedTimes
     from assay.chat.scoring.answers import Answer
     from assay.chat.scoring.scores import Scores
     from assay.compare import Comparison
@@ -73,6 +74,8 @@ class ExperimentResult(Result):
     """Framework and model of each agent, if agents were played with several models."""
     incomplete: Incomplete | None = None
     """Why not all trials were played; None if they were."""
+    streamed_times: Mapping[str, StreamedTimes] = field(default_factory=dict, repr=False)
+    """The time to the first text with a model that streams like a real one, by agent, if it was measured."""
     loads: Sequence[AgentLoad] = ()
     """Load tests of the agents, if results were combined."""
 
@@ -158,6 +161,7 @@ class ExperimentResult(Result):
             "incomplete": None if self.incomplete is None else self.incomplete.to_json(),
             "suite": self.suite if self.run is None else self.run.settings["suite"],
             "experience": {agent: one.to_json() for agent, one in self.experience.items()},
+            "streamed_times": {agent: one.to_json() for agent, one in self.streamed_times.items()},
             "decision": None if (decided := self.decision()) is None else decided.to_json(),
             "overall": overall(self.scores, loads=self.loads).to_json(),
             "costs": {one.agent: one.to_json() for one in self.costs()},
@@ -201,6 +205,7 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         from assay.errors import UsageError
 
         raise UsageError(f"unknown kind of run '{run.kind}'", hint="Export it as JSON or Parquet")
+    from assay.chat.running.streamed_times import StreamedTimes
     from assay.runs.starting import experience_of
 
     suite = run.settings["suite"]
@@ -218,6 +223,9 @@ def rebuilt(run: Run, answers: Sequence[Mapping[str, Any]]) -> Result:
         notes=run.settings["notes"],
         experience=experience_of(run),
         run=run,
+        streamed_times={
+            agent: StreamedTimes(**times) for agent, times in run.settings.get("streamed_times", {}).items()
+        },
         # Only agents with a model of their own can be cells; a stored run is shown whatever its agents are called.
         cells=cells_of(AgentSpec.from_json(spec) for spec in run.settings["agents"] if spec.get("model")),
     )

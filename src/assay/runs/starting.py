@@ -18,6 +18,7 @@ from assay.chat.running.experiment import AgentChoice, Experiences, Experiment
 from assay.chat.running.models import ModelChoice, cells_of
 from assay.chat.running.playing import Playing
 from assay.chat.running.runner import MemorySink, Progress
+from assay.chat.running.streamed_times import streamed_note
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer
 from assay.errors import RunInterruptedError, UsageError
@@ -48,7 +49,7 @@ def run(
     model_url: str | None = None,
     weather: str = "embedded",
     skill: str = "1",
-    model_speed: float = 0.0,
+    model_speed: float | None = None,
     metrics: Sequence[str | Metric] | None = None,
     kinds: Sequence[str] | None = None,
     scenarios: Sequence[str] | None = None,
@@ -85,8 +86,8 @@ def run(
         weather: `"embedded"`, or `"openweather"` for the real service with the key in OPENWEATHER_API_KEY.
         skill: How often the scripted model is right: `"1"` never errs, `"0.8"` errs in one turn of five,
             `"wrong_figure=0.2"` sets the rate of one kind of error.
-        model_speed: Tokens a second of the scripted model's streams, such as 60, to measure the time to the first text;
-            0 to send them at once.
+        model_speed: Tokens a second of the scripted model's streams, such as 60; 0 to send them at once. None sends
+            them at once, and with ten scenarios or more the time to the first text is measured apart, at 100.
         metrics: Names of metrics, or metrics; None for all.
         kinds: Play only scenarios of these kinds.
         scenarios: Play only scenarios with these ids or patterns of ids.
@@ -340,6 +341,11 @@ async def _play_stored(
         if ended.spent is not None:
             run = replace(run, settings={**run.settings, "budget": experiment.budget, "spent": ended.spent})
             store.change_settings(run.id, run.settings)
+        if ended.streamed_times:
+            told = {agent: times.to_json() for agent, times in ended.streamed_times.items()}
+            notes = [*run.settings["notes"], *streamed_note(ended.streamed_times)]
+            run = replace(run, settings={**run.settings, "streamed_times": told, "notes": notes})
+            store.change_settings(run.id, run.settings)
         result = _result(experiment, recorder.answers(), run, measured, ended)
         if ended.stopped is not None:
             return result
@@ -365,7 +371,12 @@ def _result(
         baselines=Scores(tuple(of_baselines), metrics, experiment.seed) if of_baselines else None,
         tallies=tallies_of(ordered),
         suite=f"{experiment.suite.name}@{experiment.suite.version}",
-        notes=(*([incomplete.words()] if incomplete else ()), *experiment.notes),
+        notes=(
+            *([incomplete.words()] if incomplete else ()),
+            *experiment.notes,
+            *streamed_note(ended.streamed_times),
+        ),
+        streamed_times=ended.streamed_times,
         experience=measured,
         run=run,
         cells=cells_of(experiment.agents),

@@ -82,6 +82,8 @@ class Environment:
     """How often the scripted model errs."""
     model_speed: float = 0.0
     """Tokens a second of the scripted model's streams; 0 to send them at once."""
+    measures_first_text: bool = False
+    """Whether the time to the first text is measured apart, with the scripted model at the rate of a real one."""
     model: str | None = None
     """The name of a real model; None for the scripted one."""
     model_url: str = OPENAI_URL
@@ -99,7 +101,7 @@ class Environment:
         *,
         seed: int,
         skill: str = "1",
-        model_speed: float = 0.0,
+        model_speed: float | None = None,
         model: str | None = None,
         model_url: str | None = None,
         weather: str = "embedded",
@@ -113,7 +115,7 @@ class Environment:
             raise UsageError(
                 "--skill applies to the scripted model, but --model names another one", hint="Leave one of them out"
             )
-        if not 0 <= model_speed <= 100_000:
+        if model_speed is not None and not 0 <= model_speed <= 100_000:
             raise UsageError(
                 f"a model's speed is tokens a second, got {model_speed:g}", hint="Give 60, or 0 for at once"
             )
@@ -131,7 +133,8 @@ class Environment:
             user_model_url=_address(user_model_url or os.environ.get(MODEL_URL) or OPENAI_URL),
             seed=seed,
             skill=Skill.parse(skill),
-            model_speed=model_speed,
+            model_speed=model_speed or 0.0,
+            measures_first_text=model is None and model_speed is None,
             model=model,
             model_url=_address(model_url or os.environ.get(MODEL_URL) or OPENAI_URL),
             weather=weather,

@@ -20,6 +20,7 @@ from assay.chat.running.environment import Reach
 from assay.chat.running.host import Host, LocalHost, ProcessHost
 from assay.chat.running.runner import Progress, Runner, Sink
 from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
+from assay.chat.running.streamed_times import StreamedTimes, is_measured, measure_streamed_times
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.metric import METRICS
 from assay.chat.world.shop import SHOP_DOMAIN
@@ -115,9 +116,21 @@ class Playing:
         )
         ended = await runner.run(sink, done=done, progress=progress)
         ended.spent = None if budget is None else budget.spent
+        if is_measured(of) and ended.stopped is None:
+            ended.streamed_times = await self._streamed_times()
         if of.baselines and ended.stopped is None:
             await self._play_baselines(sink, done)
         return ended
+
+    async def _streamed_times(self) -> dict[str, StreamedTimes]:
+        """The time to the first text of each agent that uses the scripted model, one agent after the other."""
+        found = {}
+        for name, host in self._hosts.items():
+            if isinstance(host, ProcessHost) and host.uses_model:
+                times = await measure_streamed_times(name, host, self._experiment.pace.turn_timeout)
+                if times is not None:
+                    found[name] = times
+        return found
 
     def _on_nodes(self, agent: AgentSpec, services: Services, cluster: RayEngine) -> Host:
         """An agent on the nodes of a cluster; each process has a core to itself if there are enough."""

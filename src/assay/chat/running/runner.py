@@ -31,6 +31,7 @@ from assay.chat.world.situation import Situation
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.chat.running.streamed_times import StreamedTimes
     from assay.chat.world.calls import CallLog
 
 LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
@@ -91,6 +92,8 @@ class Progress:
     """Why the rest is not played; None if it is."""
     spent: float | None = None
     """US dollars that a run with a budget has spent, with what was played before anything was measured."""
+    streamed_times: Mapping[str, StreamedTimes] = field(default_factory=dict)
+    """The time to the first text with a model that streams like a real one, by agent, if it was measured."""
 
 
 class _OutOfBudgetError(Exception):

@@ -127,7 +127,9 @@ class _Service:
             )
         if parsed.stream:
             return StreamingResponse(
-                wire_quirks.server_sent_events(completion, self.speed), media_type="text/event-stream", headers=headers
+                wire_quirks.server_sent_events(completion, situation.speed or self.speed),
+                media_type="text/event-stream",
+                headers=headers,
             )
         return JSONResponse(completion.body(), headers=headers)
 

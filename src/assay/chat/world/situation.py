@@ -47,6 +47,8 @@ class Situation:
     quirk: Quirk | None = None
     hang_up: HangUpMoment | None = None
     consent: UserDecision | None = None
+    speed: float = 0.0
+    """Tokens a second of the scripted model's streams in this turn; 0 for those of its server."""
 
     def to_text(self) -> dict[str, str]:
         """The fields as text, without those that are not set."""
@@ -63,6 +65,8 @@ class Situation:
             found["hang_up"] = self.hang_up
         if self.consent is not None:
             found["consent"] = self.consent
+        if self.speed:
+            found["speed"] = repr(self.speed)
         return found
 
     @classmethod
@@ -78,6 +82,7 @@ class Situation:
             Quirk.parse(parts["quirk"]) if "quirk" in parts else None,
             cast("HangUpMoment | None", parts.get("hang_up")),
             cast("UserDecision | None", parts.get("consent")),
+            float(parts.get("speed", 0.0)),
         )
 
     @classmethod
