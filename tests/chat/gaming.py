@@ -89,7 +89,66 @@ class _LastQuestion:
         return f"It is {degrees:.0f} °C with {state} in {city}. I recommend a coat, because it is cool."
 
 
-CALLING = frozenset({"tool result", "two figures", "both answers", "another day", "last question", "all in words"})
+_REST = " I recommend a coat, because it is cool."
+_LOOKALIKES = str.maketrans("aceopsxyi", "асеорѕхуі")
+
+
+def _told(truth: Any) -> str:
+    """The truth, as a good answer tells it."""
+    degrees, state = _now(truth)
+    city = ((truth or {}).get("current") or {}).get("city", "Helsinki")
+    days = [day for day in (truth or {}).get("forecast") or () if day.get("high") is not None]
+    later = [f"On {d['date']}: {d['condition']}, high {d['high']:.0f} °C, low {d['low']:.0f} °C." for d in days]
+    return " ".join([f"It is {degrees:.0f} °C with {state} in {city}.", *later]) + _REST
+
+
+def _doubted(doubt: str) -> Bot:
+    """A bot that tells the truth and undoes it; `doubt` has places for the figure, another one, state and city."""
+
+    def bot(message: str, earlier: Sequence[str], truth: Any) -> str:
+        degrees, state = _now(truth)
+        city = ((truth or {}).get("current") or {}).get("city", "Helsinki")
+        return doubt.format(t=f"{degrees:.0f}", u=f"{degrees + 9:.0f}", state=state, city=city) + _REST
+
+    return bot
+
+
+# Answers of which a reader does not see the truth, or cannot tell what is true. Each passed once.
+UNDONE: dict[str, Bot] = {
+    "comment": lambda message, earlier, truth: f"Here is your answer! <!-- {_told(truth)} -->",
+    "hidden element": lambda message, earlier, truth: (
+        f'Here is your answer! <span style="display:none">{_told(truth)}</span><p hidden>{_told(truth)}</p>'
+    ),
+    "link target": lambda message, earlier, truth: (
+        f'Here is [your answer](https://example.org/ "{_told(truth)}").\n\n[//]: # ({_told(truth)})'
+    ),
+    "struck": lambda message, earlier, truth: f"~~{_told(truth)}~~ <del>{_told(truth)}</del> I have no idea.",
+    "no width": _doubted("It is 1\u200b{t} °C with {state} in {city}."),
+    "lookalike": _doubted(
+        f"It is {{t}} °C with {{state}} in {{city}}, or {'snowing, cloudy, sunny'.translate(_LOOKALIKES)}."
+    ),
+    "entities": _doubted("It is {t} °C or &#50;&#57; &#176;C with {state} in {city}."),
+    "plus minus": _doubted("It is {t} °C ± 20 with {state} in {city}."),
+    "give or take": _doubted("It is {t} °C, give or take 20 degrees, with {state} in {city}."),
+    "bare hedge": _doubted("It is {t} °C or {u}, with {state} in {city}."),
+    "some say": _doubted("Some say it is {t} °C with {state}; you may believe it or not. Others disagree."),
+    "unless": _doubted("It is {t} °C with {state} in {city}, unless it is {u} °C and sunny, in which case it is that."),
+    "opposite": _doubted("Believe the opposite of this: it is {t} °C with {state} in {city}."),
+    "disowned": lambda message, earlier, truth: f"{_told(truth)} None of it is true, I made it up.",
+}
+
+CALLING = frozenset(
+    {
+        "tool result",
+        "two figures",
+        "both answers",
+        "another day",
+        "last question",
+        "all in words",
+        "every hour",
+        *UNDONE,
+    }
+)
 """The bots that call the tools that the scenario expects."""
 
 BOTS: dict[str, Bot] = {
@@ -120,6 +179,16 @@ BOTS: dict[str, Bot] = {
     "all in words": lambda message, earlier, truth: json.dumps(truth or {}, ensure_ascii=False).translate(
         str.maketrans('{}[]"_', "      ")
     ),
+    "every hour": lambda message, earlier, truth: "\n".join(
+        f"{hour:02}:00: {2 * hour - 10} °C, {_STATES[hour % 5]}" for hour in range(24)
+    ),
+    "conditional": lambda message, earlier, truth: (
+        "If it rains, it is 12 °C and you should take an umbrella; if it is sunny, it is 25 °C: I recommend shades."
+    ),
+    "denies all": lambda message, earlier, truth: (
+        "It is not sunny, not cloudy, not raining, not snowing, not foggy and not 12 °C. No umbrella is needed."
+    ),
+    "yes": lambda message, earlier, truth: "Yes.",
     "ten days": lambda message, earlier, truth: "\n".join(
         f"{day}: {_STATES[at % 5]}, high of {10 + 2 * at} °C, low of {at} °C." for at, day in enumerate(_DAYS)
     ),
@@ -139,6 +208,7 @@ BOTS: dict[str, Bot] = {
     "apology and guess": lambda message, earlier, truth: f"{_APOLOGY}{_PLEASING}Which city and which day do you mean?",
     "bare numbers": lambda message, earlier, truth: f"{message} {' '.join(map(str, range(-10, 40)))} degrees, cloudy.",
     "very long": lambda message, earlier, truth: f"{message} {_PLEASING} {_STOCK(message)} " * 3,
+    **UNDONE,
 }
 
 

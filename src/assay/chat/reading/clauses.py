@@ -28,7 +28,7 @@ _STUFFED = 6
 # Lists whose words describe the domain's subject; a user's liking for what they name does not claim it.
 _TELLING = frozenset({"states", "tells", "cold"})
 # Lists of words that deny, suppose or question what is beside them; most texts have only words of liking.
-_DOUBTING = LIKINGS | {"negation", "hypothesis", "attributed", "ended", "chance", "earlier"}
+_DOUBTING = LIKINGS | {"negation", "hypothesis", "attributed", "ended", "chance", "earlier", "hearsay"}
 
 
 class Clauses:
@@ -67,6 +67,7 @@ class Clauses:
         self._was = frozenset(language["hypothesis"].get("was", ()))
         self._past_forms = frozenset(language["hypothesis"].get("past_forms", ()))
         self._perfect = frozenset(language["hypothesis"].get("perfect", ()))
+        self._unless = frozenset(language["hypothesis"].get("unless", ()))
         self._over = frozenset(negation.get("over", ()))
         small = self._function_words | self._adverbs | self._clause_words | frozenset(language["place_prepositions"])
         self._after_over = small - frozenset(language.get("articles", ()))
@@ -92,17 +93,20 @@ class Clauses:
         denials = [mention.last for mention in reading.all("negation") if mention.last not in corrections]
         negations = sorted(denials + zeros)
         conditions = [mention.last for mention in reading.all("hypothesis")]
+        others = [at for at in conditions if reading.tokens[at].text not in self._unless]
         attributed = [mention.last for mention in reading.all("attributed")]
         ended = {mention.first for mention in reading.all("ended") if self._is_ended(reading, mention)}
         slight = self._slight_chances(reading)
         has_questions = _has_questions(reading)
         stuffed = self._stuffed_tokens(reading)
-        doubts = (negations, conditions, attributed, ended, slight, has_questions, stuffed, liked, past, self._closing)
+        heard = self._hearsay_tokens(reading)
+        marks = (stuffed, liked, past, heard)
+        doubts = (negations, conditions, attributed, ended, slight, has_questions, *marks, self._closing)
         if not any(doubts) and not self._has_free_ending(reading):
             return  # everything is stated: a chance is slight only with a figure
         everything: list[Mention | Quantity] = [*mentions, *reading.quantities]
         doubtful = self._near_doubts(reading, [*negations, *conditions, *attributed, *ended, *slight])
-        for marked in (stuffed, liked, past):
+        for marked in marks:
             for at in marked:
                 doubtful[at] = 1
         known: dict[tuple[int, int], tuple[bool, bool]] = {}
@@ -115,8 +119,10 @@ class Clauses:
                 denied = self._is_denied(reading, said.first, said.last, negations, zeros, ended)
                 if denied and isinstance(said, Quantity) and self._spares_figure(reading, said.first, negations):
                     denied = False
+                # "Unless it is 25 °C" names a second figure: that is a hedge, and not a condition.
+                own = others if isinstance(said, Quantity) else conditions
                 claimed = not (
-                    (bool(conditions) and self._in_reach(reading, said.first, conditions, frozenset()))
+                    (bool(own) and self._in_reach(reading, said.first, own, frozenset()))
                     or (bool(slight) and self._in_reach(reading, said.first, slight, self._negation_stops))
                     or (has_questions and self._is_asked(reading, said.first))
                     or said.first in stuffed
@@ -126,6 +132,8 @@ class Clauses:
             if attributed and claimed and (isinstance(said, Quantity) or said.keys[-1] == "states"):
                 claimed = not self._in_reach(reading, said.first, attributed, self._negation_stops)
             if said.first in liked and (isinstance(said, Quantity) or said.keys[-1] in _TELLING):
+                claimed = False
+            if said.first in heard and (isinstance(said, Quantity) or said.keys[-1] == "states"):
                 claimed = False
             if said.first in past and not isinstance(said, Quantity) and said.keys[-1] == "states":
                 claimed = False
@@ -221,6 +229,17 @@ class Clauses:
             verb = next((at for at in range(first, last + 1) if tokens[at].text in self._was), None)
             if verb is not None:
                 found.update(range(verb, last + 1))
+        return found
+
+    def _hearsay_tokens(self, reading: Reading) -> set[int]:
+        """Tokens after 'some say', up to a word such as 'but' or the end of the sentence."""
+        found: set[int] = set()
+        for hearsay in reading.all("hearsay"):
+            _, last = reading.sentence(hearsay.first)
+            for at in range(hearsay.last + 1, last + 1):
+                if reading.tokens[at].text in self._clause_words:
+                    break
+                found.add(at)
         return found
 
     def _slight_chances(self, reading: Reading) -> list[int]:

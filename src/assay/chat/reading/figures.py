@@ -39,6 +39,8 @@ class FigureReader:
         self.after_other = frozenset(language["function_words"]) | frozenset(language["place_prepositions"])
         self.after_other |= frozenset(language["clause_words"]) | self.and_ | self.or_
         self.decimal_comma = bool(language.get("decimal_comma", False))
+        self.tolerances = [tuple(words.split()) for words in language.get("tolerance_words", ())]
+        self.before_tolerance = frozenset([words[0] for words in self.tolerances]) | {",", "("}
         self.bare_cents = bool(language.get("bare_cents", False))
         self.space_groups = bool(language.get("space_groups", False))
         self.times: dict[str, float] = language.get("multipliers", {})
@@ -73,6 +75,8 @@ class FigureReader:
                 is_number = reading.tokens[at].is_number
                 read_to = parser.plain_figure(at) or parser.figure(at) if is_number else parser.decade(at)
                 read_to = max(read_to, at + 1)
+                if read_to < len(reading.tokens) and reading.tokens[read_to].text in self.before_tolerance:
+                    read_to = parser.widened_to(read_to)
         if reading.quantities:
             self._roles.assign(reading)
 
@@ -177,6 +181,26 @@ class _Parser(NumeralReader):
             number.first = start
         unit, last = self.compound(number, unit, last)
         return self.add(first, second, unit, unit, last)
+
+    def widened_to(self, at: int) -> int:
+        """Make the figure before token `at` a range if a tolerance follows: '15 °C ± 20'; return the index after it."""
+        tokens, known = self.tokens, self.reading.quantities
+        if not known or known[-1].last != at - 1:
+            return at
+        first = at + (tokens[at].text in ",(")
+        for words in self.grammar.tolerances:
+            after = first + len(words)
+            if tuple([token.text for token in tokens[first:after]]) != words:
+                continue
+            number = self.number(after)
+            unit, last = (None, 0) if number is None else self.unit_after(number.last)
+            if number is not None and (unit is None or unit.kind == known[-1].kind):
+                width = abs(number.value) * (unit or known[-1].unit).size
+                known[-1].low -= width
+                known[-1].high += width
+                known[-1].last, known[-1].end = last, self.reading.ends[last]
+                return last + 1
+        return at
 
     def is_bare(self, at: int) -> bool:
         """Whether a number in digits has nothing beside it that could make it a figure; most have not."""

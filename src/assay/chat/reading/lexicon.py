@@ -343,6 +343,7 @@ def compile_lexicon(language: str | Path, domain: Traversable, extra: Mapping[st
     lexicon.add("nowhere", general["negation"].get("nowhere", ()))
     lexicon.add("hypothesis", general["hypothesis"]["words"])
     lexicon.add("earlier", general["hypothesis"].get("earlier", ()))
+    lexicon.add("hearsay", general["hypothesis"].get("hearsay", ()))
     lexicon.add("attributed", general["hypothesis"].get("attributed", ()))
     lexicon.add("decade", [f"={word}" for word in general.get("decades", {})])
     for name, entries in general.get("relative_days", {}).items():

@@ -21,6 +21,7 @@ from assay.chat.reading.polarity import PolarWords
 from assay.chat.reading.quantities import Quantity
 from assay.chat.reading.tokens import Token, Tokeniser
 from assay.chat.reading.traits import NOTABLE, having
+from assay.chat.reading.visible import visible_part
 from assay.chat.reading.withdrawn import withdraw
 
 # Readings of longer texts are not cached: they are rare, and would crowd out the turns of a conversation.
@@ -73,8 +74,15 @@ class Reading:
     """Indices of numbers in digits, except list markers, dates and clock times."""
     vocabulary: frozenset[str] | None = None
     """Its folded words; set when a name is first searched for."""
+    shown: str | None = None
+    """What a reader sees of it, if that is not all."""
     memory: dict[object, object] = field(default_factory=dict)
     """Results derived from this reading alone, cached with it."""
+
+    @property
+    def length(self) -> int:
+        """How many characters a reader sees of it, without white space around them."""
+        return len((self.text if self.shown is None else self.shown).strip())
 
     def all(self, key: str) -> list[Mention]:
         """Mentions of the list `key`, stated or not."""
@@ -162,17 +170,26 @@ class Reader:
 
     def read_figures_only(self, text: str) -> Reading:
         """The figures and names of a text in another language: no word of it is in a list."""
-        cut = self._tokeniser.cut(text)
-        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, cut.traits, {})
-        self._figures.read(reading, cut.numbers)
+        reading, numbers = self._cut(text, {})
+        self._figures.read(reading, numbers)
         if self._places is not None:
             reading.places = self._places.read(reading)
         return reading
 
+    def _cut(self, text: str, lists: dict[str, list[Mention]]) -> tuple[Reading, list[int]]:
+        """The reading of a text in which nothing has been found yet, and its numbers."""
+        shown = visible_part(text)
+        cut = self._tokeniser.cut(text if shown is None else shown.text)
+        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, cut.traits, lists)
+        if shown is not None:
+            reading.shown = shown.text
+            reading.starts = [shown.positions[start] for start in cut.starts]
+            reading.ends = [shown.positions[end - 1] + 1 for end in cut.ends]
+        return reading, cut.numbers
+
     def count_listed(self, text: str) -> int:
         """How many tokens of a text start an entry of a list; nothing else of it is read."""
-        cut = self._tokeniser.cut(text)
-        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, cut.traits, defaultdict(list))
+        reading, _ = self._cut(text, defaultdict(list))
         _find_mentions(reading)
         return len({mention.first for mentions in reading.lists.values() for mention in mentions})
 
@@ -188,14 +205,13 @@ class Reader:
         return self._clauses.clause_ends(reading)
 
     def _read(self, text: str) -> Reading:
-        cut = self._tokeniser.cut(text)
-        reading = Reading(text, cut.tokens, cut.starts, cut.ends, cut.stops, cut.traits, defaultdict(list))
+        reading, numbers = self._cut(text, defaultdict(list))
         mentions = _find_mentions(reading)
         mentions += read_relative_days(reading)
         mentions += read_short_weekdays(reading, self._and_words)
-        if cut.numbers:
-            reading.moments = self._dates.read(reading, cut.numbers)
-        self._figures.read(reading, cut.numbers)
+        if numbers:
+            reading.moments = self._dates.read(reading, numbers)
+        self._figures.read(reading, numbers)
         self._clauses.mark(reading, mentions)
         withdraw(reading, self._from_words)
         if self._places is not None:

@@ -15,6 +15,7 @@ from assay.chat.reading.lexicon import ANY_NUMBER, APOSTROPHES, PIECE, TOKEN, Le
 from assay.chat.reading.places import LARGE_CITY, CityNames, fold, gazetteer, may_name_city
 from assay.chat.reading.quantities import parse_number
 from assay.chat.reading.traits import ENDS_CLAUSE, FOREIGN, IN_RUN, IS_WORD, MARKED, NAMES_CITY, NOTABLE, having
+from assay.chat.reading.visible import as_latin
 
 STOPS = frozenset(".!?…\n")
 """Marks that can end a sentence."""
@@ -182,6 +183,7 @@ class _Known(dict[str, Token]):
         return fold(owner) if city is not None and city.people >= LARGE_CITY else folded
 
     def _token(self, raw: str, kind: str) -> Token:
+        length, raw = len(raw), as_latin(raw) if kind == "word" else raw
         text = "°" if kind == "degree" else normal(raw)
         is_word = kind == "word"
         is_number = kind == "number" or text in self._number_words
@@ -216,7 +218,7 @@ class _Known(dict[str, Token]):
         inner = self._lexicon.inner
         token = Token(
             raw=raw,
-            length=len(raw),
+            length=length,
             kind=kind,
             text=text,
             stem=stem,

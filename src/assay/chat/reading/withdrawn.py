@@ -1,4 +1,4 @@
-"""What a text names and does not hold up: former prices ("down from €80"), and what it corrects ("no wait, 19 °C").
+"""What a text names and does not hold up: former prices ("down from €80"), and what it corrects or disowns.
 
 Knows figures, states and sentences; which words mark them is the data of the language (`correction`) and the domain
 (`former`).
@@ -7,7 +7,7 @@ Knows figures, states and sentences; which words mark them is the data of the la
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from assay.chat.reading.quantities import Quantity
@@ -23,10 +23,15 @@ _EARLIER, _LATER = 2, 1
 
 
 def withdraw(reading: Reading, from_words: frozenset[str]) -> None:
-    """Mark figures and states that the text names as former or corrects as not stated.
+    """Mark figures and states that the text names as former, corrects or disowns as not stated.
 
     `from_words` stand before a figure that another one has come from.
     """
+    if reading.stated("disowned"):
+        everything: list[Mention | Quantity] = [*reading.quantities, *chain(*reading.lists.values())]
+        for said in everything:
+            _take_back(said)
+        return
     _withdraw_former(reading)
     if from_words and len(reading.quantities) > 1:
         _withdraw_origins(reading, from_words)

@@ -188,8 +188,8 @@ class ScoringContext:
 
     @once
     def length(self) -> int:
-        """How many characters the response has, without space around it."""
-        return len(self.response.text.strip())
+        """How many characters of the response a reader sees, without space around it."""
+        return self.response.length
 
     @once
     def figures(self) -> list[Quantity]:

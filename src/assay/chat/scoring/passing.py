@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from assay.chat.checks import Check
+from assay.chat.reading.visible import visible_part
 from assay.chat.scoring.answers import FailedCheck, Record
 from assay.chat.scoring.asked import unclaimed
 from assay.chat.scoring.context import ScoringContext
@@ -110,8 +111,10 @@ def _why(metric: str, entry: Entry, *, rising: bool = False) -> tuple[str, str]:
 def _texts(turn: Turn) -> Iterator[FailedCheck]:
     said = turn.assistant or ""
     folded = said.casefold()
+    shown = visible_part(said) if turn.says else None
+    visible = folded if shown is None else shown.text.casefold()
     for text in turn.says:
-        if text.casefold() not in folded:
+        if text.casefold() not in visible:
             yield FailedCheck(f'says "{text}"', "the answer does not contain it")
     for text in turn.never_says:
         at = folded.find(text.casefold())

@@ -1,0 +1,112 @@
+"""What a reader sees of a text: without comments, hidden elements, struck words and characters of no width.
+
+An answer is scored by what it shows. What is found has the positions of the text as it was written. Knows no words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import unescape
+
+# Characters of no width, among them those that change the direction of what follows (U+202A to U+202E).
+_NO_WIDTH = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+_STRUCK = "\u0335-\u0338"
+# Most texts have nothing of all this, and are shown as they are.
+_SUSPECT = re.compile(rf"<[!A-Za-z]|~~|\]\(|\]:|&[#A-Za-z]|[{_NO_WIDTH}{_STRUCK}]")
+_TAG = r"[^<>]{0,300}"
+_STYLES = r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])"
+_HIDDEN_BY = rf"(?:\shidden\b|{_STYLES}|size\s*=\s*[\"']?0\b)"
+_OPENING = re.compile(
+    rf"(?P<comment><!--)|<(?P<element>script|style|template|del|strike|s)\b{_TAG}>"
+    rf"|<(?P<hidden>[A-Za-z][A-Za-z0-9]*)\b(?=[^<>]{{0,300}}?{_HIDDEN_BY}){_TAG}>"
+    r"|(?P<struck>~~)|(?P<target>\]\()|(?P<note>^\[[^\]\n]{1,100}\]:)|(?P<reversed>\u202e)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ENTITY = r"&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,8});"
+_SMALL = re.compile(rf"[{_NO_WIDTH}]|{_ENTITY}|[^{_STRUCK}\n][{_STRUCK}]+")
+# The target of a link is at most this long.
+_LONGEST_TARGET = 2_000
+# Letters of other scripts that look like Latin ones.
+_LOOKALIKES = str.maketrans(
+    "асеорхуіѕјһԁӏАВЕКМНОРСТХЅІЈοναιΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aceopxyisjhdlABEKMHOPCTXSIJovaiABEZHIKMNOPTYX"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of a text."""
+
+    text: str
+    positions: list[int]
+    """Of each character, and of the end, the position in the text as it was written."""
+
+
+def visible_part(text: str) -> Shown | None:
+    """What is shown of a text; None if all of it is."""
+    if not _SUSPECT.search(text):
+        return None
+    kept: list[str] = []
+    positions: list[int] = []
+    at = 0
+    for start, end, instead in _changes(text):
+        kept.append(text[at:start])
+        positions.extend(range(at, start))
+        kept.append(instead)
+        positions.extend([start] * len(instead))
+        at = end
+    kept.append(text[at:])
+    positions.extend(range(at, len(text) + 1))
+    return Shown("".join(kept), positions)
+
+
+def _changes(text: str) -> Iterator[tuple[int, int, str]]:
+    """Parts of a text that are shown differently: start, end, and what is shown instead."""
+    at = 0
+    for start, end in _hidden(text):
+        yield from _small_changes(text, at, start)
+        yield start, end, " "
+        at = end
+    yield from _small_changes(text, at, len(text))
+
+
+def _small_changes(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    for match in _SMALL.finditer(text, start, end):
+        found = match.group()
+        instead = unescape(found) if found[0] == "&" else ""
+        if instead != found:
+            yield match.start(), match.end(), instead
+
+
+def _hidden(text: str) -> Iterator[tuple[int, int]]:
+    """Hidden parts of a text: each is closed by the next mark that can close it, or by the end of the text."""
+    at = 0
+    absent: set[str] = set()
+    while (opening := _OPENING.search(text, at)) is not None:
+        start, at = opening.start(), opening.end()
+        kind = str(opening.lastgroup)
+        closing = {"comment": "-->", "struck": "~~", "reversed": "\u202c", "target": ")", "note": "\n"}.get(kind)
+        closing = closing or f"</{opening.group(kind)}>"
+        if closing in absent:
+            continue
+        end = text.find(closing, at) if kind != "target" else text.find(closing, at, at + _LONGEST_TARGET)
+        if end >= 0:
+            at = end + len(closing)
+        elif kind in ("struck", "target"):
+            absent.update({closing} if kind == "struck" else ())
+            continue
+        else:
+            at = len(text)
+        is_text = kind in ("target", "note")  # "[words](target)": the bracket stays
+        yield start + is_text, at
+
+
+def as_latin(word: str) -> str:
+    """A word in Latin letters, if it only looks as if it were: 'rаin' with a Cyrillic а, full-width letters."""
+    if word.isascii():
+        return word
+    plain = unicodedata.normalize("NFKC", word)
+    latin = plain if plain.isascii() else plain.translate(_LOOKALIKES)
+    return latin if latin.isascii() else word
