@@ -152,6 +152,8 @@ class _Known(dict[str, Token]):
         self._negative_endings = tuple(lexicon.language["negation"]["endings"])
         self._possessive_endings = tuple(lexicon.language.get("possessive_endings", ()))
         self._number_words: Mapping[str, float] = lexicon.language["numbers"]
+        self._after_number = lexicon.by_form.get(ANY_NUMBER, [])
+        self._number_run: WordRun | None = None  # all numbers in digits begin the same entries
         self._decimal_comma = bool(lexicon.language.get("decimal_comma", False))
         self._function_words = frozenset(lexicon.language["function_words"])
         self._everyday = self._function_words | frozenset(lexicon.language["ordinary_names"].split())
@@ -188,14 +190,10 @@ class _Known(dict[str, Token]):
         is_word = kind == "word"
         is_number = kind == "number" or text in self._number_words
         entries = self._lexicon.phrases(text) if kind in ("word", "mark") else []
-        if is_number:
-            entries = [*entries, *self._lexicon.by_form.get(ANY_NUMBER, ())]
+        if is_number and kind != "number":
+            entries = [*entries, *self._after_number]
         alone = [entry for entry in entries if not entry.reach and is_form(entry.parts[0], raw, text)]
         phrases = list({entry.keys: entry for entry in alone}.values())  # two entries of a list may be one word
-        longer: dict[str, list[Phrase]] = {}
-        for entry in sorted(entries, key=lambda entry: -len(entry.parts)):
-            if len(entry.parts) > 1 and (entry.parts[0][0] == ANY_NUMBER or is_form(entry.parts[0], raw, text)):
-                longer.setdefault(entry.parts[1][0].lower(), []).append(entry)
         denies = is_word and text.endswith(self._negative_endings)
         folded = self._folded(raw, text) if is_word else fold(raw)
         stem = self._lexicon.stem(text) if is_word else text
@@ -207,7 +205,7 @@ class _Known(dict[str, Token]):
             cities = None
         joins = is_word and text not in self._function_words
         traits = {
-            NOTABLE: bool(entries or denies),
+            NOTABLE: bool(entries or denies or (is_number and self._after_number)),
             MARKED: is_number or kind in ("format", "newline") or raw in STOPS,
             NAMES_CITY: cities is not None,
             IN_RUN: joins or text == ",",
@@ -238,9 +236,22 @@ class _Known(dict[str, Token]):
             joins=joins,
             traits=sum(trait for trait, has in traits.items() if has),
         )
-        if traits[NOTABLE]:
-            token.run = WordRun(token, (), 1, longer)
+        if kind == "number":
+            if self._number_run is None:
+                self._number_run = WordRun(token, (), 1, _longer(self._after_number, raw, text))
+            token.run = self._number_run
+        elif traits[NOTABLE]:
+            token.run = WordRun(token, (), 1, _longer(entries, raw, text))
         return token
+
+
+def _longer(entries: Iterable[Phrase], raw: str, text: str) -> dict[str, list[Phrase]]:
+    """The entries of several words that begin with a word, by the second one, the longest first."""
+    found: dict[str, list[Phrase]] = {}
+    for entry in sorted(entries, key=lambda entry: -len(entry.parts)):
+        if len(entry.parts) > 1 and (entry.parts[0][0] == ANY_NUMBER or is_form(entry.parts[0], raw, text)):
+            found.setdefault(entry.parts[1][0].lower(), []).append(entry)
+    return found
 
 
 def _ends_sentence(text: str, end: int) -> bool:

@@ -74,12 +74,20 @@ class ScoringContext:
     """The entry of each metric that has been scored, by the metric's identity."""
     derived: dict[str, object] = field(default_factory=dict)
     """Results that a metric keeps for several of its rules."""
+    query: Reading = field(init=False)
+    kinds: Mapping[str, QuantityKind] = field(init=False)
+    """The domain's kinds of quantity."""
+    subjects: Subjects = field(init=False)
+    """The cities or products that the texts name."""
+    calendar: Calendar = field(init=False)
+    """The ground truth's dates, and the days that texts name."""
+
+    def __post_init__(self) -> None:
+        question = self.question
+        self.query, self.subjects, self.calendar = question.query, question.subjects, question.calendar
+        self.kinds = self.reader.lexicon.kinds
 
     # --- the query --------------------------------------------------------------------------------------------------
-
-    @once
-    def query(self) -> Reading:
-        return self.question.query
 
     @once
     def is_small_talk(self) -> bool:
@@ -305,11 +313,6 @@ class ScoringContext:
     def _first_of_items(self) -> frozenset[int]:
         return frozenset(item.first for item in self.response.all("items"))
 
-    @once
-    def kinds(self) -> Mapping[str, QuantityKind]:
-        """The domain's kinds of quantity."""
-        return self.reader.lexicon.kinds
-
     def kind(self, name: str) -> QuantityKind:
         return self.kinds[name]
 
@@ -318,16 +321,6 @@ class ScoringContext:
         return self.kinds[name].family or name
 
     # --- places and days --------------------------------------------------------------------------------------------
-
-    @once
-    def subjects(self) -> Subjects:
-        """The cities or products that the texts name."""
-        return self.question.subjects
-
-    @once
-    def calendar(self) -> Calendar:
-        """The ground truth's dates, and the days that texts name."""
-        return self.question.calendar
 
     @property
     def response_places(self) -> list[Place]:

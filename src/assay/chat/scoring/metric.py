@@ -104,12 +104,15 @@ class Metric:
     """Each rule with its predicate or, if it has none, the list that it looks for."""
     blank: Mapping[str, Any] = field(init=False, repr=False, compare=False)
     """An entry that has not been scored."""
+    nothing_fired: str = field(init=False, repr=False, compare=False)
+    """The details of an entry without evidence."""
 
     def __post_init__(self) -> None:
         entry = {"score": self.base, "measured": True, "band": "", "details": "", "evidence": [], "base": self.base}
         object.__setattr__(self, "blank", {**entry, "group": self.group, "version": self.version})
         searches = tuple((rule, rule.when, "" if rule.when else self.list_of(rule)) for rule in self.rules)
         object.__setattr__(self, "searches", searches)
+        object.__setattr__(self, "nothing_fired", f"No rule fired; the score is the base of {self.base:g}.")
         if not self.name.isidentifier():
             raise UsageError(
                 f"'{self.name}' is not a valid name for a metric", hint="Use letters, digits and underscores"
@@ -190,7 +193,7 @@ class Metric:
                 evidence += [Evidence.make(rule, finding, response.text) for finding in found]
             if rule.alone:
                 break
-        details = _sentence(evidence) if evidence else f"No rule fired; the score is the base of {self.base:g}."
+        details = _sentence(evidence) if evidence else self.nothing_fired
         if self.remark is not None:
             details = f"{details} {self.remark(context)}".rstrip()
         return Entry.make(self, self.base, measured=True, details=details, evidence=evidence)

@@ -11,8 +11,9 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 
 from assay.chat.domains import Truth
 from assay.chat.reading.lexicon import QuantityKind
@@ -37,8 +38,7 @@ _MOST_KEPT = 256
 _DAY_NAMES = frozenset({"yesterday", "today", "tomorrow"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
+class _Origin(NamedTuple):
     """Where in a result a number was found."""
 
     path: tuple[str, ...] = ()
@@ -187,7 +187,7 @@ class Sources:
                     self._add_bare(float(value), at)
             elif isinstance(value, Sequence) and not isinstance(value, bytes):
                 is_new = id(value) not in above and len(above) <= _DEEPEST
-                entry = replace(at, in_list=True)
+                entry = at._replace(in_list=True)
                 stack.extend((item, entry, (*above, id(value))) for item in value if is_new)
 
     def _read_text(self, text: str, at: _Origin) -> None:
