@@ -198,7 +198,7 @@ def _state_missing(context: ScoringContext) -> Finding | None:
         refuted = {claim.what for claim in claims if not claim.affirmed} & context.question.polar_states
         named |= bool(refuted) and not refuted & sets.wanted
     if not named:
-        # "No rain at all", if it rains. Beside the true state, another form of it may be denied: "just drizzle".
+        # "None at all", if there is some. Beside the true state, another form of it may be denied: "just a little".
         contradicting += [claim.said for claim in claims if not claim.affirmed and claim.what in sets.wanted]
     if contradicting:
         return Finding(contradicting, note=f"it contradicts the truth, {true[0]}")
