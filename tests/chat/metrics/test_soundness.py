@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,11 +14,15 @@ ASKED = "What's the weather in Oslo?"
 RIGHT = "It is -4 °C and clear in Oslo. I recommend a warm coat because it is cold."
 WRONG = "It is 12 °C and clear in Oslo. I recommend a warm coat because it is cold."
 VAGUE = "It is between -40 and 50 °C in Oslo and clear. I recommend a warm coat because it is cold."
-EVALUATOR = ChatbotEvaluator()
+
+
+@cache
+def evaluator() -> ChatbotEvaluator:
+    return ChatbotEvaluator()
 
 
 def points(metric: str, said: str, *, user: str = ASKED, truth: Any = TRUTH, **more: Any) -> dict[str, float]:
-    entry = EVALUATOR.evaluate_response(user, said, "bot", truth, **more)[metric]
+    entry = evaluator().evaluate_response(user, said, "bot", truth, **more)[metric]
     assert entry["measured"]
     return {line["id"]: line["points"] for line in entry["evidence"]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from assay.chat.formats import can_stream, read_transcripts
 from assay.chat.scoring import streaming
 from assay.chat.scoring.scores import Scores, score
 from assay.chat.scoring.streaming import score_stream
+from assay.engines.local import LocalEngine
 from assay.errors import SourceError
 from assay.report.export.junit import trials_junit
 from assay.report.html.chat import render
@@ -82,12 +84,14 @@ def test_trials_and_means_of_a_streamed_file_can_be_counted_by_hand(file: Path) 
 @pytest.mark.slow(seconds=6)
 def test_the_number_of_workers_does_not_change_the_result(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "_CHUNK_LINES", 2)
-    one, two = score_stream(file, workers=1), score_stream(file, workers=2)
-    _assert_same(two, one)
-    assert two.answers == one.answers
-    file.write_text("\n".join([*LINES, '{"turns": 3}']))
-    with pytest.raises(SourceError, match=r"transcripts\.jsonl:8: .*agent"):
-        score_stream(file, workers=2)
+    assert [streaming._workers(wanted, file) for wanted in (None, 2)] == [1, 2]
+    with closing(LocalEngine(2)) as both:
+        one, two = score_stream(file, workers=1), score_stream(file, engine=both)
+        _assert_same(two, one)
+        assert two.answers == one.answers
+        file.write_text("\n".join([*LINES, '{"turns": 3}']))
+        with pytest.raises(SourceError, match=r"transcripts\.jsonl:8: .*agent"):
+            score_stream(file, engine=both)
 
 
 def test_the_first_answers_and_the_first_failed_ones_are_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

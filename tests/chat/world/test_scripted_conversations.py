@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import pytest
@@ -27,9 +28,6 @@ from assay.chat.world.situation import Situation
 from assay.errors import UsageError
 
 CITIES = [city.name for city in all_cities()]
-EVALUATOR = ChatbotEvaluator()
-OF_ACCURACY = ChatbotEvaluator(metrics=["accuracy", "groundedness"])
-"""The same, for tests that look at these two only."""
 MOST_CALLS = 8
 
 NOW = (
@@ -88,6 +86,15 @@ TOLD = (
 )
 
 
+ACCURACY = ("accuracy", "groundedness")
+"""For tests that look at these two only."""
+
+
+@cache
+def evaluator_of(metrics: tuple[str, ...] | None) -> ChatbotEvaluator:
+    return ChatbotEvaluator(metrics=metrics)
+
+
 @dataclass
 class Conversation:
     """One user's conversation with the model, including tool calls."""
@@ -100,7 +107,7 @@ class Conversation:
     messages: list[dict[str, Any]] = field(default_factory=lambda: [{"role": "system", "content": "Be helpful."}])
     history: list[dict[str, str]] = field(default_factory=list)
     preferences: Preferences = field(default_factory=Preferences)
-    evaluator: ChatbotEvaluator = EVALUATOR
+    evaluator: ChatbotEvaluator = field(default_factory=lambda: evaluator_of(None))
 
     def say(self, text: str, about: str | None = None) -> tuple[str, dict[str, Entry]]:
         """The answer to a message and its scores; `about` is the city whose weather is the ground truth."""
@@ -219,7 +226,7 @@ def test_compared_cities_are_not_confused(world: World, question: str) -> None:
         first, second = draw.sample(CITIES, 2)
         now = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=draw.randrange(24 * 365))
         for city in (first, second):
-            answer, entries = Conversation(world, model, now, f"{number}", evaluator=OF_ACCURACY).say(
+            answer, entries = Conversation(world, model, now, f"{number}", evaluator=evaluator_of(ACCURACY)).say(
                 question.format(first, second), city
             )
             assert entries["accuracy"].score == 1.0, f"{answer}: {entries['accuracy'].details}"
@@ -269,7 +276,7 @@ def played(world: World, skill: Skill, number: int, seed: int) -> Iterator[tuple
     """The error drawn and the accuracy scored for each turn about the weather."""
     model = ScriptedModel(seed=7, skill=skill)
     for at, (now, turns) in enumerate(conversations(seed, number)):
-        conversation = Conversation(world, model, now, f"conversation {at}", evaluator=OF_ACCURACY)
+        conversation = Conversation(world, model, now, f"conversation {at}", evaluator=evaluator_of(ACCURACY))
         for said, city in turns:
             error = error_of(model, conversation, said)
             _, entries = conversation.say(said, city)
@@ -306,7 +313,7 @@ def test_wrong_temperature_costs_what_the_accuracy_rule_says(world: World) -> No
     for number in range(60):
         city = draw.choice(CITIES)
         now = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=draw.randrange(24 * 365))
-        answer, entries = Conversation(world, model, now, f"{number}", evaluator=OF_ACCURACY).say(
+        answer, entries = Conversation(world, model, now, f"{number}", evaluator=evaluator_of(ACCURACY)).say(
             f"What's the weather in {city}?", city
         )
         assert entries["accuracy"].score == 0.7, f"{answer}: {entries['accuracy'].details}"
