@@ -158,6 +158,7 @@ def test_an_agent_that_mixes_sessions_up_is_found_out(played: LoadResult) -> Non
     assert together.recalled < together.asked
 
 
+@pytest.mark.slow
 def test_a_turn_that_fails_ends_its_conversation_and_has_its_kind(played: LoadResult) -> None:
     _, together = agent(played, "failing").steps
     # Each of 4 users: a greeting is answered, the question for the weather fails, the third turn is never asked.
@@ -182,6 +183,7 @@ def test_a_load_test_is_stored_shown_and_exported_as_it_was(played: LoadResult, 
     assert json.loads(exported.read_text())["load"]["failing"]["steps"][1]["errors"] == {"KeyError": 4}
 
 
+@pytest.mark.slow
 def test_the_page_has_the_three_charts_and_names_the_breach(played: LoadResult, tmp_path: Path) -> None:
     text = played.html(tmp_path / "load.html").read_text()
     for chart in ("load_throughput", "load_waiting", "memory_by_sessions"):
@@ -208,6 +210,7 @@ def test_steps_are_compared_over_their_repetitions() -> None:
     assert found.line("throughput@1").verdict.call == "worse"
 
 
+@pytest.mark.slow
 def test_lists_show_the_throughput_with_most_users(played: LoadResult) -> None:
     summary = RunSummary.of(played)
     assert [(one.group, one.key) for one in summary.headlines] == [(agent, "throughput@4") for agent in played.agents]
@@ -216,6 +219,7 @@ def test_lists_show_the_throughput_with_most_users(played: LoadResult) -> None:
     assert RunSummary.from_json(summary.to_json()) == summary
 
 
+@pytest.mark.slow
 def test_a_step_that_was_played_once_has_a_difference_and_no_verdict(played: LoadResult) -> None:
     run = played.as_run()
     found = compare(side_of(run, "careful"), side_of(run, "mixed_up"))

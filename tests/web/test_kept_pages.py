@@ -81,6 +81,7 @@ def test_a_page_that_was_rendered_is_sent_again_as_it_is(
         assert again.headers["cache-control"] == "no-store"
 
 
+@pytest.mark.slow
 def test_a_change_by_another_process_is_on_the_next_page(client: TestClient, address: str, ids: list[str]) -> None:
     pages = [page for page in _pages(ids) if "history" not in page]
     for page in pages:

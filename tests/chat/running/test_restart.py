@@ -57,6 +57,7 @@ def test_storing_a_message_at_once_has_it_twice_after_a_kill_in_mid_turn(played:
     assert checks(played, "at once", "during") == [["no message is doubled"], ["no message is doubled"]]
 
 
+@pytest.mark.slow
 def test_storing_nothing_loses_what_was_said(played: ExperimentResult) -> None:
     assert checks(played, "never", "between") == [[], ["no message is lost"]]
     # The interrupted turn is asked again, so that nothing is missing from it.
