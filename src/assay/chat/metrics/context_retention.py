@@ -123,7 +123,7 @@ def _stems_around(context: ScoringContext, mention: Mention) -> set[str]:
 
 
 def _states_within(reading: Reading, first: int, last: int) -> set[str]:
-    """The states that a part of a text names, stated or not: 'sunny weather' and 'the sun' are one."""
+    """The states that a part of a text names, stated or not: 'a sunny day' and 'the sun' are one."""
     return {mention.keys[0] for mention in reading.all("states") if first <= mention.first <= last}
 
 
