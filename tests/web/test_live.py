@@ -212,6 +212,13 @@ def test_a_reader_talks_to_two_frameworks_and_ctrl_c_leaves_nothing_behind(brows
         comment = "document.querySelector('.opinion input')"
         tab.value(f"{comment}.value = 'clear'; {comment}.dispatchEvent(new Event('change', {{bubbles: true}}))")
         tab.wait("document.querySelector('.opinion').dataset.stored === 'true'")
+        # A message that is refused is back in its box, and no column waits for its answer.
+        tab.value("window.fetch = async () => new Response(JSON.stringify({error: 'not now'}), {status: 400})")
+        tab.value("document.querySelector('textarea').value = 'And then?'")
+        tab.value("document.querySelector('[data-live=form]').requestSubmit()")
+        tab.wait("document.querySelector('[data-live=status]').textContent === 'not now'")
+        assert tab.value("document.querySelector('textarea').value") == "And then?"
+        assert tab.value("document.querySelectorAll('.live-turn').length") == 3
         tab.open(tab.value("location.pathname"))
         assert tab.value("document.querySelector('[data-score=\"4\"]').ariaPressed") == "true"
         assert tab.value(f"{comment}.value") == "clear"

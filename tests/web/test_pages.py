@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -10,6 +11,7 @@ from starlette.testclient import TestClient
 from tests.report.agent_scores import scores
 from tests.web.conftest import AGENTS, experiment
 
+from assay.runs.loading import record
 from assay.store import open_store
 from assay.store.store import Store
 from assay.web.app import make_app
@@ -210,3 +212,29 @@ def test_the_predicted_recording_is_guessed_by_its_name() -> None:
     assert _likely(["a/game.mcap", "a/prediction.mcap"]) == (1, 0)
     assert _likely(["late.parquet", "truth.parquet"]) == (0, 1)
     assert _likely(["one"]) == (0, 0)
+
+
+def test_what_has_no_history_yet_does_not_link_to_one(client: TestClient, ids: dict[str, str]) -> None:
+    assert "/history" not in client.get("/runs?state=open").text
+    assert "/history" not in client.get(f"/runs/{ids['going on']}").text
+    assert "/history" in client.get(f"/runs/{ids['nightly']}").text
+
+
+def test_a_run_of_events_that_a_program_gave_has_no_timeline(tmp_path: Path) -> None:
+    from assay import events
+
+    truth = events.synthetic.recording(episodes=2, seconds=1, seed=1)
+    with open_store(tmp_path / "runs.db") as store:
+        run_id = record(events.evaluate(truth, truth), store=store, name="given")
+        with TestClient(make_app(Site(store), Access()), base_url="http://127.0.0.1") as client:
+            page = client.get(f"/runs/{run_id}").text
+            assert "Whole report" in page
+            assert f"/timeline?run={run_id}" not in page
+            # One run is nothing to compare.
+            assert "fewer than two finished runs" in client.get("/difference").text
+
+
+def test_a_kept_scenario_is_offered_first(client: TestClient) -> None:
+    page = client.get("/runs/new?suite=robustness").text
+    assert re.search(r'value="robustness" selected', page)
+    assert re.search(r'value="weather" selected', client.get("/runs/new?suite=nonsense").text)

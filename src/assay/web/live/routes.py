@@ -174,8 +174,15 @@ class Live:
         name = field_of(form, "name", most=_LONGEST_NAME)
         path = await run_in_threadpool(keep_scenario, self._site.suites, conversation, name)
         command = f"assay chat run --suite {path}"
-        body = element("p", "Play it with all agents: ", element("code", command))
-        body += element("p", element("a", "Back to the conversation", href=f"/live/{conversation.id}"))
+        start = element(
+            "a",
+            "Play it with other agents",
+            class_="button primary",
+            href=address("/runs/new", suite=f"file:{path.name}"),
+        )
+        back = element("a", "Back to the conversation", class_="button", href=f"/live/{conversation.id}")
+        body = element("p", "It can be played again with any agent, here or by the command ", element("code", command))
+        body += element("div", start, back, class_="actions")
         lead = element("p", "Written to ", element("code", str(path)), ".")
         content = Content(title="Kept as a scenario", lead=lead, body=body)
         above = crumbs(("Compare live", "/live"))

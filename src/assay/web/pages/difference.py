@@ -63,7 +63,7 @@ def _compared(site: Site, sides: Sequence[ComparedRun], *, by: str, only: str, p
     whole = [side.reference for side in sides]
     changes = _changes(comparisons, whole, by, only, page) if sides[0].run.half == "chat" else EMPTY
     body = join([STYLE, _order(whole, comparisons), changes, content.body])
-    title = content.title if len(comparisons) == 1 else _heading(sides)
+    title = content.title if len(comparisons) == 1 and not _within(comparisons[0]) else _heading(sides)
     return View(
         content=Content(title=title, lead=content.lead, body=body, charts=content.charts),
         place="runs",
@@ -85,6 +85,11 @@ def _chooser(site: Site) -> View:
     from assay.store.searching import Search
 
     found = site.store.search(Search(state="complete"), limit=_MOST_OFFERED)
+    above = crumbs(("Runs", "/runs"))
+    if found.total < 2:
+        words = element("p", "There are fewer than two finished runs to compare. ", element("a", "Runs", href="/runs"))
+        content = Content(title="Difference", lead=EMPTY, body=words)
+        return View(content=content, place="runs", above=above, is_kept=False)
     options = [("", "–")] + [
         (run.id, f"{run.name or run.id} · {run.created[:16].replace('T', ' ')}") for run in found.runs
     ]
@@ -93,9 +98,8 @@ def _chooser(site: Site) -> View:
     shown = (element("label", label, " ", field) for label, field in zip(labels, fields, strict=True))
     body = form("/difference", *shown, element("button", "Compare", class_="primary"), method="get", class_="stack")
     lead = element("p", "Choose two runs of the same kind; the first is the baseline.")
-    return View(
-        content=Content(title="Difference", lead=lead, body=body), place="runs", above=crumbs(("Runs", "/runs"))
-    )
+    content = Content(title="Difference", lead=lead, body=body)
+    return View(content=content, place="runs", above=above, is_kept=False)
 
 
 def _order(references: Sequence[str], comparisons: Sequence[Comparison]) -> Markup:
@@ -171,7 +175,14 @@ def _title(one: Comparison, comparisons: Sequence[Comparison]) -> str:
     runs = {(other.baseline.run.id, other.candidate.run.id) for other in comparisons}
     if len(runs) == 1 and one.candidate.agent and one.baseline.agent == one.candidate.agent:
         return one.candidate.agent
+    if _within(one):
+        return f"{one.candidate.agent} against {one.baseline.agent}"
     return f"{one.candidate.label} against {one.baseline.label}"
+
+
+def _within(one: Comparison) -> bool:
+    """Whether two agents of one run are compared."""
+    return one.baseline.run.id == one.candidate.run.id and bool(one.baseline.agent and one.candidate.agent)
 
 
 def _cases(comparison: Comparison, changes: Sequence[CaseChange], page: int) -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.errors import UsageError
+from assay.plural import counted
 from assay.report.html.elements import Markup, element, isolated, join, section
 from assay.report.html.figures import Figures
 from assay.report.html.page import Content, table
@@ -52,7 +53,7 @@ def _trend(name: str, figure: str, total: int, runs: list[ListedRun], summaries:
         class_="filters",
     )
     body = join([menu, section("Over time", chart), section("Run by run", _runs(runs, summaries, chosen))])
-    words = f"{total:,} complete runs" if total <= MOST_RUNS else f"The newest {MOST_RUNS:,} runs"
+    words = counted(total, "complete run") if total <= MOST_RUNS else f"The newest {MOST_RUNS:,} runs"
     lead = element("p", f"{words} of this name. ", element("a", "List them", href=address("/runs", name=name)), ".")
     return View(
         content=Content(title=name, lead=lead, body=body, charts=figures.charts),

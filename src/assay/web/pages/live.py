@@ -20,7 +20,6 @@ from assay.web.pages.runs import choice
 from assay.web.pages.trace import sequence_diagram, waterfall
 from assay.web.shell import View, form, hidden
 
-_NOT_WEATHER = frozenset({"city", "country", "date", "weekday", "time", "units"})
 _EXAMPLES = (
     "What's the weather in Helsinki?",
     "Should I take an umbrella in Tokyo tomorrow?",
@@ -200,11 +199,23 @@ def truth_line(turn: LiveTurn) -> Markup:
         parts.append(element("span", "the model misbehaves: ", turn.quirk, class_="badge warn"))
     if turn.city and isinstance(turn.truth, dict):
         now = turn.truth.get("current") or {}
-        shown = [f"{key.replace('_', ' ')} {now[key]}" for key in now if key not in _NOT_WEATHER]
         known = element("pre", element("code", json.dumps(turn.truth, indent=1, ensure_ascii=False, default=str)))
-        words = f"True weather in {turn.city}: {', '.join(shown[:6])}"
+        words = f"True weather in {turn.city}: {_weather_words(now)}"
         parts.append(details(words, known, class_="why"))
     return join(parts, " ")
+
+
+def _weather_words(now: Mapping[str, Any]) -> str:
+    """The current weather in a line, with units."""
+    degrees, speed = ("°F", "mph") if now.get("units") == "imperial" else ("°C", "m/s")
+    said = (
+        ("temperature", "{} " + degrees),
+        ("feels_like", "feels like {} " + degrees),
+        ("condition", "{}"),
+        ("humidity", "humidity {} %"),
+        ("wind_speed", "wind {} " + speed),
+    )
+    return ", ".join(words.format(now[key]) for key, words in said if now.get(key) is not None)
 
 
 def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
@@ -212,7 +223,8 @@ def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
     turn = conversation.turns[at]
     answer = turn.answers.get(agent)
     if answer is None:
-        return element("p", "no answer", class_="muted")
+        is_asked = conversation.lock.locked() and at == len(conversation.turns) - 1
+        return element("p", "still answering: reload to see it" if is_asked else "no answer", class_="muted")
     record = answer.record
     # Names of agents may have any letters; places in an address may not.
     anchor = f"turn-{at + 1}-{conversation.agents.index(agent) + 1}-evidence"

@@ -308,8 +308,12 @@ def _kappa(estimate: Estimate) -> Markup:
         return join(["–"])
     ends = EMPTY
     if estimate.low is not None and estimate.high is not None:
-        ends = element("small", f"[{estimate.low:.2f}, {estimate.high:.2f}]")
-    return join([f"{estimate.value:.2f}", ends])
+        ends = element("small", f"[{_signed(estimate.low)}, {_signed(estimate.high)}]")
+    return join([_signed(estimate.value), ends])
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "\u2212")
 
 
 def _between(labels: Sequence[Label]) -> Markup:

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Scores
+from assay.plural import counted
 from assay.report.facts import scenario_matrix
 from assay.report.html.agents.matrix import CellAddress, matrix_section
 from assay.report.html.conversation import STYLE
@@ -156,7 +157,7 @@ def _frame(entry: StoredRun, tab: str, body: Markup) -> View:
             " · ",
             created(run.created),
             " UTC · ",
-            f"{entry.cases:,} cases",
+            counted(entry.cases, "case"),
         ]
     )
     lead = element("p", facts, class_="facts") + _tag_row(entry)
@@ -175,11 +176,17 @@ def _tabs(entry: StoredRun, tab: str) -> Markup:
             continue
         current = "page" if part == tab else None
         links.append(element("a", title, href=run_address(entry.run.id, part), aria_current=current))
-    if entry.run.kind == "events" and entry.complete:
+    if entry.complete and _has_recordings(entry):
         links.append(element("a", "Timeline", href=address("/timeline", run=entry.run.id)))
-    if entry.run.name:
+    if entry.run.name and entry.complete:
         links.append(element("a", "History", href=address("/history", name=entry.run.name)))
     return element("nav", *links, class_="tabs", aria_label="Parts of the run")
+
+
+def _has_recordings(entry: StoredRun) -> bool:
+    """Whether it is a run of events from files, which a timeline can show; events given by a program are not stored."""
+    sources = [str(entry.run.inputs.get(side, {}).get("source", "")) for side in ("predicted", "truth")]
+    return entry.run.kind == "events" and not any(source.startswith("a stream of ") for source in sources)
 
 
 def _tag_row(entry: StoredRun) -> Markup:

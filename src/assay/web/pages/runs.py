@@ -42,7 +42,8 @@ def runs_view(site: Site, asked: Listed) -> View:
     given = {"q": wanted.words, "kind": wanted.kind, "tag": wanted.tag, "name": wanted.name, "state": wanted.state}
     body += pager("/runs", given, at=asked.page, pages=pages)
     of = "" if found.total == found.stored else f" of {found.stored:,}"
-    lead = element("p", f"{found.total:,}{of} runs in ", element("code", site.store.address), ".")
+    words = f"{found.total:,}{of} runs" if of else counted(found.total, "run")
+    lead = element("p", words, " in ", element("code", site.store.address), ".")
     return View(content=Content(title="Runs", lead=lead, body=body), place="runs", actions=_start(), wide=True)
 
 
@@ -129,7 +130,7 @@ def _name(run: ListedRun) -> Markup:
     box = element("input", type="checkbox", name="run", value=run.id, aria_label=f"Choose {run.name or run.id}")
     link = element("a", isolated(run.name or run.id), href=run_address(run.id), class_="run-name")
     history = EMPTY
-    if run.name:
+    if run.name and run.complete:
         history = " · " + element("a", "history", href=address("/history", name=run.name))
     small = element("small", element("code", run.id), history)
     return element("span", box, element("span", link, small), class_="pick")
@@ -189,7 +190,7 @@ def _empty(site: Site) -> View:
     cards = (element("li", element("b", what), element("span", how)) for what, how in commands)
     demo = form(
         "/demo",
-        element("button", "Load the demo", type="submit", class_="primary"),
+        element("button", "Load the demo", type="submit", class_="primary", data_busy="Loading the demo …"),
         element("p", "Three synthetic models of desktop events and two made-up assistants, scored on this machine in "
                 "a few seconds.", class_="muted"),
         class_="demo",

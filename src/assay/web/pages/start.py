@@ -24,8 +24,8 @@ def suites_of(site: Site) -> dict[str, str]:
     return known_suites({path.name: path for path in files})
 
 
-def start_view(site: Site, agents: list[str]) -> View:
-    """The form."""
+def start_view(site: Site, agents: list[str], suite: str = "") -> View:
+    """The form; `suite` is the one that it offers first."""
     from assay.runs.choosing import MOST_REPETITIONS, MOST_SCENARIOS
 
     boxes = (
@@ -45,12 +45,12 @@ def start_view(site: Site, agents: list[str]) -> View:
         return element("label", words, field)
 
     fields = (
-        element("label", "Suite", choice("suite", "Suite", suites, "weather")),
+        element("label", "Suite", choice("suite", "Suite", suites, suite if suite in dict(suites) else "weather")),
         element("fieldset", element("legend", "Agents"), *boxes, class_="agents"),
         number("limit", "Scenarios, spread over all kinds", "10", MOST_SCENARIOS),
         number("repeat", "Repetitions of each", "1", MOST_REPETITIONS),
         element("label", "Name of the run", element("input", name="name", maxlength=200)),
-        element("button", "Start", type="submit", class_="primary"),
+        element("button", "Start", type="submit", class_="primary", data_busy="Starting …"),
     )
     lead = element(
         "p", "Model and weather are assay's own stand-ins on this machine. The run is stored while it is played, and "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.chat.scoring.answers import Record, SpanLine
+from assay.plural import counted
 from assay.report.facts import PARTS
 from assay.report.html.elements import EMPTY, Markup, details, element, join
 from assay.report.text import shorten
@@ -40,7 +41,7 @@ def waterfall(record: Record) -> Markup:
     if record.first_text is not None:
         facts.append(f"first text after {_ms(record.first_text)}")
     if record.model_calls:
-        facts.append(f"{record.model_calls} model calls")
+        facts.append(counted(record.model_calls, "model call"))
     if record.input_tokens is not None or record.output_tokens is not None:
         facts.append(f"{record.input_tokens or 0:,} tokens in, {record.output_tokens or 0:,} out")
     stepped = _stepped(element("div", *bars, class_="waterfall"), len(bars), "Trace")
@@ -83,7 +84,7 @@ def sequence_diagram(record: Record) -> Markup:
     drawn = element(
         "svg", join(parts), viewbox=f"0 0 {_WIDTH} {height}", class_="sequence", role="img", aria_label=shorten(said)
     )
-    return details(f"Sequence: {len(steps)} messages", _stepped(drawn, len(steps), "Sequence"), class_="why")
+    return details(f"Sequence: {counted(len(steps), 'message')}", _stepped(drawn, len(steps), "Sequence"), class_="why")
 
 
 def _stepped(content: Markup, steps: int, label: str) -> Markup:
@@ -92,7 +93,7 @@ def _stepped(content: Markup, steps: int, label: str) -> Markup:
         element("button", sign, type="button", data_walk=way, aria_label=f"{words} of the {label.lower()}", title=key)
         for sign, way, words, key in (("‹", "back", "Previous step", "←"), ("›", "on", "Next step", "→"))
     )
-    bar = element("div", *buttons, element("output", f"{steps} steps", class_="muted"), class_="walk")
+    bar = element("div", *buttons, element("output", counted(steps, "step"), class_="muted"), class_="walk")
     return element("div", bar, content, class_="stepped", role="group", tabindex=0, aria_label=f"{label}, step by step")
 
 

@@ -45,6 +45,7 @@
     status.textContent = "asking …";
     const places = prepare(message);
     area.value = "";
+    let isTaken = false;
     try {
       const response = await fetch(`/live/${id}/say`, {
         method: "POST",
@@ -52,6 +53,7 @@
         body: JSON.stringify({ message, fault: fault.value, quirk: quirk.value, known: known.value }),
       });
       if (!response.ok) throw new Error((await response.json()).error);
+      isTaken = true;
       fault.value = quirk.value = known.value = "";
       form.querySelector("details").open = false;
       tell();
@@ -59,6 +61,9 @@
       status.textContent = "";
     } catch (error) {
       status.textContent = String(error.message ?? error);
+      // A message that was refused can be sent again; a stream that broke off is not waited for.
+      if (!isTaken) { places.section.remove(); area.value ||= message; }
+      for (const waiting of places.section.querySelectorAll(".streaming")) waiting.classList.remove("streaming");
     }
     document.documentElement.dataset.turns = String(turns.children.length);
     send.disabled = false;
@@ -81,7 +86,7 @@
       places.set(agent, place);
     }
     section.scrollIntoView({ block: "start", behavior: "smooth" });
-    return { places, truth };
+    return { section, places, truth };
   }
 
   function show(kind, data, { places, truth }) {

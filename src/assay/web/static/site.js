@@ -24,11 +24,14 @@
   }
 
   // Unfinished runs, wherever they are played, as long as the page is visible.
-  const going = [...document.querySelectorAll("[data-progress]")];
-  if (going.length) setInterval(() => { if (!document.hidden) going.forEach(update); }, 2000);
+  const going = new Set(document.querySelectorAll("[data-progress]"));
+  if (going.size) setInterval(() => { if (!document.hidden) going.forEach(update); }, 2000);
 
   async function update(place) {
-    const found = await ask(`/api/runs/${encodeURIComponent(place.dataset.progress)}/progress`);
+    const found = await ask(`/api/runs/${encodeURIComponent(place.dataset.progress)}/progress`, () => {
+      going.delete(place);
+      place.textContent = "deleted";
+    });
     if (!found) return;
     if (found.complete) { location.reload(); return; }
     const bar = place.querySelector("progress");
@@ -55,6 +58,14 @@
     }
     if (said.size === 1) return [...said.keys()][0];
     return [...said].map(([what, who]) => `${who.join(", ")}: ${what}`).join("; ");
+  }
+
+  // What takes a while says so, and is not sent twice.
+  for (const button of document.querySelectorAll("button[data-busy]")) {
+    button.form.addEventListener("submit", () => setTimeout(() => {
+      button.disabled = true;
+      button.textContent = button.dataset.busy;
+    }));
   }
 
   // On a narrow screen the page that is shown may lie outside of the navigation.
@@ -92,9 +103,10 @@
     });
   }
 
-  async function ask(address) {
+  async function ask(address, gone = () => {}) {
     try {
       const response = await fetch(address);
+      if (response.status === 404) gone();
       return response.ok ? await response.json() : null;
     } catch { return null; }
   }

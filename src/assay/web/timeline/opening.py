@@ -136,8 +136,8 @@ class Timelines:
         for source, recording in zip(sources, found, strict=True):
             if recording is None:
                 raise NotFoundError(
-                    f"the recording of this run is not in a served folder: {source[:200]}",
-                    hint="Start the server with --folder and the folder that has it",
+                    "the recordings of this run are not in a served folder",
+                    hint=f"Start the server with --folder and the folder that has {source[:200]}",
                 )
         settings = settings_of(run)
         scoring = protocol_of(run, "assay")
