@@ -31,12 +31,21 @@ def test_what_is_written_can_be_read(tmp_path: Path, domain: str) -> None:
 
 
 @pytest.mark.slow
-def test_it_runs_at_once(tmp_path: Path) -> None:
-    assert assay_command("init", tmp_path).returncode == 0
+@pytest.mark.parametrize("domain", ["weather", "shop"])
+def test_it_runs_at_once_and_its_sample_passes(tmp_path: Path, domain: str) -> None:
+    assert assay_command("init", tmp_path, "--domain", domain).returncode == 0
     words = ("chat", "run", "--suite", "suite.yaml", "--agents", "agents.yaml", "--no-experience", "--no-store")
-    done = assay_command(*words, "--json", "-", cwd=tmp_path)
+    done = assay_command(*words, "--fail-on", "checks", "--json", "-", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert {answer["record"]["status"] for answer in json.loads(done.stdout)["answers"]} == {"scored"}
+    answers = json.loads(done.stdout)["answers"]
+    assert {answer["record"]["status"] for answer in answers} == {"scored"}
+    assert all(answer["passed"] for answer in answers)
+
+
+def test_the_cache_of_ci_needs_no_other_file() -> None:
+    job = yaml.safe_load(Project().files()[".github/workflows/assay.yml"])["jobs"]["conversations"]
+    python = next(step for step in job["steps"] if "setup-python" in step.get("uses", ""))
+    assert python["with"]["cache-dependency-path"] == ".github/workflows/assay.yml"
 
 
 def test_nothing_is_replaced_unless_forced(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ _SUITES = {
     kind: preferences
     turns:
       - user: I hate the cold. Please remember that.
+        checks: [task_completion >= 0.5]
       - user: What should I wear in Oslo today?
         weather: Oslo
         checks: [recommendation_quality >= 0.5]
@@ -41,14 +42,14 @@ _SUITES = {
   - id: price
     kind: question
     turns:
-      - user: How much is the standard delivery?
-        truth: {}
-        says: [delivery]
+      - user: How much is the Trail Runner?
+        truth: {product: Trail Runner, price: 89.9, availability: in stock}
 
   - id: greeting
     kind: talk
     turns:
       - user: Hello, what can you do for me?
+        says: [delivery]
 """,
 }
 _SAMPLE = '''"""A sample agent: replace `answer` by a call of your own, or name another agent in agents.yaml."""
@@ -56,10 +57,21 @@ _SAMPLE = '''"""A sample agent: replace `answer` by a call of your own, or name 
 
 def answer(message: str, history: list[dict[str, str]]) -> str:
     """Answer one message; `history` has the earlier ones."""
-    if "rain" in message:
-        return "Which city do you mean?"
-    return "I'm sorry, I cannot look up the weather yet. I would recommend a warm coat, because nights are cold."
 '''
+_SAMPLE_ANSWERS = {
+    "weather": """    if "rain" in message:
+        return "Which city do you mean?"
+    if "Helsinki" in message:
+        return "In Helsinki it is -3 °C with light snow, so I recommend a warm coat."
+    if "remember" in message:
+        return "I will remember that you do not like the cold, and will recommend warm clothes."
+    return "In Oslo I recommend a warm coat and gloves, because it is -5 °C and you do not like the cold."
+""",
+    "shop": """    if "Trail Runner" in message:
+        return "The Trail Runner costs €89.90 and is in stock."
+    return "Hello! I can help you with products, prices and the delivery of your order."
+""",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +98,7 @@ class Project:
             WORKFLOW: _workflow(specs),
         }
         if any(spec.function == "my_agent:answer" for spec in specs):
-            found["my_agent.py"] = _SAMPLE
+            found["my_agent.py"] = _SAMPLE + _SAMPLE_ANSWERS[self.domain]
         return found
 
     def _suite(self) -> str:
@@ -131,7 +143,8 @@ jobs:
     steps:
       - uses: actions/checkout@v4
       - uses: actions/setup-python@v5
-        with: {{python-version: "3.12", cache: pip}}
+        # What pip has downloaded is kept until this file changes; by default it needs a requirements.txt.
+        with: {{python-version: "3.12", cache: pip, cache-dependency-path: {WORKFLOW}}}
       - run: pip install "assay-agents[{extras}]"
       - run: >
           assay chat run --suite {SUITE} --agents {AGENT_FILE} --no-experience --store runs.db --name candidate
