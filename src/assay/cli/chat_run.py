@@ -405,8 +405,8 @@ def _announce_incomplete(result: ExperimentResult) -> None:
     assert result.incomplete is not None
     announce(result.incomplete.words())
     if result.run is not None:
-        larger = 2 * result.incomplete.budget
-        announce(f"Go on with: assay chat run --resume {result.run.id} --budget {larger:g}")
+        larger = result.incomplete.suggested_budget
+        announce(f"Go on with: assay chat run --resume {result.run.id} --budget {larger}")
 
 
 def _report_unscored(scores: Scores) -> None:

@@ -37,6 +37,13 @@ class Incomplete:
     """US dollars that the run was allowed to spend."""
     spent: float
     """What it spent, with what was played before anything was measured."""
+    needed: float = 0.0
+    """What the next conversations might cost."""
+
+    @property
+    def suggested_budget(self) -> str:
+        """A budget with which the run goes on, in US dollars; the margin is more than rounding takes away."""
+        return f"{max(2 * self.budget, 1.1 * (self.spent + self.needed)):.2g}"
 
     def words(self) -> str:
         """As a note before the numbers."""

@@ -363,7 +363,9 @@ def _result(
 
     incomplete = None
     if ended.stopped is not None:
-        incomplete = Incomplete(ended.stopped.words(), ended.done, ended.total, ended.stopped.limit, ended.spent or 0.0)
+        stopped = ended.stopped
+        spent = ended.spent or 0.0
+        incomplete = Incomplete(stopped.words(), ended.done, ended.total, stopped.limit, spent, stopped.needed)
     ordered, of_baselines = experiment.in_order(answers)
     metrics = experiment.chosen_metrics
     return ExperimentResult(

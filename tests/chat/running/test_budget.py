@@ -20,6 +20,7 @@ from assay.chat.running.runner import MemorySink, Progress, Runner
 from assay.chat.running.trials import Pace
 from assay.errors import UsageError
 from assay.runs.planning import plan_experiment
+from assay.runs.results import Incomplete
 
 PRICE = ModelPrice(input=1.0, output=2.0)
 TURN = (1000 * 1.0 + 500 * 2.0) / 1e6
@@ -177,6 +178,16 @@ def test_a_budget_leaves_a_run_incomplete_that_a_larger_one_completes(
     # Each start warms the agent up with two turns, which cost money too.
     assert whole.run.settings["spent"] == pytest.approx((60 + 2 * 2) * TURN)
     assert whole.run.settings["budget"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "needed", "suggested"),
+    [(0.02, 0.0, 0.2304, "0.25"), (0.1, 0.09, 0.02, "0.2"), (2.5, 2.4, 0.3, "5")],
+)
+def test_the_suggested_budget_is_enough_to_go_on(budget: float, spent: float, needed: float, suggested: str) -> None:
+    stopped = Incomplete("", 0, 6, budget, spent, needed)
+    assert stopped.suggested_budget == suggested
+    assert float(stopped.suggested_budget) >= spent + needed
 
 
 def test_a_budget_needs_prices() -> None:
