@@ -75,7 +75,12 @@ class _Damaging(ShardsInStore):
 
 def test_scoring_of_transcripts_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "said.jsonl"
-    write_jsonl([one.model_copy(update={"repetition": n}) for n in range(8) for one in samples.transcripts()], file)
+    trials = [
+        one.model_copy(update={"repetition": 10 * n + one.repetition})
+        for n in range(8)
+        for one in samples.transcripts()
+    ]
+    write_jsonl(trials, file)
     metrics = ["tool_call_count", "response_time"]
     monkeypatch.setattr("assay.chat.scoring.streaming._CHUNK_LINES", 20)
 

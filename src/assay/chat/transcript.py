@@ -83,7 +83,7 @@ class Transcript(_Model):
     scenario: str
     """Name of the scenario. Its repetitions share it, and intervals are over scenarios."""
     repetition: int = Field(default=0, ge=0, le=2**31 - 1)
-    """Number of the trial; the store keeps it in 32 bits."""
+    """Number of the trial; the store keeps it in 32 bits. In a file, those without one are numbered in its order."""
     domain: PlainName = "weather"
     language: PlainName = "en"
     names: list[str] = Field(default_factory=list)

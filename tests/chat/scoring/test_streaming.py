@@ -138,7 +138,7 @@ def test_every_part_has_all_answers_if_they_are_wanted(file: Path, monkeypatch: 
 def test_an_error_names_the_line(line: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "LONGEST_LINE", 2_000)
     path = tmp_path / "bad.jsonl"
-    path.write_text(f"{LINES[0]}\n{LINES[0]}\n{line}\n")
+    path.write_text(f"{LINES[0]}\n{LINES[1]}\n{line}\n")
     with pytest.raises(SourceError, match=error):
         score_stream(path, metrics=["accuracy"])
 
@@ -188,3 +188,27 @@ def test_a_file_with_an_error_leaves_neither_json_nor_run(file: Path, tmp_path: 
     assert "transcripts.jsonl:8: is not valid JSON" in " ".join(done.stderr.split())
     assert not out.exists()
     assert json.loads(assay_command("runs", "list", "--store", store, "--json", "-").stdout) == []
+
+
+def test_trials_without_a_number_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [
+        {"agent": "x", "scenario": "s", "turns": [{"user": ASKED, "assistant": answer, "truth": RAIN}], **more}
+        for answer, more in ((RIGHT, {}), (WRONG, {}), (RIGHT, {"repetition": 3}), (RIGHT, {}), (RIGHT, {}))
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    for scores in (score(read_transcripts(path)), score_stream(path)):
+        assert scores.trials("x") == {"s": {0: True, 1: False, 3: True, 2: True, 4: True}}
+        assert scores.passes("x")["pass^k"][1].value == 0.8
+    path.write_text("\n".join(json.dumps({**line, "repetition": 0}) for line in lines))
+    for read in (read_transcripts, score_stream):
+        with pytest.raises(SourceError, match=r"log.jsonl:2: is repetition 0 of 's' by x, and so is .*log.jsonl:1"):
+            read(path)
+
+
+def test_messages_of_one_id_are_repetitions_too(tmp_path: Path) -> None:
+    path = tmp_path / "messages.jsonl"
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
+    path.write_text("\n".join(json.dumps({"id": "hello", "model": "m", "messages": messages}) for _ in range(3)))
+    for scores in (score(read_transcripts(path)), score_stream(path)):
+        assert list(scores.trials("m")["hello"]) == [0, 1, 2]

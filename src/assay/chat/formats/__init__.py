@@ -14,6 +14,7 @@ from typing import Any
 
 from assay.chat.formats.exported import from_spans
 from assay.chat.formats.openai import from_messages, is_message_list
+from assay.chat.formats.repetitions import Repetitions
 from assay.chat.transcript import Transcript, Transcripts, json_lines, load_json, parse
 from assay.errors import SourceError, unknown_name
 
@@ -66,6 +67,7 @@ def read_transcripts(
         raise SourceError(f"cannot be read: {getattr(error, 'strerror', error)}", where=str(path)) from error
     records = _records(text, path)
     found: list[Transcript] = []
+    places: list[str] = []
     spans: list[tuple[str, Any]] = []
     for where, record in records:
         this = format if format != "auto" else _format_of(record, where)
@@ -73,11 +75,12 @@ def read_transcripts(
             spans.append((where, record))
         else:
             found.append(_transcript(record, where, this, agent=agent, number=len(found) + 1))
+            places.append(where)
     if spans:
         found += from_spans(spans, agent=agent)
     if not found:
         raise SourceError("has no transcripts", where=str(path), hint="Write one JSON object per line")
-    found = [_in_domain(transcript, domain) for transcript in found]
+    found = [_in_domain(transcript, domain) for transcript in _numbered(found, places, path)]
     return Transcripts(found, source=str(path), sha256=hashlib.sha256(content).hexdigest())
 
 
@@ -86,6 +89,18 @@ def _transcript(record: Any, where: str, form: str, *, agent: str | None, number
     if form == "assay":
         return parse(record, where)
     return from_messages(record, where, agent=agent, scenario=f"conversation {number}")
+
+
+def _numbered(transcripts: list[Transcript], places: list[str], path: Path) -> Iterator[Transcript]:
+    """The transcripts, each with its number among those of its agent and scenario."""
+    ends = [place.rpartition(":")[2] for place in places]
+    lines = [int(end) if end.isdecimal() else None for end in ends]
+    repetitions = Repetitions(str(path), is_list=None in lines)
+    for at, transcript in enumerate(transcripts):
+        given = transcript.repetition if "repetition" in transcript.model_fields_set else None
+        line = lines[at] if at < len(lines) else None
+        number = repetitions.number(transcript.agent, transcript.scenario, given, at if line is None else line)
+        yield transcript if number == transcript.repetition else transcript.model_copy(update={"repetition": number})
 
 
 def _in_domain(transcript: Transcript, domain: str | None) -> Transcript:
@@ -127,9 +142,16 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_line(
-    line: bytes, where: str, *, form: str, agent: str | None, number: int, domain: str | None = None
+    line: bytes,
+    where: str,
+    *,
+    form: str,
+    agent: str | None,
+    number: int,
+    domain: str | None = None,
+    repetition: int | None = None,
 ) -> Transcript:
-    """The transcript of one line; `number` counts the transcripts of its file from 1."""
+    """The transcript of one line; `number` counts those of its file from 1, `repetition` those of its scenario."""
     try:
         record = load_json(line.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -141,7 +163,8 @@ def parse_line(
         raise SourceError(
             "is a span of a trace among transcripts", where=where, hint="Score traces and transcripts as separate files"
         )
-    return _in_domain(_transcript(record, where, this, agent=agent, number=number), domain)
+    found = _in_domain(_transcript(record, where, this, agent=agent, number=number), domain)
+    return found if repetition is None else found.model_copy(update={"repetition": repetition})
 
 
 def _records(text: str, path: Path) -> list[tuple[str, Any]]:

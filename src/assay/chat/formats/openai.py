@@ -49,13 +49,23 @@ def from_messages(
         turns[-1] |= {name: fields[name] for name in _OF_LAST_TURN if name in fields}
     return parse(
         {
-            "agent": agent or fields.get("agent") or fields.get("model") or "assistant",
-            "scenario": str(fields.get("scenario") or fields.get("id") or scenario or where),
+            "agent": agent_of(fields, agent),
+            "scenario": scenario_of(fields) or scenario or where,
             "turns": turns,
             **{name: fields[name] for name in _OF_TRANSCRIPT if name in fields},
         },
         where,
     )
+
+
+def agent_of(fields: Mapping[str, Any], agent: str | None) -> Any:
+    """The agent of a record of messages; `agent` is its name if that is known."""
+    return agent or fields.get("agent") or fields.get("model") or "assistant"
+
+
+def scenario_of(fields: Mapping[str, Any]) -> str:
+    """The scenario of a record of messages; empty if it names none."""
+    return str(fields.get("scenario") or fields.get("id") or "")
 
 
 def is_message_list(value: object) -> bool:

@@ -19,9 +19,11 @@ from typing import Any, Protocol
 from assay import __version__
 from assay.chat.domains._own import domain_name
 from assay.chat.formats import numbered_lines, parse_line
+from assay.chat.formats.repetitions import Repetitions
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.scores import Evaluators, Scores, score_transcript
 from assay.chat.scoring.table import ScoreTable, encode_scores
+from assay.chat.transcript import load_json
 from assay.engines import Engine, FailedItem
 from assay.engines.local import LocalEngine, cores
 from assay.errors import AssayError, SourceError
@@ -62,8 +64,8 @@ class _Settings:
 class _Chunk:
     first: int
     """How many transcripts come before it in the file."""
-    lines: list[tuple[int, bytes]]
-    """Lines with their numbers in the file."""
+    lines: list[tuple[int, bytes, int | None]]
+    """Lines with their numbers in the file, and the repetition of each; None if the line does not say of what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +186,12 @@ def _workers(wanted: int | None, path: Path) -> int:
     return cores() if path.stat().st_size >= _WORTH_WORKERS else 1
 
 
-def _chunks(path: Path, times: int = 1) -> Iterator[_Chunk]:
-    lines: list[tuple[int, bytes]] = []
+def _chunks(path: Path, agent: str | None, times: int = 1) -> Iterator[_Chunk]:
+    lines: list[tuple[int, bytes, int | None]] = []
     size = first = 0
+    repetitions = Repetitions(str(path))
     for number, line in numbered_lines(path):
-        lines.append((number, line))
+        lines.append((number, line, _repetition(repetitions, line, agent, number)))
         size += len(line)
         if size >= times * _CHUNK_BYTES or len(lines) >= times * _CHUNK_LINES:
             yield _Chunk(first, lines)
@@ -196,6 +199,14 @@ def _chunks(path: Path, times: int = 1) -> Iterator[_Chunk]:
             lines, size = [], 0
     if lines:
         yield _Chunk(first, lines)
+
+
+def _repetition(repetitions: Repetitions, line: bytes, agent: str | None, number: int) -> int | None:
+    """The repetition that a line is; None if it is not valid, which whoever scores it reports."""
+    try:
+        return repetitions.number_record(load_json(line.decode("utf-8")), agent, number)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _scored_chunks(
@@ -208,7 +219,7 @@ def _scored_chunks(
 
     def unscored_chunks() -> Iterator[_Chunk]:
         times = 1 if engine.name == "local" else _CHUNK_OF_CLUSTER
-        for number, chunk in enumerate(_chunks(Path(settings.path), times)):
+        for number, chunk in enumerate(_chunks(Path(settings.path), settings.agent, times)):
             key = "" if keeper is None else _key(settings, chunk)
             if keeper is not None and keeper.has(key):
                 kept[number] = key
@@ -244,8 +255,8 @@ def _reloaded(keeper: ChunkKeeper | None, key: str) -> ScoredChunk:
 def _key(settings: _Settings, chunk: _Chunk) -> str:
     """Equal for equal transcripts at the same place of a file, scored in the same way."""
     digest = hashlib.sha256(repr((__version__, settings, chunk.first)).encode("utf-8", "backslashreplace"))
-    for number, line in chunk.lines:
-        digest.update(b"%d %d " % (number, len(line)) + line)
+    for number, line, repetition in chunk.lines:
+        digest.update(b"%d %d %d " % (number, len(line), -1 if repetition is None else repetition) + line)
     return digest.hexdigest()
 
 
@@ -299,10 +310,18 @@ def _scored(settings: _Settings, chunk: _Chunk) -> ScoredChunk:
     domain = None if settings.domain is None else domain_name(settings.domain)
     found = ScoredChunk(transcripts=len(chunk.lines))
     failed = 0
-    for at, (number, line) in enumerate(chunk.lines, chunk.first):
+    for at, (number, line, repetition) in enumerate(chunk.lines, chunk.first):
         where = f"{settings.path}:{number}"
         try:
-            transcript = parse_line(line, where, form=settings.form, agent=settings.agent, number=at + 1, domain=domain)
+            transcript = parse_line(
+                line,
+                where,
+                form=settings.form,
+                agent=settings.agent,
+                number=at + 1,
+                domain=domain,
+                repetition=repetition,
+            )
         except SourceError as error:
             if not settings.allow_missing:
                 raise
