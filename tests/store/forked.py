@@ -6,11 +6,14 @@ store needs. `multiprocessing` starts the parent when the first is wanted, and e
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 from collections.abc import Callable, Sequence
 from multiprocessing.synchronize import Event
+from pathlib import Path
 from typing import Any
 
+from tests.store import killed
 from tests.store.runs import some_run
 
 from assay.store import open_store
@@ -35,7 +38,7 @@ def exit_codes(work: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) 
         process.start()
     begin.set()
     for process in processes:
-        process.join(120)
+        process.join(200)
     return [process.exitcode for process in processes]
 
 
@@ -67,3 +70,14 @@ def resume_run(address: str, run_id: str, step: int) -> None:
 def load_first(address: str) -> None:
     """Load the run called `first`."""
     open_store(address).load("first")
+
+
+def add_tag(address: str, run_id: str) -> None:
+    """Tag a run."""
+    with open_store(address) as store:
+        store.tag(run_id, "from elsewhere")
+
+
+def kill_writers(address: str, kills: int, target: Path) -> None:
+    """Kill writers so many times, and write what came of it into a file."""
+    target.write_text(json.dumps(killed.kill_writers(address, kills)), encoding="utf-8")

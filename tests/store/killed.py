@@ -31,7 +31,8 @@ MOST_WRITES = 4
 GROUPS = ("owa", "d2e")
 
 
-def main(address: str, kills: int) -> None:
+def kill_writers(address: str, kills: int) -> dict[str, int]:
+    """Resume runs that are killed again and again; returns how often what happened."""
     chance = random.Random(7)
     _timed(address)  # makes the tables, and whatever is slow only once
     one_write = _timed(address) / (CASES / AT_ONCE)
@@ -67,17 +68,13 @@ def main(address: str, kills: int) -> None:
             assert store.load(one.id).tallies.keys() == one.tallies.keys()
         wholes = [entry for entry in store.list() if entry.run.name.startswith("whole")]
         assert all(entry.complete and entry.cases == CASES for entry in wholes)
-    print(
-        json.dumps(
-            {
-                "kills": kills,
-                "in_the_middle": middle,
-                "while_writing": writing,
-                "finished": len(finished),
-                "whole": len(wholes),
-            }
-        )
-    )
+    return {
+        "kills": kills,
+        "in_the_middle": middle,
+        "while_writing": writing,
+        "finished": len(finished),
+        "whole": len(wholes),
+    }
 
 
 def _timed(address: str) -> float:
@@ -131,4 +128,4 @@ def _check(store: Store, run: Run, acknowledged: set[int]) -> bool:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    print(json.dumps(kill_writers(sys.argv[1], int(sys.argv[2]))))

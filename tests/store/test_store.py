@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
 from tests.store.conftest import MakeRun
-from tests.store.forked import exit_codes, resume_run, write_runs
+from tests.store.forked import exit_codes, kill_writers, resume_run, write_runs
 from tests.store.runs import some_run, states_of
 
 from assay.errors import StoreError, UnknownRunError, UsageError
@@ -23,8 +21,6 @@ from assay.store import open_store, schema
 from assay.store.references import new_id
 from assay.store.store import Store
 from assay.types import Case, Ratio
-
-ROOT = Path(__file__).parents[2]
 
 
 def answer(agent: str = "bot", scenario: str = "rain", repetition: int = 0, turn: int = 0) -> dict[str, Any]:
@@ -295,17 +291,10 @@ def test_two_that_resume_one_run_do_nothing_twice(address: str) -> None:
 
 
 @pytest.mark.slow(seconds=5)
-def test_kills_at_any_moment_lose_and_duplicate_nothing(address: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.store.killed", address, "25"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout)
+def test_kills_at_any_moment_lose_and_duplicate_nothing(address: str, tmp_path: Path) -> None:
+    target = tmp_path / "found.json"
+    assert exit_codes(kill_writers, [(address, 25, target)]) == [0]
+    found = json.loads(target.read_text(encoding="utf-8"))
     assert found["kills"] == 25
     assert found["in_the_middle"] >= 10, found
 

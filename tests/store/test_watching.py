@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.store.forked import add_tag, exit_codes
 from tests.store.runs import some_run
 
 from assay.store import open_store
 from assay.store.store import Store
 from assay.store.watching import StoreWatch
-
-_TAGGED = "import sys; from assay.store import open_store; open_store(sys.argv[1]).tag(sys.argv[2], 'from elsewhere')"
 
 
 @pytest.fixture
@@ -54,7 +51,7 @@ def test_reading_changes_nothing(store: Store, watch: StoreWatch) -> None:
 def test_another_process_changes_the_mark(address: str, store: Store, watch: StoreWatch) -> None:
     run_id = store.save(some_run("watched"))
     before = watch.mark()
-    subprocess.run([sys.executable, "-c", _TAGGED, address, run_id], check=True)
+    assert exit_codes(add_tag, [(address, run_id)]) == [0]
     after = watch.mark()
     assert after not in (None, before)
     assert watch.mark() == after
