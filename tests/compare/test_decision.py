@@ -94,10 +94,34 @@ def test_developer_experience_is_one_measurement_without_an_interval() -> None:
     assert developers.by_scenarios == pytest.approx(0.0)
     assert "was measured once and has no interval" in by_words(developers)
     assert users(decided(scores)).sureness == "tie"  # users do not feel it
+    # With four scenarios that are alike, a fifth may differ by more than that; with enough of them it leads, as above.
+    few = decided(Scores(tuple(one for one in answers if one.scenario in ("s0", "s1", "s2", "s3")), (METRIC, EFFORT)))
+    assert few.answers[1].sureness == "open"
+    assert few.answers[1].needed == (19, 19)  # the first n with 1 - 0.025 ** (1 / n) < 0.4 * 5 / 11
     found = overall(scores)
     assert found.uncertainty.lead is not None
     assert found.uncertainty.lead.low is None
     assert found.uncertainty.first == {}
+
+
+def test_more_scenarios_decide_against_what_was_measured_once() -> None:
+    # Scenarios alone separate the two; a measurement in favour of b leaves it open, and more scenarios would decide.
+    answers = [
+        with_effort(answer(agent, f"s{at}", agent == "a" or at >= 6), 0.8 if agent == "a" else 0.9)
+        for agent in "ab"
+        for at in range(30)
+    ]
+    developers = decided(Scores(tuple(answers), (METRIC, EFFORT))).answers[1]
+    assert developers.leaders == ("a",)
+    assert developers.low is not None
+    assert developers.low > 0 > developers.low + developers.once
+    ((name, adds),) = developers.once_by
+    assert name == EFFORT.name
+    assert adds == pytest.approx(-0.1 * 5 / 11)
+    assert developers.sureness == "open"
+    assert developers.needed is not None
+    assert developers.needed[0] > 30
+    assert f"Of this, {EFFORT.name.replace('_', ' ')} −0.045 was measured once" in by_words(developers)
 
 
 def test_what_another_agent_does_better_is_given_up() -> None:

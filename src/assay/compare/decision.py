@@ -41,6 +41,8 @@ class PriorityAnswer:
     high: float | None
     once: float
     """The part of the lead that was measured once."""
+    once_by: tuple[tuple[str, float], ...]
+    """What the criteria that were measured once add to the lead, the largest first."""
     first_in: float | None
     """Share of the resamples in which it comes first; None if scenarios do not vary it."""
     made_by: tuple[tuple[str, float], ...]
@@ -56,6 +58,7 @@ class PriorityAnswer:
         return asdict(self) | {
             "leaders": list(self.leaders),
             "made_by": [{"criterion": name, "adds": part} for name, part in self.made_by],
+            "once_by": [{"criterion": name, "adds": part} for name, part in self.once_by],
             "gives_up": [asdict(one) for one in self.gives_up],
             "needed": None if self.needed is None else list(self.needed),
         }
@@ -119,6 +122,7 @@ def _answer(priority: str, found: Overall, table: ScenarioTable) -> PriorityAnsw
     part = chance.by_scenarios
     made = contributions(found.means, found.weights, leader, second) if second is not None else []
     is_tie = len(standing.winners) > 1
+    single = {criterion.name for criterion in found.means.criteria if criterion.once}
     return PriorityAnswer(
         priority,
         standing.winners,
@@ -129,6 +133,7 @@ def _answer(priority: str, found: Overall, table: ScenarioTable) -> PriorityAnsw
         None if part is None else part.low,
         None if part is None else part.high,
         chance.once,
+        () if is_tie else tuple((name, adds) for name, adds in made if name in single and abs(adds) > TIE),
         None if is_tie else chance.first.get(leader),
         () if is_tie else tuple((name, adds) for name, adds in made if adds > TIE)[:_MOST_CRITERIA],
         () if is_tie else _given_up(table, leader, found),

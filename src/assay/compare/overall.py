@@ -244,8 +244,13 @@ class ScenarioTable:
             found, changes = self.lead_of(varying, parts[:, first] - parts[:, second], level)
             by_scenarios = replace(blank, value=found.value, low=found.low, high=found.high)
             lead = replace(by_scenarios, value=now.lead) if not once else replace(blank, value=now.lead)
-            if found.low <= 0 <= found.high and abs(varying) > TIE:
-                needed = cases_needed(found, n, margin=0.0, level=level, changes=changes)
+            # What was measured once stays as it is, so the scenarios have to show the rest of the lead.
+            if found.low + once <= 0 <= found.high + once and now.lead > TIE:
+                # Scenarios in which both are alike have to show that they differ by less than that.
+                is_alike = not found.error and not varying
+                wanted = found if is_alike else replace(found, value=now.lead)
+                margin = max(once, 0.0) if is_alike else 0.0
+                needed = cases_needed(wanted, n, margin=margin, level=level, changes=changes)
         first_in = {} if self._differ_once(weights, reps, seed) else self._first(weighed(self._resampled(reps, seed)))
         return Uncertainty(
             {

@@ -50,7 +50,9 @@ def sure_words(answer: PriorityAnswer) -> str:
             return f"More than the choice of scenarios explains: {ends}{share}."
         return f"The choice of scenarios may explain it: {ends}{share}."
     part = f"{signed_fixed(answer.by_scenarios or 0.0)} {ends}"
-    return f"Of this, {signed_fixed(answer.once)} was measured once and has no interval; scenarios add {part}{share}."
+    single = ", ".join(f"{_title(name)} {signed_fixed(adds)}" for name, adds in answer.once_by)
+    what = single if len(answer.once_by) == 1 else f"{signed_fixed(answer.once)} ({single})"
+    return f"Of this, {what} was measured once and has no interval; scenarios add {part}{share}."
 
 
 def given_up_words(answer: PriorityAnswer, named: Named = str) -> str:

@@ -57,6 +57,7 @@ def combined(results: Sequence[Result]) -> ExperimentResult:
     answers = [answer for one in played for answer in one.answers if answer.agent in agents]
     left_out = dict.fromkeys(agent for one in played for agent in one.agents if agent not in agents)
     notes = [note for one in played for note in one.notes]
+    notes += [f"Load: {note}" for one in results if isinstance(one, LoadResult) for note in one.cautions]
     if left_out:
         notes.append(f"Not in all of these runs and left out: {', '.join(left_out)}.")
     metrics = {metric.name: metric for one in played for metric in one.scores.metrics}
@@ -67,6 +68,9 @@ def combined(results: Sequence[Result]) -> ExperimentResult:
         notes=tuple(dict.fromkeys(notes)),
         experience={agent: found for one in played for agent, found in one.experience.items() if agent in agents},
         cells={agent: cell for agent, cell in played[0].cells.items() if agent in agents},
+        streamed_times={
+            agent: found for one in played for agent, found in one.streamed_times.items() if agent in agents
+        },
         loads=tuple(load for load in loads if load.agent in agents),
     )
 

@@ -53,6 +53,12 @@ class LoadResult(Result):
             "results compare frameworks, not models.",
             _CLOSED_LOOP,
         ]
+        return found + self.cautions
+
+    @property
+    def cautions(self) -> list[str]:
+        """Steps whose times and throughput say little about the agent."""
+        found = []
         for load in self.loads:
             if load.limited_by_services:
                 users = ", ".join(map(str, load.limited_by_services))
