@@ -19,7 +19,7 @@ from assay.chat.agents._shared.assistant import INSTRUCTIONS, openai_client
 from assay.chat.agents.spec import AgentSpec
 from assay.chat.running.experiment import Experiment
 from assay.chat.running.playing import Playing
-from assay.chat.running.runner import MemorySink
+from assay.chat.running.sinks import MemorySink
 from benchmarks.measuring import Result, at_most, show
 
 KINDS = ("current", "forecast", "context")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.chat.evaluator import METRIC_NAMES, ChatbotEvaluator
     from assay.chat.formats import read_transcripts
     from assay.chat.judge import Judge
-    from assay.chat.running.runner import Progress
+    from assay.chat.running.sinks import Progress
     from assay.chat.running.trials import Pace
     from assay.chat.scoring.answers import Answer, Record
     from assay.chat.scoring.calibration import Calibration, Label, calibrate

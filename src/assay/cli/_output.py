@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    from assay.chat.running.runner import Progress
+    from assay.chat.running.sinks import Progress
 
 _INDENT = 2
 _SECONDS_BETWEEN_LINES = 5.0

@@ -25,6 +25,8 @@ from assay.errors import RunInterruptedError, UsageError
 from assay.extras import check_extras
 
 if TYPE_CHECKING:
+    from subprocess import Popen
+
     from assay.chat.running.experiment import Experiment
     from assay.chat.scoring.scores import Scores
     from assay.engines.ray import RayEngine
@@ -226,14 +228,15 @@ def run(
 
     Every finished turn is stored within half a second. Ctrl-C stops cleanly, and --resume continues from there.
     """
-    from assay.chat.running.experiment import PaceOptions
+    from assay.chat.running.scoring_ahead import scoring_ahead
 
     check_extras("chat", "store", "agents", of="agents", purpose="run agents")
-    from assay.runs.planning import plan_experiment
-
     gate = _gate(fail_on, require)
     check_outputs(html_out, json_out, junit, markdown)
-    with opened_cluster(engine, address) as cluster:
+    with scoring_ahead(suite) as scoring, opened_cluster(engine, address) as cluster:
+        from assay.chat.running.experiment import PaceOptions
+        from assay.runs.planning import plan_experiment
+
         if resume is not None:
             _refuse_beside_resume(context)
             result = _resume_with_progress(resume, store, budget, cluster)
@@ -267,6 +270,7 @@ def run(
                 measure_experience=experience,
                 offline=offline,
                 cluster=cluster,
+                scoring=scoring,
             )
     write_for_ci(result, junit=junit, markdown=markdown)
     failures = [] if gate is None else gate.failures(result.scores)
@@ -322,8 +326,11 @@ def start_with_progress(
     measure_experience: bool,
     offline: bool = False,
     cluster: RayEngine | None = None,
+    scoring: Popen[bytes] | None = None,
 ) -> ExperimentResult:
-    """Run an experiment to its end, with progress on standard error."""
+    """Run an experiment to its end, with progress on standard error; `scoring` is the process that scores, if it was
+    started ahead.
+    """
     from assay.runs.starting import start_run
 
     with conversation_progress() as progress:
@@ -338,6 +345,7 @@ def start_with_progress(
                 notify=announce,
                 offline=offline,
                 cluster=cluster,
+                scoring=scoring,
             )
         )
 

@@ -17,7 +17,7 @@ from assay.chat.agents.spec import AgentSpec
 from assay.chat.running.experiment import AgentChoice, Experiences, Experiment
 from assay.chat.running.models import ModelChoice, cells_of
 from assay.chat.running.playing import Playing
-from assay.chat.running.runner import MemorySink, Progress
+from assay.chat.running.sinks import MemorySink, Progress
 from assay.chat.running.streamed_times import streamed_note
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer
@@ -26,6 +26,8 @@ from assay.runs.machine import command_line
 from assay.runs.planning import PriceChoice, plan_experiment
 
 if TYPE_CHECKING:
+    from subprocess import Popen
+
     from assay.chat.scoring.metric import Metric
     from assay.chat.suites import Suite
     from assay.engines.ray import RayEngine
@@ -168,10 +170,12 @@ async def start_run(
     begun: Callable[[str], None] | None = None,
     offline: bool = False,
     cluster: RayEngine | None = None,
+    scoring: Popen[bytes] | None = None,
 ) -> ExperimentResult:
     """Play a new run to its end. The store is opened first, so that nothing is played that could not be stored.
 
-    `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes.
+    `begun` is called with the run's id once the store has it. On a `cluster`, agents run on its nodes. `scoring` is the
+    process that scores, if it was started ahead.
 
     Example:
         >>> import asyncio
@@ -180,7 +184,7 @@ async def start_run(
         'I cannot say.'
 
     """
-    async with Playing(experiment, cluster) as playing:
+    async with Playing(experiment, cluster, scoring) as playing:
         if not measure_experience:
             await playing.prepare()
         with ExitStack() as stack:

@@ -14,8 +14,9 @@ import pytest
 
 from assay.chat.agents import AGENTS, Limits
 from assay.chat.running.host import LocalHost
-from assay.chat.running.runner import MemorySink, Runner
+from assay.chat.running.runner import Runner
 from assay.chat.running.scoring_process import LocalScorer
+from assay.chat.running.sinks import MemorySink
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer
 from assay.chat.scoring.interruption_matrix import InterruptionCell, interruption_matrix

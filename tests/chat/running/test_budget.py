@@ -16,7 +16,8 @@ from assay.chat.agents.function import FunctionAgent
 from assay.chat.prices import ModelPrice, listed_price, prices_of
 from assay.chat.running.budget import Budget
 from assay.chat.running.host import LocalHost
-from assay.chat.running.runner import MemorySink, Progress, Runner
+from assay.chat.running.runner import Runner
+from assay.chat.running.sinks import MemorySink, Progress
 from assay.chat.running.trials import Pace
 from assay.errors import UsageError
 from assay.runs.planning import plan_experiment

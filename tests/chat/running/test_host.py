@@ -21,7 +21,8 @@ from assay.chat.running import host as hosts_module
 from assay.chat.running.child import ChildProcess
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.host import CrashedError, ProcessHost, RefusedError
-from assay.chat.running.runner import MemorySink, Runner
+from assay.chat.running.runner import Runner
+from assay.chat.running.sinks import MemorySink
 from assay.chat.running.trials import Pace
 from assay.chat.suites import Suite
 from assay.chat.world.situation import Situation

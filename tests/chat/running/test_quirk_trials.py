@@ -12,8 +12,9 @@ from assay.chat.agents import Reply
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.running.conversation import Job, PlayedTurn, play
 from assay.chat.running.host import CrashedError
-from assay.chat.running.runner import MemorySink, Runner
+from assay.chat.running.runner import Runner
 from assay.chat.running.scoring_process import LocalScorer
+from assay.chat.running.sinks import MemorySink
 from assay.chat.running.tracing import Tracing
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.answers import Answer, Record

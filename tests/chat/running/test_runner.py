@@ -13,7 +13,8 @@ import pytest
 from assay.chat.agents import Setup
 from assay.chat.agents.function import FunctionAgent
 from assay.chat.running.host import LocalHost
-from assay.chat.running.runner import MemorySink, Progress, Runner
+from assay.chat.running.runner import Runner
+from assay.chat.running.sinks import MemorySink, Progress
 from assay.chat.running.trials import Pace, plan
 from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.suites import Suite

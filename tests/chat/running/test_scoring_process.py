@@ -62,7 +62,7 @@ def test_if_the_process_ends_the_rest_is_scored_here() -> None:
     async def work(scorer: ProcessScorer) -> list[Answer]:
         assert scorer._process is not None
         scorer._process.kill()
-        await scorer._process.wait()
+        scorer._process.wait()
         return [await scorer.score(TALK, at) for at in range(2)]
 
     assert scored(work) == asyncio.run(here())

@@ -6,7 +6,7 @@ Everything else is as for agents: the same scenarios and simulated users, and th
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from typing import TYPE_CHECKING
 
 from assay.chat.running.conversation import Job, PlayedTurn
@@ -34,6 +34,11 @@ class BaselineHost:
         """Nothing to build."""
 
     async def play(self, job: Job) -> AsyncGenerator[PlayedTurn]:
+        for played in self.turns(job):
+            yield played
+
+    def turns(self, job: Job) -> Iterator[PlayedTurn]:
+        """Play a conversation, without waiting for anything."""
         user = None if job.persona is None else scripted_user(job.persona)
         known = {} if job.preferences is None else json_safe(dict(job.preferences))
         if job.has_shop:

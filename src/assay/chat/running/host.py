@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assay.chat.agents import AgentKind, Setup
 from assay.chat.running.child import ChildProcess
@@ -86,6 +86,17 @@ class Host(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class QueueingHost(Host, Protocol):
+    """A host that takes several conversations at once and plays one after the other."""
+
+    def play_all(self, jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, PlayedTurn | None]]:
+        """Play conversations without restarts. Each turn comes with the place of its conversation in `jobs`, and after
+        its last turn comes None. Raises RefusedError or CrashedError because of the first that has not ended.
+        """
+        ...
 
 
 class Child(Protocol):
@@ -230,6 +241,12 @@ class ProcessHost:
                 async for played in turns:
                     yield played
 
+    async def play_all(self, jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, PlayedTurn | None]]:
+        worker = await self._running()
+        async with aclosing(worker.play_all(jobs)) as turns:
+            async for turn in turns:
+                yield turn
+
     async def _play(self, job: Job, hear: Callable[[str], None] | None) -> AsyncGenerator[PlayedTurn]:
         worker = await self._running()
         async with aclosing(worker.play(job, hear)) as turns:
@@ -288,14 +305,15 @@ class _Worker:
         self._child = child
         self._number = number
         self._jobs: dict[int, asyncio.Queue[dict[str, Any]]] = {}
+        """Where messages about each conversation go; those that are played one after the other share a queue."""
         self._next = 0
         self._opening: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._listening = asyncio.create_task(self._listen())
         self._is_stuck = False
         self._ended: dict[str, Any] | None = None
         """The message for every waiting conversation, once the process has ended."""
-        self._under_way: frozenset[int] = frozenset()
-        """The conversations that it was playing when it ended."""
+        self._under_way = 0
+        """How many conversations it was playing when it ended."""
 
     @classmethod
     async def started(cls, child: Child, spec: AgentSpec, setup: SetupChoice, number: int) -> _Worker:
@@ -329,41 +347,54 @@ class _Worker:
         return self._child.is_running and self._ended is None
 
     async def play(self, job: Job, hear: Callable[[str], None] | None = None) -> AsyncGenerator[PlayedTurn]:
-        number, self._next = self._next, self._next + 1
-        is_over = False
-        answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._jobs[number] = answers
+        async with aclosing(self.play_all([job], hear)) as turns:
+            async for _, played in turns:
+                if played is not None:
+                    yield played
+
+    async def play_all(
+        self, jobs: Sequence[Job], hear: Callable[[str], None] | None = None
+    ) -> AsyncGenerator[tuple[int, PlayedTurn | None]]:
+        """Play conversations one after the other, as `QueueingHost` says."""
+        first, self._next = self._next, self._next + len(jobs)
+        messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._jobs |= dict.fromkeys(range(first, self._next), messages)
         if self._ended is not None:
-            answers.put_nowait(self._ended)
+            messages.put_nowait(self._ended)
+        at = 0
         try:
-            await self._child.send({"job": number, "of": job.to_json()})
-            while True:
-                try:
-                    async with asyncio.timeout(job.timeout + _GRACE):
-                        message = await answers.get()
-                except TimeoutError:
-                    self._is_stuck = True
-                    self._kill(f"did not answer for {job.timeout + _GRACE:g} s and was stopped")
-                    raise self._crash(self._child.stopped) from None
+            await self._child.send({"first": first, "jobs": [job.to_json() for job in jobs]})
+            while at < len(jobs):
+                message = await self._message(messages, jobs[at].timeout + _GRACE)
                 if "played" in message:
-                    is_over = "done" in message
-                    yield PlayedTurn.from_json(message["played"])
-                    if is_over:
-                        return
+                    yield at, PlayedTurn.from_json(message["played"])
                 elif "piece" in message:
                     if hear is not None:
                         hear(message["piece"])
-                elif "done" in message:
-                    is_over = True
-                    return
                 elif "broke" in message:
                     raise CrashedError(message["broke"], worker=self._number)
-                else:
+                elif "ended" in message:
                     raise self._crash(message["ended"])
+                if "done" in message:
+                    at += 1
+                    yield at - 1, None
         finally:
-            del self._jobs[number]
-            if not is_over and self.is_alive:
-                await self._child.send({"cancel": number})
+            for number in range(first, first + len(jobs)):
+                del self._jobs[number]
+            if at < len(jobs) and self.is_alive:
+                await self._child.send({"cancel": first})
+
+    async def _message(self, messages: asyncio.Queue[dict[str, Any]], seconds: float) -> dict[str, Any]:
+        """The next message about some conversations; a process that sends none for so many seconds is killed."""
+        if not messages.empty():
+            return messages.get_nowait()
+        try:
+            async with asyncio.timeout(seconds):
+                return await messages.get()
+        except TimeoutError:
+            self._is_stuck = True
+            self._kill(f"did not answer for {seconds:g} s and was stopped")
+            raise self._crash(self._child.stopped) from None
 
     async def close(self) -> None:
         await self._child.close()
@@ -376,12 +407,11 @@ class _Worker:
         await self.close()
 
     def _crash(self, reason: str) -> CrashedError:
-        shared = len(self._under_way) > 1
-        lost = self._child.is_lost
+        shared, lost = self._under_way > 1, self._child.is_lost
         return CrashedError(reason, worker=self._number, shared=shared, stuck=self._is_stuck, lost=lost)
 
     def _kill(self, reason: str) -> None:
-        self._under_way = frozenset(self._jobs)
+        self._under_way = len(set(self._jobs.values()))
         self._child.kill(reason)
 
     async def _listen(self) -> None:
@@ -391,7 +421,7 @@ class _Worker:
             if waiting is not None:
                 waiting.put_nowait(message)
         reason = await self._child.ending()
-        self._under_way = frozenset(self._jobs)
+        self._under_way = len(set(self._jobs.values()))
         self._ended = {"ended": reason}
-        for queue in (self._opening, *self._jobs.values()):
+        for queue in {self._opening, *self._jobs.values()}:
             queue.put_nowait(self._ended)

@@ -5,6 +5,7 @@ It does not use the store: finished turns go to a `Sink`.
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Container
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -18,8 +19,9 @@ from assay.chat.running.baseline_host import BaselineHost
 from assay.chat.running.budget import Budget
 from assay.chat.running.environment import Reach
 from assay.chat.running.host import Host, LocalHost, ProcessHost
-from assay.chat.running.runner import Progress, Runner, Sink
+from assay.chat.running.runner import Runner
 from assay.chat.running.scoring_process import FEWEST_TURNS, LocalScorer, ProcessScorer, Scorer
+from assay.chat.running.sinks import Progress, Sink
 from assay.chat.running.streamed_times import StreamedTimes, is_measured, measure_streamed_times
 from assay.chat.running.trials import Pace
 from assay.chat.scoring.metric import METRICS
@@ -37,12 +39,18 @@ if TYPE_CHECKING:
 class Playing:
     """An experiment while it is played; `async with` closes what was started."""
 
-    def __init__(self, experiment: Experiment, cluster: RayEngine | None = None) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        cluster: RayEngine | None = None,
+        scoring: subprocess.Popen[bytes] | None = None,
+    ) -> None:
         """On a `cluster`, agents that have a process of their own run on its nodes, in as many processes as they may
-        have conversations at a time.
+        have conversations at a time. `scoring` is the process that scores, if it was started ahead.
         """
         self._experiment = experiment
         self._cluster = cluster
+        self._scoring = scoring
         self._open = AsyncExitStack()
         self._scorer: Scorer | None = None
         self._hosts: dict[str, Host] = {}
@@ -152,7 +160,7 @@ class Playing:
         )
         known = METRICS.names()
         is_known = all(metric.name in known and METRICS.get(metric.name) is metric for metric in of.chosen_metrics)
-        if turns < FEWEST_TURNS or not is_known:
+        if not is_known or (turns < FEWEST_TURNS and self._scoring is None):
             return LocalScorer(of.evaluator(), at_once=of.pace.jobs)
         settings = {
             "domain": of.suite.domain,
@@ -160,7 +168,7 @@ class Playing:
             "names": list(of.suite.names),
             "metrics": [metric.name for metric in of.chosen_metrics],
         }
-        scorer = ProcessScorer(settings)
+        scorer = ProcessScorer(settings, self._scoring)
         await scorer.start()
         return scorer
 

@@ -10,28 +10,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping, Sequence
 from contextlib import aclosing, nullcontext
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay.chat.evaluator import ChatbotEvaluator
 from assay.chat.prices import ModelPrice
-from assay.chat.running.budget import Budget, Shortfall
-from assay.chat.running.conversation import Job, PlayedTurn
-from assay.chat.running.host import CrashedError, Host, RefusedError
+from assay.chat.running.baseline_host import BaselineHost
+from assay.chat.running.budget import Budget
+from assay.chat.running.conversation import Job
+from assay.chat.running.host import CrashedError, Host, QueueingHost, RefusedError
 from assay.chat.running.scored_conversation import ScoredConversation, Unscored
 from assay.chat.running.scoring_process import LocalScorer, Scorer
+from assay.chat.running.sinks import Progress, Sink
+from assay.chat.running.spending import OutOfBudgetError, Spending
 from assay.chat.running.trials import Pace, Trial, plan
 from assay.chat.running.watching import watched
-from assay.chat.scoring.answers import Answer, AnswerKey, Record
+from assay.chat.scoring.answers import Answer, AnswerKey
 from assay.chat.suites import Scenario, ScenarioTurn, Suite
 from assay.chat.world.situation import Situation
 from assay.errors import UsageError
 
 if TYPE_CHECKING:
-    from assay.chat.running.streamed_times import StreamedTimes
     from assay.chat.world.calls import CallLog
 
 LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
@@ -41,63 +42,15 @@ LookUpTruth = Callable[[str, int, datetime | None], Awaitable[Any]]
 _WARM_UP = ("Hello!", "What's the weather in Paris?")
 # A conversation that lost its machine this often fails; usually the next machine stays.
 _MAX_LOSSES = 10
+# Conversations that an agent is told of at once, so that it does not wait for its runner between short ones.
+_LONGEST_ROW = 32
 # Conversations with baselines that are played before the event loop does anything else.
 _PLAYED_BEFORE_OTHERS = 16
 # An agent whose process ends this many times in a row is not started again.
 _MAX_CRASHES = 3
 
-
-class Sink(Protocol):
-    """Where finished turns go."""
-
-    def keep(self, answer: Answer) -> None:
-        """Keep a turn; it must be stored within half a second."""
-
-    def flush(self) -> None:
-        """Store every turn that was kept now."""
-
-    def drop(self, agent: str, scenario: str, repetition: int) -> None:
-        """Delete the turns of a conversation that is started again."""
-
-
-class MemorySink:
-    """Keeps finished turns in memory, for runs without a store."""
-
-    def __init__(self) -> None:
-        self.answers: list[Answer] = []
-
-    def keep(self, answer: Answer) -> None:
-        self.answers.append(answer)
-
-    def flush(self) -> None:
-        """Nothing to do: memory is all there is."""
-
-    def drop(self, agent: str, scenario: str, repetition: int) -> None:
-        self.answers = [answer for answer in self.answers if answer.key != (agent, scenario, repetition)]
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a run has come, in conversations."""
-
-    total: int
-    done: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    """Turns by status: scored, skipped, failed."""
-    starting: str = ""
-    """The agent that is being started, before the first conversation."""
-    agent: str = ""
-    scenario: str = ""
-    stopped: Shortfall | None = None
-    """Why the rest is not played; None if it is."""
-    spent: float | None = None
-    """US dollars that a run with a budget has spent, with what was played before anything was measured."""
-    streamed_times: Mapping[str, StreamedTimes] = field(default_factory=dict)
-    """The time to the first text with a model that streams like a real one, by agent, if it was measured."""
-
-
-class _OutOfBudgetError(Exception):
-    """A conversation must not go on; the shortfall says why."""
+_Tried = Literal["ended", "again", "lost"]
+"""How an attempt at a conversation went: unless it ended it, another follows, which is not counted if it was lost."""
 
 
 class Runner:
@@ -144,13 +97,9 @@ class Runner:
         self._skip = skip
         self._is_made_up = is_made_up
         self.model_call_limit = model_call_limit
-        self._prices = prices or {}
-        self._budget = budget
-        self._reserved_blocks: set[tuple[str, int]] = set()
-        self._shortfall: Shortfall | None = None
+        self.spending = Spending(prices or {}, budget, user_price=user_price, has_user_model=user_model is not None)
         self._calls = calls
         self.user_model = user_model
-        self._user_price = user_price
         self._refused: dict[str, RefusedError] = {}
         self._crashes: dict[str, set[int]] = {}
         """Processes of an agent that crashed, without a finished conversation between them."""
@@ -178,7 +127,7 @@ class Runner:
             report(state)
             try:
                 await self._open(agent)
-            except _OutOfBudgetError:
+            except OutOfBudgetError:
                 break
         state.starting = ""
         report(state)
@@ -193,15 +142,20 @@ class Runner:
     ) -> None:
         """Play trials in the order of the plan, as many at a time as the pace allows."""
 
-        async def play(trial: Trial) -> None:
+        def begin(trial: Trial) -> None:
             state.agent, state.scenario = trial.agent, trial.scenario.id
+
+        async def play(trial: Trial) -> None:
+            begin(trial)
             try:
                 unscored.add(await self._play(trial, sink))
-            except _OutOfBudgetError:
+            except OutOfBudgetError:
                 return
             finally:
-                if self._budget is not None:
-                    self._budget.release(trial.key)
+                self.spending.release(trial.key)
+
+        async def play_row(trials: Sequence[Trial]) -> Sequence[Trial]:
+            return await self._play_row(trials, sink, unscored, begin)
 
         def count(answers: Sequence[Answer]) -> None:
             for answer in answers:
@@ -211,20 +165,31 @@ class Runner:
 
         unscored = Unscored(self.scorer.at_once, count)
         try:
-            await (self._one_by_one if self.pace.jobs == 1 else self._at_once)(deque(trials), play, unscored)
+            if self.pace.jobs == 1:
+                await self._one_by_one(deque(trials), play, play_row, unscored)
+            else:
+                await self._at_once(deque(trials), play, unscored)
             await unscored.none_left()
         finally:
             unscored.abandon()
-        state.stopped = self._shortfall
+        state.stopped = self.spending.shortfall
 
     async def _one_by_one(
-        self, waiting: deque[Trial], play: Callable[[Trial], Coroutine[Any, Any, None]], unscored: Unscored
+        self,
+        waiting: deque[Trial],
+        play: Callable[[Trial], Coroutine[Any, Any, None]],
+        play_row: Callable[[Sequence[Trial]], Awaitable[Sequence[Trial]]],
+        unscored: Unscored,
     ) -> None:
-        """Without tasks, which would cost as much as a short turn."""
+        """Without tasks, which would cost as much as a short turn; an agent is told of its next trials together."""
         none_busy: Counter[str] = Counter()
         while waiting and (trial := self._next(waiting, none_busy)) is not None:
             await unscored.has_room()
-            await play(trial)
+            row = self._row(trial, waiting)
+            if len(row) > 1:
+                waiting.extendleft(reversed(await play_row(row)))
+            else:
+                await play(trial)
             if len(waiting) % _PLAYED_BEFORE_OTHERS == 0:
                 await asyncio.sleep(0)  # baselines never wait for anything, and scores have to be received
 
@@ -252,71 +217,42 @@ class Runner:
                 task = await ended.get()
                 busy[running.pop(task)] -= 1
                 task.result()
-                if self._shortfall is not None:
+                if self.spending.shortfall is not None:
                     waiting.clear()
         finally:
             for left in running:
                 left.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
+    def _row(self, first: Trial, waiting: deque[Trial]) -> list[Trial]:
+        """A trial and those that follow it, if nothing has to be done between them; they are taken from `waiting`."""
+        row = [first]
+        if not self.spending.is_limited and self._can_queue(first):
+            while waiting and len(row) < _LONGEST_ROW and waiting[0].agent == first.agent:
+                if not self._can_queue(waiting[0]):
+                    break
+                row.append(waiting.popleft())
+        return row
+
+    def _can_queue(self, trial: Trial) -> bool:
+        """Whether an agent can be told of a trial before it has ended the one before."""
+        host, scenario = self.hosts[trial.agent], trial.scenario
+        return (
+            isinstance(host, QueueingHost)
+            and trial.agent not in self._refused
+            and not (scenario.goes_on or scenario.has_restarts)
+            and self._skip(host, scenario) is None
+        )
+
     def _next(self, waiting: deque[Trial], busy: Counter[str]) -> Trial | None:
         """Take the first trial whose agent is not at its limit; None if all are, or if the budget does not cover it."""
         for at, trial in enumerate(waiting):
-            if not self._is_covered(trial, waiting, is_idle=not busy.total()):
+            if not self.spending.covers(trial, waiting, is_idle=not busy.total()):
                 return None
             if busy[trial.agent] < (1 if trial.agent in self._alone else self.pace.concurrency):
                 del waiting[at]
                 return trial
         return None
-
-    def _is_covered(self, trial: Trial, waiting: Iterable[Trial], *, is_idle: bool) -> bool:
-        """Whether the budget covers a trial. A scenario is reserved for all agents at once, so that all play the same.
-
-        Money that conversations under way do not use may cover it later; if there are none, it is never covered.
-        """
-        block = (trial.scenario.id, trial.repetition)
-        if self._budget is None or block in self._reserved_blocks:
-            return True
-        if self._shortfall is not None:
-            return False
-        trials = [one for one in waiting if (one.scenario.id, one.repetition) == block]
-        shortfall = self._budget.reserve((one.key, len(one.scenario.turns)) for one in trials)
-        if shortfall is None:
-            self._reserved_blocks.add(block)
-        elif is_idle:
-            self._shortfall = shortfall
-        return shortfall is None
-
-    def cost_of(self, agent: str, record: Record) -> float | None:
-        """What a turn cost; None if the price of the agent's model or the tokens are not known."""
-        price = self._prices.get(agent)
-        return None if price is None else price.cost_of_turn(record)
-
-    def user_cost_of(self, record: Record) -> float | None:
-        """What a model that plays the user cost in a turn; None if none does, or if price or tokens are unknown."""
-        if self._user_price is None:
-            return None
-        return self._user_price.cost(record.user_input_tokens, record.user_output_tokens)
-
-    def _cost_of_both(self, agent: str, record: Record) -> float | None:
-        """What a turn cost with its user; None if a part of it is not known."""
-        cost = self.cost_of(agent, record)
-        if self.user_model is None or cost is None:
-            return cost
-        of_user = self.user_cost_of(record)
-        return None if of_user is None else cost + of_user
-
-    def _charge(self, trial: Trial, played: PlayedTurn, *, is_last: bool) -> None:
-        """Count what a turn cost; raises _OutOfBudgetError if the conversation must not go on."""
-        if self._budget is None:
-            return
-        self._budget.charge(trial.key, played.turn, self._cost_of_both(trial.agent, played.record))
-        shortfall = None if is_last else self._budget.ends(trial.key, played.turn, len(trial.scenario.turns))
-        if shortfall is not None:
-            # The agent is in its next turn already, which is paid for and lost.
-            self._budget.charge(trial.key, played.turn + 1, None)
-            self._shortfall = self._shortfall or shortfall
-            raise _OutOfBudgetError
 
     async def _open(self, agent: str) -> None:
         try:
@@ -335,62 +271,58 @@ class Runner:
         situations = tuple(Situation("warm-up", 0, at, session=f"{agent} warm-up") for at in range(len(_WARM_UP)))
         job = Job(agent, f"{agent}-warm-up", f"{agent} warm-up", _WARM_UP, situations, self.pace.turn_timeout)
         key = (agent, "warm-up", number)
-        self._reserve_again(key, len(_WARM_UP))
+        self.spending.reserve_again(key, len(_WARM_UP))
         async for played in self.hosts[agent].play(job):
-            if self._budget is not None:
-                self._budget.charge(key, played.turn, self.cost_of(agent, played.record))
+            self.spending.charge_warm_up(key, played)
             if played.endpoint_failure:
                 raise UsageError(
                     f"the endpoint of '{agent}' cannot be used: {played.record.reason}",
                     hint="Check its address and its key; nothing was played",
                 )
-        if self._budget is not None:
-            self._budget.release(key)
-
-    def _reserve_again(self, key: AnswerKey, turns: int) -> None:
-        """Reserve for a conversation alone; raises _OutOfBudgetError if that is not covered."""
-        if self._budget is not None:
-            self._budget.release(key)
-            shortfall = self._budget.reserve([(key, turns)])
-            if shortfall is not None:
-                self._shortfall = self._shortfall or shortfall
-                raise _OutOfBudgetError
+        self.spending.release(key)
 
     async def _play(self, trial: Trial, sink: Sink) -> ScoredConversation:
         """One trial, started again after an infrastructure failure. Its last turns may not be scored yet."""
+        host = self.hosts[trial.agent]
         refused = self._refused.get(trial.agent)
         if refused is not None and refused.missing:
             reason: str | None = str(refused)
         else:
-            reason = self._skip(self.hosts[trial.agent], trial.scenario)
+            reason = self._skip(host, trial.scenario)
         conversation = ScoredConversation(self, trial, sink)
         if reason is not None:
             await conversation.end("skipped", reason)
-            return conversation
-        if refused is not None:
+        elif refused is not None:
             await conversation.end("failed", str(refused))
-            return conversation
+        elif isinstance(host, BaselineHost):
+            for played in host.turns(conversation.job()):
+                await conversation.add(played)
+        else:
+            await self._attempt(conversation, trial, sink)
+        return conversation
+
+    async def _attempt(
+        self, conversation: ScoredConversation, trial: Trial, sink: Sink, attempt: int = 1, losses: int = 0
+    ) -> None:
+        """Play a conversation until it has ended; `attempt` is the first one here, and `losses` those before it."""
         try:
-            attempt, losses = 1, 0
             while attempt <= self.pace.retries + 1:
                 await conversation.start(attempt, losses)
                 if attempt > 1 or losses:
-                    self._reserve_again(trial.key, len(trial.scenario.turns))
+                    self.spending.reserve_again(trial.key, len(trial.scenario.turns))
                 async with self._alone.get(trial.agent) or nullcontext():
                     tried = await self._try(conversation, trial, attempt <= self.pace.retries, losses < _MAX_LOSSES)
                 if tried == "ended":
-                    return conversation
+                    return
                 attempt, losses = (attempt, losses + 1) if tried == "lost" else (attempt + 1, losses)
-        except _OutOfBudgetError:
+        except OutOfBudgetError:
             # Half a conversation is no trial: it is played again, from its start, if the run goes on.
             await conversation.scored()
             sink.drop(*trial.key)
             raise
         raise AssertionError("the last attempt ends the conversation")
 
-    async def _try(
-        self, conversation: ScoredConversation, trial: Trial, may_retry: bool, may_lose: bool
-    ) -> Literal["ended", "again", "lost"]:
+    async def _try(self, conversation: ScoredConversation, trial: Trial, may_retry: bool, may_lose: bool) -> _Tried:
         """Play a conversation; it has to be started again unless it is ended, as if nothing was if it was lost."""
         agent = conversation.agent
         try:
@@ -401,25 +333,78 @@ class Runner:
                     async with aclosing(self.hosts[agent].play(job)) as turns:
                         async for played in turns:
                             if played.infrastructure_failure and may_retry:
-                                self._charge(trial, played, is_last=True)
+                                self.spending.charge(trial, played, is_last=True)
                                 return "again"
                             await conversation.add(await watching.completed(played))
-                            self._charge(trial, played, is_last=played.record.status == "failed")
+                            self.spending.charge(trial, played, is_last=played.record.status == "failed")
             self._crashes.pop(agent, None)
-        except RefusedError as error:
+        except (RefusedError, CrashedError) as error:
+            return await self._broken_off(conversation, error, may_retry, may_lose)
+        return "ended"
+
+    async def _broken_off(
+        self, conversation: ScoredConversation, error: RefusedError | CrashedError, may_retry: bool, may_lose: bool
+    ) -> _Tried:
+        """End a conversation because of its agent's process, or say that it has to be started again."""
+        agent = conversation.agent
+        if isinstance(error, RefusedError):
             self._refused[agent] = error
             await conversation.end("failed", str(error))
-        except CrashedError as error:
-            if error.lost and may_lose:
-                self._cold[agent] = 1
-                return "lost"
-            self._crashed(agent, error)
-            if error.shared and may_retry and agent not in self._refused:
-                # Any of the conversations in the process may have crashed it: each is tried again, one at a time.
-                self._alone.setdefault(agent, asyncio.Lock())
-                return "again"
-            await conversation.end("failed", str(error), breakdown="timeout" if error.stuck else "crash")
+            return "ended"
+        if error.lost and may_lose:
+            self._cold[agent] = 1
+            return "lost"
+        self._crashed(agent, error)
+        if error.shared and may_retry and agent not in self._refused:
+            # Any of the conversations in the process may have crashed it: each is tried again, one at a time.
+            self._alone.setdefault(agent, asyncio.Lock())
+            return "again"
+        await conversation.end("failed", str(error), breakdown="timeout" if error.stuck else "crash")
         return "ended"
+
+    async def _play_row(
+        self, trials: Sequence[Trial], sink: Sink, unscored: Unscored, begin: Callable[[Trial], None]
+    ) -> Sequence[Trial]:
+        """Play trials of one agent, of which it is told together. Returns those that are not played.
+
+        A trial that has to be started again is played alone, after the others.
+        """
+        agent = trials[0].agent
+        host = self.hosts[agent]
+        assert isinstance(host, QueueingHost)
+        conversations = [ScoredConversation(self, trial, sink) for trial in trials]
+        repeated: dict[int, _Tried] = {}
+        may_retry = self.pace.retries > 0
+        ended = 0
+        begin(trials[0])
+        try:
+            await self._warm_up(agent)
+            async with aclosing(host.play_all([conversation.job() for conversation in conversations])) as turns:
+                async for at, played in turns:
+                    if played is None:
+                        ended = at + 1
+                        self._crashes.pop(agent, None)
+                        if at not in repeated:
+                            unscored.add(conversations[at])
+                        if ended < len(trials):
+                            begin(trials[ended])
+                    elif played.infrastructure_failure and may_retry:
+                        repeated[at] = "again"
+                    else:
+                        await conversations[at].add(played)
+        except (RefusedError, CrashedError) as error:
+            tried = await self._broken_off(conversations[ended], error, may_retry, True)
+            if tried == "ended":
+                unscored.add(conversations[ended])
+            else:
+                repeated[ended] = tried
+            ended += 1
+        for at, tried in repeated.items():
+            begin(trials[at])
+            attempt, losses = (1, 1) if tried == "lost" else (2, 0)
+            await self._attempt(conversations[at], trials[at], sink, attempt, losses)
+            unscored.add(conversations[at])
+        return trials[ended:]
 
     def characteristics_of(self, agent: str) -> dict[str, Any] | None:
         """The measured characteristics of an agent's developer experience, or None."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.chat.domains import DOMAINS
 from assay.chat.running.conversation import Job, PlayedTurn
 from assay.chat.running.reception import describe_error
-from assay.chat.running.scoring_process import describe_scoring_error
+from assay.chat.running.scoring_worker import describe_scoring_error
 from assay.chat.running.trials import Trial
 from assay.chat.scoring.answers import Answer, Record
 from assay.chat.scoring.applicability import expectations_of
@@ -29,7 +29,8 @@ from assay.errors import AssayError
 from assay.redaction import redacted
 
 if TYPE_CHECKING:
-    from assay.chat.running.runner import Runner, Sink
+    from assay.chat.running.runner import Runner
+    from assay.chat.running.sinks import Sink
 
 
 class _Step(NamedTuple):
@@ -120,8 +121,8 @@ class ScoredConversation:
             update={
                 "kind": self._trial.scenario.kind,
                 "attempts": self._attempt,
-                "cost": self._runner.cost_of(self.agent, played.record),
-                "user_cost": self._runner.user_cost_of(played.record),
+                "cost": self._runner.spending.cost_of(self.agent, played.record),
+                "user_cost": self._runner.spending.user_cost_of(played.record),
             }
         )
         outcome: asyncio.Future[Answer] | Exception | None = None

@@ -1,0 +1,139 @@
+"""Scores turns in a separate process: `python -m assay.chat.running.scoring_worker` reads pickled turns and writes what
+scoring adds to them. It ends when its input does. `scoring_process.py` is the other end.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import pickle
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from assay.chat.evaluator import ChatbotEvaluator
+from assay.chat.scoring.answering import answer_of
+from assay.chat.scoring.answers import Answer
+from assay.errors import AssayError
+from assay.redaction import redacted
+
+if TYPE_CHECKING:
+    from assay.chat.scoring.answers import FailedCheck, Record
+    from assay.chat.scoring.metric import Entry
+    from assay.chat.scoring.robustness import QuirkOutcome
+    from assay.chat.transcript import Transcript
+
+MESSAGE_SIZE = struct.Struct("<Q")
+"""Before each message, its length in bytes."""
+
+
+class UnscoredTurn(NamedTuple):
+    """A turn to be scored, with the arguments of `answer_of`."""
+
+    transcript: Transcript
+    at: int
+    record: Record | None
+    worst: QuirkOutcome | None
+
+    def without_idle_record(self) -> UnscoredTurn:
+        """The same turn, without a record that scoring does not look at."""
+        return self if self.record is None or self.record.quirk is not None else self._replace(record=None)
+
+
+class ScoredTurn(NamedTuple):
+    """What scoring adds to a turn: the rest of its answer does not have to travel back."""
+
+    entries: Mapping[str, Entry]
+    failures: tuple[FailedCheck, ...]
+    record: Record | None
+    """Its record, if scoring changed it: that of a turn with a quirk."""
+
+    def answer_to(self, turn: UnscoredTurn) -> Answer:
+        """The whole answer."""
+        transcript, at = turn.transcript, turn.at
+        said = transcript.turns[at]
+        return Answer(
+            agent=transcript.agent,
+            scenario=transcript.scenario,
+            repetition=transcript.repetition,
+            turn=at,
+            query=said.user or "",
+            response=said.assistant or "",
+            entries=self.entries,
+            passed=not self.failures,
+            failures=self.failures,
+            record=self.record or turn.record,
+            truth=said.truth,
+        )
+
+
+def describe_scoring_error(error: Exception) -> str:
+    """Why a turn could not be scored, in one line."""
+    if isinstance(error, AssayError):
+        return redacted(str(error))
+    from assay.chat.running.reception import describe_error
+
+    return describe_error(error)
+
+
+def _serve(source: IO[bytes], out: IO[bytes]) -> None:
+    settings = _read(source)
+    if settings is None:
+        return
+    evaluator = ChatbotEvaluator(**settings)
+    # Loads what is loaded at the first answer, such as names of cities, before the first answer comes. The texts show
+    # their language, so that no other one is loaded, which most runs do not need.
+    evaluator.evaluate_response(
+        "What is the weather like in Oslo, and should I take a coat with me?",
+        "It is 3 °C in Oslo, and you should take a coat with you.",
+        "warm-up",
+    )
+    while (batch := _read(source)) is not None:
+        body = pickle.dumps(_shared([_outcome(evaluator, turn) for turn in batch]), pickle.HIGHEST_PROTOCOL)
+        out.write(MESSAGE_SIZE.pack(len(body)) + body)
+        out.flush()
+
+
+def _shared(outcomes: Sequence[ScoredTurn | str]) -> list[ScoredTurn | str]:
+    """The same outcomes, in which equal entries that measured nothing are one object: it is then pickled once."""
+    seen: dict[tuple[str, str, float], Entry] = {}
+    return [
+        outcome
+        if isinstance(outcome, str)
+        else outcome._replace(
+            entries={
+                name: entry if entry["measured"] else seen.setdefault((name, entry["details"], entry["base"]), entry)
+                for name, entry in outcome.entries.items()
+            }
+        )
+        for outcome in outcomes
+    ]
+
+
+def _outcome(evaluator: ChatbotEvaluator, turn: UnscoredTurn) -> ScoredTurn | str:
+    try:
+        answer = answer_of(turn.transcript, turn.at, evaluator, record=turn.record, worst=turn.worst)
+    except Exception as error:
+        return describe_scoring_error(error)
+    return ScoredTurn(answer.entries, answer.failures, answer.record)
+
+
+def _read(source: IO[bytes]) -> Any:
+    """The next message of the parent; None at the end of the input."""
+    size = source.read(MESSAGE_SIZE.size)
+    return pickle.loads(source.read(MESSAGE_SIZE.unpack(size)[0])) if len(size) == MESSAGE_SIZE.size else None
+
+
+if __name__ == "__main__":
+    from assay.chat.running.scoring_worker import (
+        _serve as serve,  # not of __main__: the parent pickles its own classes
+    )
+
+    gc.set_threshold(20_000, 20, 20)  # what is read has no cycles
+    atexit.register(gc.freeze)  # at the end, Python would search everything for them
+    # Our answers go to the pipe and whatever a metric prints to standard error, so that the two cannot mix.
+    with os.fdopen(os.dup(1), "wb") as pipe:
+        os.dup2(2, 1)
+        serve(sys.stdin.buffer, pipe)
