@@ -11,7 +11,7 @@ import os
 import pkgutil
 import sys
 from functools import cached_property, lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Generic, TypeVar
 
 from assay.errors import UsageError, unknown_name
@@ -87,5 +87,11 @@ def _state_of(folder: str) -> tuple[str, int, int]:
 
 @lru_cache(maxsize=32)
 def _declared(group: str, folders: tuple[tuple[str, int, int], ...]) -> dict[str, EntryPoint]:
-    """The entry points of a group by name. Finding them reads a file of every package, so the result is cached."""
-    return {entry.name: entry for entry in entry_points(group=group)}
+    """The entry points of a group by name."""
+    return {entry.name: entry for entry in _all_declared(folders).select(group=group)}
+
+
+@lru_cache(maxsize=4)
+def _all_declared(folders: tuple[tuple[str, int, int], ...]) -> EntryPoints:
+    """The entry points of every group. Finding them reads a file of every package, so it is done once for all."""
+    return entry_points()

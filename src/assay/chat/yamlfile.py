@@ -112,13 +112,10 @@ def parse_yaml(text: str, name: str) -> Document:
         )
     # The parser in C, if it is installed, is ten times as fast.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    reader = _Reader(name, {})
+    reader = _Reader(name)
     try:
-        _refuse_surprises(yaml.parse(text, loader), name)
-        return Document(name, reader.value(yaml.compose(text, loader), ()), reader.lines)
-    except yaml.composer.ComposerError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise _error(name, line, "starts a second document", "Use one document per file, without '---'") from None
+        reader.read(yaml.parse(text, loader))
+        return Document(name, reader.data, reader.lines)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, name) from None
     # The parser in Python lets escapes beyond Unicode ("\\UFFFFFFFF") through to the interpreter.
@@ -166,76 +163,104 @@ def dotted(path: Steps) -> str:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _refuse_surprises(events: Iterator[yaml.Event], name: str) -> None:
-    """Raise SourceError for aliases, tags, half characters and deep nesting.
+class _Reader:
+    """Turns the parser's events into plain data, and notes the line of each node.
 
-    It looks at the parser's events before nodes are composed: composing is recursive, and an alias can stand for
-    billions of nodes.
+    It neither composes nodes nor calls itself: an alias can stand for billions of nodes, and nesting can be deep.
     """
-    import yaml
 
-    depth = nodes = 0
-    for event in events:
-        line = event.start_mark.line + 1 if event.start_mark else 1
-        if isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if not isinstance(event, yaml.NodeEvent):
-            continue
-        nodes += 1
-        if nodes > _MOST_NODES:
-            raise _error(name, line, f"has more than {_MOST_NODES:,} values", "Split it into several files")
-        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            raise _error(
-                name,
-                line,
-                "uses an alias (& or *)",
-                "Write the value out, or put the text in quotes",
-            )
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.data: Any = None
+        self.lines: dict[Steps, int] = {}
+        self._nodes = self._documents = 0
+        self._open: list[tuple[dict[str, Any] | list[Any], Steps]] = []
+        """The tables and lists around the next node, outermost first, with their paths."""
+        self._keys: list[str | None] = []
+        """For each of them the key whose value comes next; None in a list, and in a table before a key."""
+
+    def read(self, events: Iterator[yaml.Event]) -> None:
+        """Read a whole file."""
+        import yaml
+
+        for event in events:
+            if isinstance(event, yaml.NodeEvent):
+                self._node(event, event.start_mark.line + 1)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._open.pop()
+                self._keys.pop()
+            elif isinstance(event, yaml.DocumentStartEvent):
+                self._documents += 1
+                if self._documents > 1:
+                    line = event.start_mark.line + 1
+                    raise _error(
+                        self.name, line, "starts a second document", "Use one document per file, without '---'"
+                    )
+
+    def _node(self, event: yaml.NodeEvent, line: int) -> None:
+        import yaml
+
+        self._refuse_surprises(event, line)
+        text, style = (event.value, event.style) if isinstance(event, yaml.ScalarEvent) else (None, None)
+        if self._open and self._keys[-1] is None and isinstance(self._open[-1][0], dict):
+            self._keys[-1] = self._key(text, is_plain=not style, line=line)
+            return
+        value: Any
+        if text is not None:
+            value = text if style else _plain(text)
+        else:
+            value = {} if isinstance(event, yaml.MappingStartEvent) else []
+        path = self._place(value)
+        # A value with a key has the key's line already.
+        self.lines.setdefault(path, line)
+        if text is None:
+            self._open.append((value, path))
+            self._keys.append(None)
+            if len(self._open) > _DEEPEST:
+                raise _error(self.name, line, f"is nested more than {_DEEPEST} deep", None)
+
+    def _refuse_surprises(self, event: yaml.NodeEvent, line: int) -> None:
+        """Raise SourceError for aliases, tags, half characters and too many nodes."""
+        import yaml
+
+        self._nodes += 1
+        if self._nodes > _MOST_NODES:
+            raise _error(self.name, line, f"has more than {_MOST_NODES:,} values", "Split it into several files")
+        if event.anchor is not None or isinstance(event, yaml.AliasEvent):
+            raise _error(self.name, line, "uses an alias (& or *)", "Write the value out, or put the text in quotes")
         tag: str | None = getattr(event, "tag", None)
         if tag is not None:
-            raise _error(name, line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
+            raise _error(self.name, line, f"uses the tag {tag}", "Leave tags out; only plain data is read")
         if isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
-            raise _error(name, line, "has an escape for half a character", "Write the character itself")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > _DEEPEST:
-                raise _error(name, line, f"is nested more than {_DEEPEST} deep", None)
+            raise _error(self.name, line, "has an escape for half a character", "Write the character itself")
 
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Turns composed nodes into plain data, and notes the line of each."""
-
-    name: str
-    lines: dict[Steps, int]
-
-    def value(self, node: yaml.Node | None, path: Steps) -> Any:
-        import yaml
-
-        if node is None:
-            return None
-        # A value with a key has the key's line already.
-        self.lines.setdefault(path, node.start_mark.line + 1)
-        if isinstance(node, yaml.MappingNode):
-            return dict(self.pair(key, value, path) for key, value in node.value)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*path, at)) for at, item in enumerate(node.value)]
-        return node.value if getattr(node, "style", None) else _plain(node.value)
-
-    def pair(self, key: yaml.Node, value: yaml.Node, path: Steps) -> tuple[str, Any]:
-        import yaml
-
-        line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode):
+    def _key(self, text: str | None, *, is_plain: bool, line: int) -> str:
+        """The key of a table, with its line."""
+        if text is None:
             raise _error(self.name, line, "has a list or a table for a key", "Keys are text")
-        steps = (*path, key.value)
+        steps = (*self._open[-1][1], text)
         if steps in self.lines:
             first = f"The first is on line {self.lines[steps]}"
-            raise _error(self.name, line, f"the key '{key.value:.60}' is given twice", first)
-        if key.value == "<<" and not key.style:
+            raise _error(self.name, line, f"the key '{text:.60}' is given twice", first)
+        if text == "<<" and is_plain:
             raise _error(self.name, line, "uses a merge key (<<)", "Write it out")
         self.lines[steps] = line
-        return key.value, self.value(value, steps)
+        return text
+
+    def _place(self, value: Any) -> Steps:
+        """Put a value where it belongs, and give its path."""
+        if not self._open:
+            self.data = value
+            return ()
+        around, path = self._open[-1]
+        if isinstance(around, list):
+            around.append(value)
+            return (*path, len(around) - 1)
+        key = self._keys[-1]
+        assert key is not None
+        around[key] = value
+        self._keys[-1] = None
+        return (*path, key)
 
 
 def _error(name: str, line: int, what: str, hint: str | None) -> SourceError:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +268,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         EntryPoint("shouts", "shouts:shouts", "assay.sources"),
         EntryPoint("broken", "no_such_package:thing", "assay.sources"),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries if group == "assay.sources" else [])
+    monkeypatch.setattr(registry, "_all_declared", lambda folders: EntryPoints(entries))
     registry._declared.cache_clear()
     yield
     monkeypatch.undo()

@@ -92,6 +92,7 @@ class Runner:
         self.scorer = scorer or LocalScorer(
             ChatbotEvaluator(domain=suite.domain, language=suite.language, names=suite.names), at_once=self.pace.jobs
         )
+        self._queueing = {agent: host for agent, host in hosts.items() if isinstance(host, QueueingHost)}
         self._look_up_truth = look_up_truth
         self._characteristics = characteristics or {}
         self._skip = skip
@@ -236,12 +237,12 @@ class Runner:
 
     def _can_queue(self, trial: Trial) -> bool:
         """Whether an agent can be told of a trial before it has ended the one before."""
-        host, scenario = self.hosts[trial.agent], trial.scenario
+        scenario = trial.scenario
         return (
-            isinstance(host, QueueingHost)
+            trial.agent in self._queueing
             and trial.agent not in self._refused
             and not (scenario.goes_on or scenario.has_restarts)
-            and self._skip(host, scenario) is None
+            and self._skip(self.hosts[trial.agent], scenario) is None
         )
 
     def _next(self, waiting: deque[Trial], busy: Counter[str]) -> Trial | None:
@@ -370,8 +371,7 @@ class Runner:
         A trial that has to be started again is played alone, after the others.
         """
         agent = trials[0].agent
-        host = self.hosts[agent]
-        assert isinstance(host, QueueingHost)
+        host = self._queueing[agent]
         conversations = [ScoredConversation(self, trial, sink) for trial in trials]
         repeated: dict[int, _Tried] = {}
         may_retry = self.pace.retries > 0

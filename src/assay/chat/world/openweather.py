@@ -69,7 +69,7 @@ class _Country(_Model):
 
 class _CurrentResponse(_Model):
     name: str
-    sys: _Country = _Country()
+    sys: _Country = Field(default_factory=_Country)
     dt: _Seconds
     timezone: _Offset
     weather: Annotated[list[_Condition], Field(min_length=1)]
