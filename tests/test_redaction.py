@@ -7,13 +7,14 @@ import json
 import shlex
 import time
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.redaction import redacted, redacted_all, redacted_command, redacted_value
+from assay.redaction import harmless_text, redacted, redacted_all, redacted_command, redacted_value
 
 letters = st.characters(min_codepoint=33, max_codepoint=126)
 # Marked, so that finding one in the output is no accident.
@@ -228,6 +229,7 @@ def test_no_shape_of_a_key_stays_in_a_text(shape: str) -> None:
 def test_no_shape_of_a_key_stays_in_data_or_on_a_command_line(shape: str) -> None:
     text = SHAPES[shape]
     data = {"calls": [{"name": "get", "arguments": {"q": text}, "result": [text, {"inner": text}], "error": text}]}
+    assert harmless_text(data) is None
     for kept in (json.dumps(redacted_value(data)), redacted_command(["assay", "chat", "run", text])):
         assert "***" in kept
         assert K not in kept
@@ -308,6 +310,31 @@ def test_arguments_of_tools_keep_ordinary_values_under_names_that_may_be_secret(
     """A call is compared with the one that was expected: `key` may as well be the key of a record."""
     arguments = {"key": "blue-shirt", "token": "ETH", "pass": 2, "field": "temperature_2m", "auth": None}
     assert redacted_value(arguments) == arguments
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"password": "duck"},
+        {"of": [{"api_key": 7}]},
+        {"key": "blue-shirt"},
+        {"key_env": "my key"},
+        {"a": ("b", "c")},
+        {3: "x"},
+        f"Bearer {K}",
+        ["fine", {"and": f"sk-{K}"}],
+        {f"https://me:{K}@example.org": 1},
+    ],
+)
+def test_data_that_would_be_changed_is_never_called_harmless(data: Any) -> None:
+    assert harmless_text(data) is None
+
+
+@pytest.mark.parametrize("text", ["It rains in Rome.", "Take 2 coats, é."])
+def test_data_that_is_called_harmless_stays_as_it_is(text: str) -> None:
+    data = {"name": "get", "arguments": {"q": text, "n": 1}, "result": [text, None, True, 1.5], "error": None}
+    assert redacted_value(data) == data
+    assert set(str(harmless_text(data)).split("\n")) == {"name", "get", "arguments", "q", "n", "result", "error", text}
 
 
 def test_everything_under_a_name_that_is_surely_secret_is_hidden() -> None:

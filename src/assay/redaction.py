@@ -48,6 +48,15 @@ def redacted_value(value: Any) -> Any:
     return value
 
 
+def harmless_text(value: Any) -> str | None:
+    """Every name and text in data of JSON shape, one to a line, if `redacted_value` changes nothing; None in doubt."""
+    texts: list[str] = []
+    if not _collect_harmless(value, texts):
+        return None
+    text = "\n".join(texts)
+    return None if _is_suspicious(text) else text
+
+
 def redacted_command(words: Sequence[str]) -> str:
     """A command line as it may be kept, quoted so that it can be pasted."""
     kept: list[str] = []
@@ -160,6 +169,23 @@ def _under(key: str, value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_under(key, inner) for inner in value]
     return value if value is None or isinstance(value, bool) else HIDDEN
+
+
+def _collect_harmless(value: Any, texts: list[str]) -> bool:
+    """Add names and texts to `texts`; False if something is under the name of a secret, or is not of JSON shape."""
+    kind = type(value)
+    if kind is str:
+        texts.append(value)
+        return True
+    if kind is dict:
+        for name, inner in value.items():
+            if type(name) is not str or name.endswith("_env") or _strength(name) or not _collect_harmless(inner, texts):
+                return False
+            texts.append(name)
+        return True
+    if kind is list:
+        return all(_collect_harmless(inner, texts) for inner in value)
+    return value is None or kind in (int, float, bool)
 
 
 def _header_value(name: str, value: str) -> str:

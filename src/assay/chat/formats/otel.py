@@ -117,7 +117,7 @@ def read_turn(spans: Iterable[Span], *, start_ns: int, end_ns: int, dropped: int
     spans = tuple(sorted(spans, key=lambda span: (span.start_ns, span.end_ns)))
     models = [span for span in spans if span.is_model_call]
     tools = [span for span in spans if span.is_tool_call]
-    within = _within(spans)
+    within = _within(spans, models)
     waiting = _waiting(models, [span for span in spans if span.waits])
     working = [(span.start_ns, span.end_ns) for span in tools]
     model_ns = _covered(waiting, start_ns, end_ns)
@@ -164,7 +164,7 @@ def _covered(intervals: Iterable[tuple[int, int]], start_ns: int, end_ns: int) -
     return total
 
 
-def _within(spans: Sequence[Span]) -> dict[str | None, list[Span]]:
+def _within(spans: Sequence[Span], models: Sequence[Span]) -> dict[str | None, list[Span]]:
     """Model spans by the model span directly around them; None for those without one.
 
     If one contains another, the outer span is a wrapper (a fallback, an instrumented client) that reports the same call
@@ -173,15 +173,14 @@ def _within(spans: Sequence[Span]) -> dict[str | None, list[Span]]:
     """
     by_id = {span.id: span for span in spans if span.id}
     found: dict[str | None, list[Span]] = {}
-    for span in spans:
-        if span.is_model_call:
-            above = by_id.get(span.parent or "")
-            passed = {span.id}
-            while above is not None and above.id not in passed and not (above.is_model_call or above.is_tool_call):
-                passed.add(above.id)
-                above = by_id.get(above.parent or "")
-            wrapper = above.id if above is not None and above.is_model_call and above.id != span.id else None
-            found.setdefault(wrapper, []).append(span)
+    for span in models:
+        above = by_id.get(span.parent or "")
+        passed = {span.id}
+        while above is not None and above.id not in passed and not (above.is_model_call or above.is_tool_call):
+            passed.add(above.id)
+            above = by_id.get(above.parent or "")
+        wrapper = above.id if above is not None and above.is_model_call and above.id != span.id else None
+        found.setdefault(wrapper, []).append(span)
     return found
 
 

@@ -28,7 +28,7 @@ from assay.chat.world.shop import ORDERS, SHOP, shopping_as
 from assay.chat.world.situation import Situation
 from assay.errors import AssayError
 from assay.json_safe import json_safe, whole_text
-from assay.redaction import redacted, redacted_value
+from assay.redaction import harmless_text, redacted, redacted_value
 
 if TYPE_CHECKING:
     from assay.chat.formats.otel import TurnTrace
@@ -323,8 +323,11 @@ def _record(
 
 
 def _keepable(call: ToolCall) -> ToolCall:
-    """A call without secrets and very long texts; most have neither and are not checked a second time."""
+    """A call without secrets and very long texts; most have neither."""
     given = call.model_dump()
+    text = harmless_text(given)
+    if text is not None and len(text) <= _LONGEST_TEXT:
+        return call
     kept = redacted_value(_shortened(given))
     return call if kept == given else ToolCall.model_validate(kept)
 

@@ -68,6 +68,9 @@ class Tracing:
 
     def __init__(self) -> None:
         self._watched = _watch()
+        from opentelemetry import trace
+
+        self._tracer = trace.get_tracer("assay")
 
     @contextmanager
     def turn(self, agent: str, session: str) -> Iterator[WatchedTurn]:
@@ -76,7 +79,7 @@ class Tracing:
 
         # A separate trace even inside another span, because turns are distinguished by their traces; baggage stays.
         outside = trace.set_span_in_context(trace.INVALID_SPAN, context.get_current())
-        span = trace.get_tracer("assay").start_span(
+        span = self._tracer.start_span(
             f"turn {agent}",
             outside,
             attributes={"gen_ai.agent.name": agent, "gen_ai.conversation.id": session},
