@@ -176,6 +176,17 @@ def test_a_crash_of_one_agent_never_takes_down_the_others() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("function", "breakdown"), [("exits", "crash"), ("blocks", "timeout")])
+def test_of_conversations_sent_together_only_the_one_that_breaks_the_process_fails(
+    function: str, breakdown: str
+) -> None:
+    answers = run({"bad": function}, [*["hello"] * 20, "now", *["hello"] * 20]).answers
+    ended = Counter((one.query, one.record.status, one.record.attempts, one.record.breakdown) for one in answers)  # type: ignore[union-attr]
+    assert ended == {("hello", "scored", 1, None): 40, ("now", "failed", 1, breakdown): 1}
+    assert len({one.scenario for one in answers}) == 41
+
+
+@pytest.mark.slow
 def test_one_crash_among_several_conversations_is_one_crash() -> None:
     """All conversations of the process end with it; those that did nothing are held again."""
     answers = run({"bad": "exits_late"}, ["now", *["hello"] * 7], jobs=4, concurrency=4).answers
