@@ -5,6 +5,7 @@ It does not use the store: finished turns go to a `Sink`.
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from collections.abc import Callable, Container
 from contextlib import AsyncExitStack
@@ -126,8 +127,15 @@ class Playing:
         ended.spent = None if budget is None else budget.spent
         if is_measured(of) and ended.stopped is None:
             ended.streamed_times = await self._streamed_times()
-        if of.baselines and ended.stopped is None:
-            await self._play_baselines(sink, done)
+        # Processes take a while to end: meanwhile baselines are played, and then the results are put together.
+        closing = asyncio.gather(*(host.close() for host in self._hosts.values()))
+        try:
+            if of.baselines and ended.stopped is None:
+                await self._play_baselines(sink, done)
+        finally:
+            await closing
+        self._scorer.release()
+        await asyncio.sleep(0)
         return ended
 
     async def _streamed_times(self) -> dict[str, StreamedTimes]:
