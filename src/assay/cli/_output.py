@@ -211,13 +211,13 @@ class ShardLines:
 @contextmanager
 def conversation_progress() -> Iterator[Callable[[Progress], None]]:
     """A bar that counts conversations, if standard error is a terminal; otherwise a line every few seconds."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
     console = shown_console(stderr=True)
     if not console.is_terminal:
         yield _ProgressLines()
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     columns = [
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
