@@ -11,8 +11,8 @@ import os
 import pkgutil
 import sys
 from functools import cached_property, lru_cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
-from typing import Generic, TypeVar
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
 
 from assay.errors import UsageError, unknown_name
 
@@ -92,6 +92,9 @@ def _declared(group: str, folders: tuple[tuple[str, int, int], ...]) -> dict[str
 
 
 @lru_cache(maxsize=4)
-def _all_declared(folders: tuple[tuple[str, int, int], ...]) -> EntryPoints:
-    """The entry points of every group. Finding them reads a file of every package, so it is done once for all."""
+def _all_declared(folders: tuple[tuple[str, int, int], ...]) -> Any:
+    """The entry points of every group, with `select`; their type depends on the version of Python.
+
+    Finding them reads a file of every package, so it is done once for all groups.
+    """
     return entry_points()

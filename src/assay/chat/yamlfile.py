@@ -185,14 +185,14 @@ class _Reader:
 
         for event in events:
             if isinstance(event, yaml.NodeEvent):
-                self._node(event, event.start_mark.line + 1)
+                self._node(event, _line_of(event))
             elif isinstance(event, yaml.CollectionEndEvent):
                 self._open.pop()
                 self._keys.pop()
             elif isinstance(event, yaml.DocumentStartEvent):
                 self._documents += 1
                 if self._documents > 1:
-                    line = event.start_mark.line + 1
+                    line = _line_of(event)
                     raise _error(
                         self.name, line, "starts a second document", "Use one document per file, without '---'"
                     )
@@ -261,6 +261,10 @@ class _Reader:
         around[key] = value
         self._keys[-1] = None
         return (*path, key)
+
+
+def _line_of(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
 
 
 def _error(name: str, line: int, what: str, hint: str | None) -> SourceError:
