@@ -260,7 +260,9 @@ def _later_missing(context: ScoringContext) -> Finding | None:
     days = [mention for name, mention in named.items() if name in asked or name not in ("now", "today", "yesterday")]
     if asked and asked <= PRESENT:  # "until the evening" is a forecast for today
         days += context.response.all("part_of_day")
-    addressed = context.said("later") or context.own([mention for mention in days if mention.asserted])
+    addressed = context.said("later") or context.own(
+        [mention for mention in days if mention.asserted or mention.refuted]
+    )
     return None if addressed else Finding()
 
 

@@ -58,6 +58,8 @@ class FigureReader:
         self.not_after_number = self.times.keys() | {"/"}
         self.not_after_plain = (self.joining - self.and_ - {"."}) | self.after_words
         self.negative_units = frozenset(self.after)
+        self.roles = lexicon.roles
+        self.extremes = {"high", "low"}
         self._roles = RoleReader(lexicon)
 
     def read(self, reading: Reading, numbers: Sequence[int]) -> None:
@@ -174,6 +176,9 @@ class _Parser(NumeralReader):
                     if unit is not None and low_unit is not None:
                         return self.add(first, second, low_unit, unit, last)
         if unit is None:
+            unit, start = self.unit_of_pair(number), number.first
+            if unit is not None:
+                return self.add(first, second, unit, unit, number.last)
             unit, start = self.unit_before(number.first)
             if unit is None:
                 unit = self.unit_of_other(number)
@@ -354,6 +359,15 @@ class _Parser(NumeralReader):
                 if len(unit.tokens) == 1 and self.grammar.kinds[unit.kind].prefix:
                     return unit, first - 1
         return None, first
+
+    def unit_of_pair(self, number: Number) -> Unit | None:
+        """The unit of the second of two figures with a slash between them, if they can be a high and a low: 9/1 °C."""
+        at = number.last + 2
+        if at >= len(self.tokens) or self.tokens[at - 1].text != "/":
+            return None
+        other = self.number(at + (self.tokens[at].text in MINUS))
+        unit = None if other is None else self.unit_after(other.last)[0]
+        return unit if unit is not None and self.grammar.extremes <= self.grammar.roles.get(unit.kind, set()) else None
 
     def unit_of_other(self, number: Number) -> Unit | None:
         """The unit of the figure that a number is an alternative to: '15 °C or 25'; None if there is none."""

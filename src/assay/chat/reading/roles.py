@@ -96,7 +96,8 @@ class _Roles:
                 continue
             role = self.role_before(quantity, before, roles, ends)
             if role is None or role is taken:
-                after = quantities[n + 1].first if n + 1 < len(quantities) else None
+                following = quantities[n + 1] if n + 1 < len(quantities) else None
+                after = following.first if following is not None and following.kind == kind else None
                 role = taken = self.role_after(quantity, after, by_first)
             if role is not None:
                 self.take(quantity, role.keys[0].rpartition(".")[2])

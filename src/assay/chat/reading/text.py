@@ -155,7 +155,7 @@ class Reader:
         self.present_verbs = frozenset(lexicon.language.get("present_verbs", ()))
         self.leading = frozenset(lexicon.language["range_words"]) | frozenset(lexicon.language.get("from_words", ()))
         self.adding = frozenset(lexicon.language.get("adding_words", ()))
-        self._and_words = frozenset(lexicon.language["and_words"])
+        self.and_words = frozenset(lexicon.language["and_words"])
         self._from_words = frozenset(lexicon.language.get("from_words", ()))
         self._tokeniser = Tokeniser(lexicon, use_places=use_places)
         self._clauses = Clauses(lexicon.language)
@@ -208,7 +208,7 @@ class Reader:
         reading, numbers = self._cut(text, defaultdict(list))
         mentions = _find_mentions(reading)
         mentions += read_relative_days(reading)
-        mentions += read_short_weekdays(reading, self._and_words)
+        mentions += read_short_weekdays(reading, self.and_words)
         if numbers:
             reading.moments = self._dates.read(reading, numbers)
         self._figures.read(reading, numbers)

@@ -241,9 +241,18 @@ class ResponseDays:
             return before
         if self._is_of_next_figure(index, mentions[at].first) or self._is_of_next_state(index, start, mentions[at]):
             return before
+        if before is not None and before.first >= start and self._is_second(before.last, index, mentions[at].first):
+            return mentions[at]
         # What follows is in the clause: it is nearer than what is before the clause.
         is_nearer = before is None or before.first < start or firsts[at] - index < index - before.first
         return mentions[at] if is_nearer else before
+
+    def _is_second(self, before: int, index: int, after: int) -> bool:
+        """Whether an 'and' parts token `index` from the time before it only: 'sun on Monday and rain on Tuesday'."""
+        joins, tokens = self._reader.and_words, self._response.tokens
+        return any(token.text in joins for token in tokens[before + 1 : index]) and not any(
+            token.text in joins for token in tokens[index + 1 : after]
+        )
 
     def _parted(self, first: int, last: int) -> bool:
         """Whether a word such as 'but' is between two tokens."""

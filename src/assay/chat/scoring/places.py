@@ -24,6 +24,8 @@ _LAST_PART = 4
 _FIRST_PART = 3
 # A product's name after an article has at least this many words.
 _SHORTEST_NAME = 2
+# "Both cities are cloudy": how far from a token such a word may be.
+_ALL_REACH = 4
 # How many readings with a suite's own names are kept.
 _MOST_KEPT = 64
 # A region may follow these: Portland, Oregon; Newcastle upon Tyne.
@@ -60,6 +62,7 @@ class Subjects:
         self._describing = tuple(reader.lexicon.language.get("describing_endings", ()))
         language = reader.lexicon.language["stemmer"]
         self._key = sys.intern(f"subjects, in {language}, with {' '.join(self._true_words)}")
+        self._collective = frozenset(reader.lexicon.language.get("collective_words", ()))
         self._than = frozenset(reader.lexicon.language.get("than_words", ()))
         self._openers = frozenset(reader.lexicon.language["clause_words"])
         self._by_reading: dict[object, object] = {}
@@ -111,6 +114,8 @@ class Subjects:
         at = bisect_right(named.firsts, index) - 1
         if len(places) == 1 and at == 0:
             return named.all
+        if len(places) > 1 and self._is_of_all(reading, index):
+            return []
         first, last = reading.sentence(index)
         if at + 1 < len(places) and self._follows(reading, index, places[at + 1]):
             nearest = at + 1
@@ -127,6 +132,17 @@ class Subjects:
         around = places[max(0, nearest - 1) : nearest + 2]
         chosen = places[nearest]
         return [place.name for place in around if place is chosen or self._is_one_place(reading, place, chosen)]
+
+    def _is_of_all(self, reading: Reading, index: int) -> bool:
+        """Whether something is said of all places alike: 'both cities are cloudy'."""
+        tokens = reading.tokens
+        for stretch in (tokens[max(0, index - _ALL_REACH) : index][::-1], tokens[index + 1 : index + _ALL_REACH]):
+            for token in stretch:
+                if token.text in self._collective:
+                    return True
+                if token.text in CLAUSE_MARKS or (token.capital and token.cities is not None):
+                    break
+        return False
 
     def _is_of_next_clause(self, reading: Reading, index: int, at: int, places: Sequence[Place]) -> bool:
         """Whether token `index` is in a clause that contrasts the place after it with the one before.
