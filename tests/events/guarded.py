@@ -23,6 +23,7 @@ from assay.events.stream import EventStream
 PAGE = mmap.PAGESIZE
 _PROT_NONE = 0
 _RUNS = 1000
+_COLUMNS = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
 _DTYPES = (np.int8, np.int64, np.int16, np.bool_, np.int32, np.int32, np.int32, np.int32, np.uint8)
 
 
@@ -78,19 +79,19 @@ class Fuzz:
 
     def decode(self, text: bytes) -> None:
         raw = np.frombuffer(text, np.uint8)
-        expected = self.codec.decode(text)
+        expected = contents(self.codec.decode(text))
         for array in (self.text.at_end(len(raw)), self.text.at_start(len(raw))):
             columns = self.blank(len(raw) // 13 + 1)
             n, _, _ = kernels.decode_text(
                 filled(array, raw), self.image, self.codec._grammar, 0, self.spellings, *columns
             )
-            same(expected, columns, n)
+            assert_same(expected, columns, n)
 
     def elements(self, text: bytes) -> None:
         raw = np.frombuffer(text, np.uint8)
         # As one element, and split into three: an element ends where the next begins, not at the end of the memory.
         for cuts in ([0, len(raw)], [0, len(raw) // 3, 2 * len(raw) // 3, len(raw)]):
-            expected = self.codec.decode_slices(raw, np.array(cuts))
+            expected = contents(self.codec.decode_slices(raw, np.array(cuts)))
             offsets = self.offsets.at_end(len(cuts), np.int64)
             offsets[:] = cuts
             for array in (self.text.at_end(len(raw)), self.text.at_start(len(raw))):
@@ -98,7 +99,7 @@ class Fuzz:
                 kernels.decode_elements(
                     filled(array, raw), offsets, self.image, self.codec._grammar, self.spellings, *columns
                 )
-                same(expected, columns, len(cuts) - 1)
+                assert_same(expected, columns, len(cuts) - 1)
 
     def ids(self, codes: NDArray[np.int64]) -> None:
         stream = self.codes.at_end(len(codes), np.int64)
@@ -120,11 +121,14 @@ class Fuzz:
         assert buffer[:end].tobytes() == text
 
 
-def same(expected: EventStream, columns: list[NDArray[Any]], n: int) -> None:
-    names = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
-    assert n == len(expected)
-    for name, column in zip(names, columns, strict=True):
-        assert np.array_equal(getattr(expected, name), column[:n]), name
+def contents(stream: EventStream) -> list[bytes]:
+    """The bytes of every column, which are compared in a tenth of the time of arrays."""
+    return [getattr(stream, name).tobytes() for name in _COLUMNS]
+
+
+def assert_same(expected: list[bytes], columns: list[NDArray[Any]], n: int) -> None:
+    found = [column[:n].tobytes() for column in columns]
+    assert found == expected, [name for name, a, b in zip(_COLUMNS, found, expected, strict=True) if a != b]
 
 
 def fuzz() -> None:
