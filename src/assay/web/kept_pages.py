@@ -32,13 +32,17 @@ class KeptPages:
 
     def keep(self, address: str, mark: Hashable, page: bytes) -> None:
         """Keep a page that was rendered after `mark` was taken; the pages that were not seen longest make room."""
-        if mark is None or len(page) > self._most_bytes // 8:
+        # An address can be long too, and is chosen by whoever asks.
+        size = len(address) + len(page)
+        if mark is None or size > self._most_bytes // 8:
             return
         with self._lock:
             if mark != self._mark:
                 self._pages.clear()
                 self._bytes, self._mark = 0, mark
-            self._bytes += len(page) - len(self._pages.pop(address, b""))
+            if address in self._pages:
+                self._bytes -= len(address) + len(self._pages.pop(address))
             self._pages[address] = page
+            self._bytes += size
             while self._bytes > self._most_bytes:
-                self._bytes -= len(self._pages.popitem(last=False)[1])
+                self._bytes -= sum(map(len, self._pages.popitem(last=False)))

@@ -63,7 +63,7 @@ def _compared(site: Site, sides: Sequence[ComparedRun], *, by: str, only: str, p
     whole = [side.reference for side in sides]
     changes = _changes(comparisons, whole, by, only, page) if sides[0].run.half == "chat" else EMPTY
     body = join([STYLE, _order(whole, comparisons), changes, content.body])
-    title = content.title if len(comparisons) == 1 and not _within(comparisons[0]) else _heading(sides)
+    title = content.title if len(comparisons) == 1 and _is_told(comparisons[0]) else _heading(sides)
     return View(
         content=Content(title=title, lead=content.lead, body=body, charts=content.charts),
         place="runs",
@@ -185,6 +185,11 @@ def _within(one: Comparison) -> bool:
     return one.baseline.run.id == one.candidate.run.id and bool(one.baseline.agent and one.candidate.agent)
 
 
+def _is_told(one: Comparison) -> bool:
+    """Whether the names of both sides tell them apart, without the name of a run twice."""
+    return not _within(one) and one.baseline.label != one.candidate.label
+
+
 def _cases(comparison: Comparison, changes: Sequence[CaseChange], page: int) -> Markup:
     sides = [side_reference(comparison.baseline), side_reference(comparison.candidate)]
     first = (page - 1) * CASES_ON_A_PAGE
@@ -295,7 +300,9 @@ def _beside(turn: int, columns: Sequence[tuple[str, str, str, list[Answer]]], fo
         if answer is not None:
             to = conversation_address(run_id, answer.scenario, agent, answer.repetition)
             link = element("small", element("a", "open", href=to))
-        head = element("h3", isolated(f"{name}: {agent}"), " ", outcome(answer) if answer else EMPTY, " ", link)
+        base_mark = element("span", "baseline", class_="badge") + " " if at == 0 else EMPTY
+        said = outcome(answer) if answer else EMPTY
+        head = element("h3", isolated(f"{name}: {agent}"), " ", base_mark, said, " ", link)
         if answer is None:
             shown.append(element("div", head, element("p", "not played", class_="muted"), class_="agent"))
             continue

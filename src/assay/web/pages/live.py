@@ -215,7 +215,12 @@ def _weather_words(now: Mapping[str, Any]) -> str:
         ("humidity", "humidity {} %"),
         ("wind_speed", "wind {} " + speed),
     )
-    return ", ".join(words.format(now[key]) for key, words in said if now.get(key) is not None)
+    return ", ".join(words.format(_sign(now[key])) for key, words in said if now.get(key) is not None)
+
+
+def _sign(value: Any) -> str:
+    """A value as text, numbers with a true minus sign."""
+    return str(value).replace("-", "\u2212") if isinstance(value, int | float) else str(value)
 
 
 def column(conversation: LiveConversation, at: int, agent: str) -> Markup:
