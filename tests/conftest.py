@@ -152,18 +152,6 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def pytest_sessionfinish() -> None:
-    """Collect garbage until there is none, and then never again.
-
-    Pytest collects five times at the end of a session, to report what was not closed, and each time goes through all
-    that is in use.
-    """
-    for _ in range(5):
-        if not gc.collect():
-            break
-    gc.freeze()
-
-
 def _scope(nodeid: str) -> str:
     """The module of a test, or its folder if the modules of that stay together."""
     return next((folder for folder in _TOGETHER if nodeid.startswith(folder)), nodeid.split("::")[0])
