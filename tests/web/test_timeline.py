@@ -209,7 +209,8 @@ def test_a_reader_finds_the_lag_of_a_million_events(browser: Browser, kept: Stor
         assert tab.value(_DRAGGED, wait=True) == 0
         tab.wait(LOADED)
         _press(tab, "w", "w", "d", "d", "s")
-        assert tab.value("new URLSearchParams(location.search).get('to') - 0 < 7.2e9")
+        # The address follows once the keys are quiet, which a busy machine takes its time for.
+        tab.wait("new URLSearchParams(location.search).get('to') - 0 < 7.2e9")
         # The slider is moved; F1 is best where the lag is.
         found = {shift: _f1_at(tab, shift) for shift in (0, 40, 80, 120)}
         assert max(found, key=lambda shift: found[shift]) == 80
