@@ -150,6 +150,12 @@ def test_a_structured_output_is_called_last(model: ScriptedModel) -> None:
     assert asked.calls == (ToolUse("get_weather", {"city": "Oslo"}),)
     ended = model.respond([first, *done], tools, Situation(), tool_choice="required")
     assert ended.calls == (ToolUse("final_result", {"advice": report}),)
+    # A tool that it knows nothing about is called once, with a quirk too.
+    bank = [tool("customer_balance"), final]
+    for situation in (Situation(), Situation("s", quirk=Quirk.parse("status_500*1"))):
+        balance = called(("customer_balance", {}, "$123.45"))
+        after = model.respond([user("Hello!"), *balance], bank, situation, tool_choice="required")
+        assert [call.name for call in after.calls] == ["final_result"]
 
 
 def test_a_city_that_an_agents_own_tool_refuses_twice_is_believed_to_be_unknown(model: ScriptedModel) -> None:

@@ -89,6 +89,7 @@ class _Turn:
         self.toolbox = toolbox
         self.situation = situation
         self.intent, self.earlier = understand(turns)
+        self.has_called = bool(turns[-1].outcomes)
         if situation.quirk is not None and not situation.quirk.is_of_tools:
             turns[-1].outcomes = believed(turns[-1].outcomes, self.intent.cities, toolbox)
         self.found = planning.collect_findings(turns[-1], toolbox)
@@ -277,7 +278,7 @@ class _Turn:
         fitting = tuple(call for call in output.calls if name is None or call.name == name)
         if fitting:
             return ModelOutput(calls=fitting)
-        if name is None and self.turns[-1].outcomes:
+        if name is None and self.has_called:
             return ModelOutput(calls=(self.required_call(names[-1], output.text),))
         return ModelOutput(calls=(self.required_call(name or names[0]),))
 
