@@ -386,6 +386,11 @@ class _Parser(NumeralReader):
             return None
         following = tokens[number.last + 1] if number.last + 1 < len(tokens) else None
         counts = following is not None and following.kind == "word" and following.text not in grammar.after_other
+        # "€24.50, or 3 for €60": what follows the small word is the price of so many.
+        beyond = tokens[number.last + 2 : number.last + 3]
+        counts |= (
+            following is not None and following.kind == "word" and any(one.is_number or one.units for one in beyond)
+        )
         return None if counts else known[-1].unit
 
     def connector(self, first: int, last: int) -> int:
