@@ -213,7 +213,7 @@ class Joint:
     @classmethod
     def merge(cls, parts: Iterable[Joint]) -> Joint:
         """The joint distribution of all parts together."""
-        return _cascade((part for part in parts if len(part)), cls._merge_all) or cls()
+        return _cascade((part for part in parts if len(part.occurrences)), cls._merge_all) or cls()
 
     @classmethod
     def _merge_all(cls, parts: Sequence[Joint]) -> Joint:
@@ -226,17 +226,22 @@ class Joint:
 
         They are not distinct and not in order: this is for computing something from every row in few calls.
         """
+        sizes = cls.sizes(parts)
         start = size = 0
-        for stop, part in enumerate(parts, start=1):
-            size += len(part)
+        for stop, own in enumerate(sizes, start=1):
+            size += own
             if size < at_once and stop < len(parts):
                 continue
-            some = parts[start:stop]
-            filled = [one for one in some if len(one)]
+            filled = [one for one, rows in zip(parts[start:stop], sizes[start:stop], strict=True) if rows]
             columns = tuple(np.concatenate(column) for column in zip(*(one.columns for one in filled), strict=True))
             counts = np.concatenate([one.occurrences for one in filled]) if filled else np.empty(0, np.int8)
-            yield cls(columns, counts), [len(one) for one in some]
+            yield cls(columns, counts), sizes[start:stop]
             start, size = stop, 0
+
+    @staticmethod
+    def sizes(parts: Iterable[Joint]) -> list[int]:
+        """How many distinct rows each part has; there may be thousands of parts, and a call for each takes longer."""
+        return [len(part.occurrences) for part in parts]
 
     def where(self, chosen: NDArray[np.bool_]) -> Joint:
         """The rows for which `chosen`, shape (k,), is true."""

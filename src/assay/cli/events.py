@@ -19,7 +19,7 @@ from assay.cli._output import (
     write_file,
     write_json,
 )
-from assay.cli._process import load_numpy_with_one_thread, seldom_collected
+from assay.cli._process import load_numpy_with_one_thread, seldom_collected, share_memory_with_arrow
 from assay.cli.runs import NoStore, RunName, StoreAddress, Tags, keep
 from assay.errors import UsageError
 from assay.shown import shown_console
@@ -148,6 +148,7 @@ def evaluate(
     """Score PRED against TRUTH: timing, movement, keys and buttons, with intervals."""
     check_engine(engine, address)
     load_numpy_with_one_thread()
+    share_memory_with_arrow()
     from assay.events.evaluation import evaluate as run
     from assay.events.protocols import every_protocol
 

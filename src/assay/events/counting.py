@@ -1,6 +1,7 @@
 """Distinct rows of integers, counted by compiled loops: the same as `Joint.of`, for states that every episode has.
 
-An episode's arrays are short, so calls of NumPy cost more than the work itself. Here there are only three calls.
+An episode's arrays are short, so calls of NumPy cost more than the work itself. Here there are only three calls. What
+they give lies in one block of memory, each column in the smallest integers that hold it, as `Joint` keeps them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 
 from assay._integers import kind_for
 from assay.events.align import Pair
-from assay.events.compiled import njit
+from assay.events.compiled import inner, njit
 from assay.types import Ints, Joint
 
 
@@ -18,13 +19,54 @@ def count_rows(columns: Ints) -> Joint:
     if not columns.shape[1]:
         return Joint()
     columns = np.ascontiguousarray(columns)  # a function is compiled for each layout that it meets
-    keys, low, high = _packed(columns)
+    keys, ranges = packed_rows(columns)
     if not len(keys):  # the ranges together need more than 63 bits
         return Joint.of(*columns)
+    return count_keys(keys, ranges)
+
+
+def count_keys(keys: Ints, ranges: Ints) -> Joint:
+    """The joint distribution of what `packed_rows` gave, which must not be empty; `keys` is overwritten."""
     keys.sort()
-    distinct, counts, most = _counted(keys, low, high)
-    kinds = map(kind_for, low.tolist(), high.tolist())
-    return Joint(tuple(map(np.ndarray.astype, distinct, kinds)), counts.astype(kind_for(1, most)))
+    block, n, most = _counted(keys, ranges)
+    begin, arrays = 0, []
+    for low, high in (*ranges.tolist(), (1, most)):
+        kind = kind_for(low, high)
+        arrays.append(np.ndarray(n, kind, block, begin))
+        begin += n * _WIDTHS[kind] + 7 & -8
+    return Joint(tuple(arrays[:-1]), arrays[-1])
+
+
+def list_numbers(numbers: Ints) -> Joint:
+    """Which entries of an array of shape (k,) are not 0, and their values, none negative, as how often they occur."""
+    block, n, most = _listed(numbers, False)
+    at, kind = kind_for(0, len(numbers)), kind_for(0, most)
+    return Joint((np.ndarray(n, at, block),), np.ndarray(n, kind, block, n * _WIDTHS[at] + 7 & -8))
+
+
+def list_signed_numbers(numbers: Ints) -> Joint:
+    """As `list_numbers`, for any numbers: a second column is 1 for those below 0, of which the size is counted."""
+    block, n, most = _listed(numbers, True)
+    at, kind = kind_for(0, len(numbers)), kind_for(0, most)
+    second = n * _WIDTHS[at] + 7 & -8
+    columns = np.ndarray(n, at, block), np.ndarray(n, np.int8, block, second)
+    return Joint(columns, np.ndarray(n, kind, block, second + (n + 7 & -8)))
+
+
+def list_rows(rows: Ints) -> Joint:
+    """Rows that are distinct and in order, each once, as a state; an array of shape (n, columns), not empty."""
+    n = len(rows)
+    block, ranges = _written(rows)
+    begin, columns = 0, []
+    for low, high in ranges.tolist():
+        kind = kind_for(low, high)
+        columns.append(np.ndarray(n, kind, block, begin))
+        begin += n * _WIDTHS[kind] + 7 & -8
+    return Joint(tuple(columns), np.ndarray(n, np.int8, block, begin))
+
+
+# All arrays of a state lie in one block of memory, each from a multiple of eight bytes on.
+_WIDTHS = {np.int8: 1, np.int16: 2, np.int32: 4, np.int64: 8}
 
 
 def count_moves(pair: Pair, columns: Ints) -> Joint:
@@ -36,31 +78,57 @@ def count_moves(pair: Pair, columns: Ints) -> Joint:
 
 
 @njit(nogil=True, cache=True)
-def _packed(columns):  # type: ignore[no-untyped-def]
-    """Each row as one integer, in the order of the rows, and the range of each column; no integers if they overflow."""
+def packed_rows(columns):  # type: ignore[no-untyped-def]
+    """Each row as one integer, in the order of the rows, and the least and greatest of each column, shape (columns, 2);
+    no integers if they overflow.
+    """
     width, n = columns.shape
-    low, high = np.empty(width, np.int64), np.empty(width, np.int64)
+    ranges = np.empty((width, 2), np.int64)
     size = 1.0
     for c in range(width):
         least = most = columns[c, 0]
         for i in range(n):
             least = min(least, columns[c, i])
             most = max(most, columns[c, i])
-        low[c], high[c] = least, most
+        ranges[c, 0], ranges[c, 1] = least, most
         size *= np.float64(most) - np.float64(least) + 1.0
     keys = np.zeros(n if size < 2.0**62 else 0, np.int64)
     if size < 2.0**62:
         for c in range(width):
-            least, span = low[c], high[c] - low[c] + 1
+            least, span = ranges[c, 0], ranges[c, 1] - ranges[c, 0] + 1
             for i in range(n):
                 keys[i] = keys[i] * span + (columns[c, i] - least)
-    return keys, low, high
+    return keys, ranges
+
+
+@inner(nogil=True, cache=True)
+def _bytes_for(low, high):  # type: ignore[no-untyped-def]
+    """How many bytes the smallest integers have that hold all from `low` to `high`."""
+    for size in (1, 2, 4):
+        limit = np.int64(1) << (8 * size - 1)
+        if -limit <= low and high < limit:
+            return size
+    return 8
+
+
+@inner(nogil=True, cache=True)
+def _put(block, at, value, size):  # type: ignore[no-untyped-def]
+    """Write an integer of `size` bytes."""
+    for k in range(size):
+        block[at + k] = value >> (8 * k) & 255
+
+
+@inner(nogil=True, cache=True)
+def _padded(size):  # type: ignore[no-untyped-def]
+    return (size + 7) & ~7
 
 
 @njit(nogil=True, cache=True)
-def _counted(keys, low, high):  # type: ignore[no-untyped-def]
-    """The columns of the distinct rows, shape (columns, k); how often each occurs; and the largest of these numbers."""
-    n, width = len(keys), len(low)
+def _counted(keys, ranges):  # type: ignore[no-untyped-def]
+    """The columns of the distinct rows and how often each occurs, one after the other in one block of bytes; how many
+    rows are distinct; and how often the most frequent one occurs.
+    """
+    n, width = len(keys), len(ranges)
     counts = np.empty(n, np.int64)
     found = 0
     most = np.int64(0)
@@ -72,11 +140,69 @@ def _counted(keys, low, high):  # type: ignore[no-untyped-def]
             counts[found] = 1
             found += 1
         most = max(most, counts[found - 1])
-    distinct = np.empty((width, found), np.int64)
+    room = np.int64(0)
+    for c in range(width):
+        room += _padded(found * _bytes_for(ranges[c, 0], ranges[c, 1]))
+    size = _bytes_for(np.int64(1), most)
+    block = np.empty(room + _padded(found * size), np.uint8)
+    for i in range(found):
+        _put(block, room + i * size, counts[i], size)
     for c in range(width - 1, -1, -1):
-        span = np.uint64(high[c] - low[c] + 1)
+        low = ranges[c, 0]
+        span = np.uint64(ranges[c, 1] - low + 1)
+        size = _bytes_for(low, ranges[c, 1])
+        room -= _padded(found * size)
         for i in range(found):
             above = np.uint64(keys[i]) // span
-            distinct[c, i] = keys[i] - np.int64(above * span) + low[c]
+            _put(block, room + i * size, keys[i] - np.int64(above * span) + low, size)
             keys[i] = np.int64(above)
-    return distinct, counts[:found], most
+    return block, found, most
+
+
+@njit(nogil=True, cache=True)
+def _listed(numbers, signed):  # type: ignore[no-untyped-def]
+    """The indices of the numbers that are not 0, whether each is negative if `signed`, and their sizes, one after the
+    other in one block of bytes; how many there are; and the largest size.
+    """
+    n = len(numbers)
+    found = np.int64(0)
+    most = np.int64(0)
+    for i in range(n):
+        found += numbers[i] != 0
+        most = max(most, abs(numbers[i]))
+    index, size = _bytes_for(np.int64(0), n), _bytes_for(np.int64(0), most)
+    second = _padded(found * index)
+    third = second + (_padded(found) if signed else 0)
+    block = np.empty(third + _padded(found * size), np.uint8)
+    at = np.int64(0)
+    for i in range(n):
+        if numbers[i] != 0:
+            _put(block, at * index, i, index)
+            if signed:
+                block[second + at] = numbers[i] < 0
+            _put(block, third + at * size, abs(numbers[i]), size)
+            at += 1
+    return block, found, most
+
+
+@njit(nogil=True, cache=True)
+def _written(rows):  # type: ignore[no-untyped-def]
+    """The columns of the rows and a 1 for each, one after the other in one block of bytes; and the range of each."""
+    n, width = rows.shape
+    ranges = np.empty((width, 2), np.int64)
+    room = np.int64(0)
+    for c in range(width):
+        least = most = rows[0, c]
+        for i in range(n):
+            least = min(least, rows[i, c])
+            most = max(most, rows[i, c])
+        ranges[c, 0], ranges[c, 1] = least, most
+        room += _padded(n * _bytes_for(least, most))
+    block = np.ones(room + _padded(n), np.uint8)
+    begin = np.int64(0)
+    for c in range(width):
+        size = _bytes_for(ranges[c, 0], ranges[c, 1])
+        for i in range(n):
+            _put(block, begin + i * size, rows[i, c], size)
+        begin += _padded(n * size)
+    return block, ranges

@@ -112,15 +112,24 @@ class Tally:
         """The state called `name` of each episode, in the order of `episodes`; empty if an episode has none."""
         if len(self._in_order) != len(self._piles):
             self._in_order = [self._piles[episode] for episode in self.episodes]
-        found = []
-        for at, piles in enumerate(self._in_order):
-            pile = piles.get(name)
-            if pile is not None and len(pile) > 1:
-                # Kept merged: figures ask for the same states again.
-                piles[name] = pile = [_merged(pile)]
-                self._loose[self._ordered[at], name] = 0
-            found.append(kind() if pile is None else _checked(pile[0], kind))
-        return found
+        piles = [by_name.get(name) for by_name in self._in_order]
+        found = [
+            pile[0] if pile is not None and len(pile) == 1 else self._settled(at, name, kind)
+            for at, pile in enumerate(piles)
+        ]
+        for other in set(map(type, found)) - {kind}:
+            raise TypeError(f"expected a state of type {kind.__name__}, got {other.__name__}")
+        return found  # type: ignore[return-value]
+
+    def _settled(self, at: int, name: str, kind: type[AnyState]) -> State:
+        """A state of the episode at this place that is in several parts, or missing."""
+        by_name = self._in_order[at]
+        if name not in by_name:
+            return kind()
+        # Kept merged: figures ask for the same states again.
+        by_name[name] = [_merged(by_name[name])]
+        self._loose[self._ordered[at], name] = 0
+        return by_name[name][0]
 
     def total(self, name: str, kind: type[AnyState]) -> AnyState:
         """The state called `name` over all episodes, in the order of arrival; empty if there is none."""
@@ -161,6 +170,9 @@ def _merged(pile: list[State]) -> State:
         return Joint.merge(state for state in pile if isinstance(state, Joint))
     if isinstance(first, Distribution):
         return Distribution.merge(state for state in pile if isinstance(state, Distribution))
+    if isinstance(first, Moments):
+        found = [(state.n, state.total, state.squares) for state in pile if isinstance(state, Moments)]
+        return Moments(*map(sum, zip(*found, strict=True)))
     whole: State = first
     for state in pile[1:]:
         whole = whole + state  # type: ignore[operator]

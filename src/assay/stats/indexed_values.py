@@ -87,7 +87,7 @@ class UnitRows:
     @classmethod
     def of(cls, parts: Sequence[Joint]) -> UnitRows:
         """The rows of the parts, one part for each unit."""
-        units = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
+        units = np.repeat(np.arange(len(parts), dtype=np.int32), Joint.sizes(parts))
         rows = [rows for rows, _ in Joint.chain(parts, max(len(units), 1))]
         return cls(rows[0].columns, rows[0].occurrences, units) if len(units) else cls((), np.empty(0, np.int8), units)
 

@@ -8,7 +8,7 @@ from assay.events.actions.comparing import ActionMatches
 from assay.events.actions.labels import EXTRA, HEADLINE, MATCHED, MISSED
 from assay.events.actions.states import SLICES
 from assay.events.compiled import njit
-from assay.events.counting import count_rows
+from assay.events.counting import count_keys, packed_rows
 from assay.types import Ints, Joint
 
 WINDOW_NS = 2_000_000_000
@@ -23,41 +23,54 @@ _MS = 1_000_000
 TRUE, PREDICTED = 0, 1
 
 
-def worst_moments(found: ActionMatches, origin_ns: int) -> Ints:
-    """Columns (start of the window in ms after `origin_ns`, side, ms into the window, label, outcome, ms of partner).
+def moments_state(found: ActionMatches, origin_ns: int) -> Joint:
+    """Rows (start of the window in ms after `origin_ns`, side, ms into the window, label, outcome, ms of the partner).
 
     Of equally bad windows the earliest. A substitution is one error, not two, and happens when its truth does. The
-    partner's time counts from the start of the window too and is NO_PARTNER if it has no partner. Shape (6, rows).
+    partner's time counts from the start of the window too and is NO_PARTNER if it has no partner.
     """
     truth, predicted = found.truth, found.predicted
-    windows = _worst(
-        truth.time_ns, truth.order, found.true_outcome, predicted.time_ns, predicted.order, found.predicted_outcome,
+    rows, keys, ranges, below = _drawn(
+        truth.time_ns, truth.order, truth.labels, found.true_outcome, found.true_partner_ns,
+        predicted.time_ns, predicted.order, predicted.labels, found.predicted_outcome, found.predicted_partner_ns,
         origin_ns,
     )  # fmt: skip
-    rows = np.empty((6, 2 * len(windows) * _ACTIONS), np.int64)
-    n = 0
-    for side, actions, outcome, partner_ns in (
-        (TRUE, truth, found.true_outcome, found.true_partner_ns),
-        (PREDICTED, predicted, found.predicted_outcome, found.predicted_partner_ns),
-    ):
-        if len(windows):
-            columns = (actions.time_ns, actions.order, actions.labels, outcome, partner_ns)
-            n = _draw(windows, side, *columns, origin_ns, rows, n)
-    return rows[:, :n]
-
-
-def moments_state(rows: Ints) -> Joint:
-    """What `worst_moments` found as a state."""
-    partner = rows[5]
-    alone = partner == NO_PARTNER
-    if not alone.any():
-        return count_rows(rows)
-    # NO_PARTNER is so far from all times that rows do not fit into single integers; a number just below the least does.
-    least = int(partner.min(where=~alone, initial=0)) - 1
-    partner[alone] = least
-    counted = count_rows(rows)
+    counted = count_keys(keys, ranges) if len(keys) else Joint.of(*rows)
+    if not below:
+        return counted
     *others, last = counted.columns
-    return Joint((*others, np.where(last == least, np.int32(NO_PARTNER), last.astype(np.int32))), counted.occurrences)
+    return Joint((*others, np.where(last == below, np.int32(NO_PARTNER), last.astype(np.int32))), counted.occurrences)
+
+
+@njit(nogil=True, cache=True)
+def _drawn(
+    truth, truth_order, truth_label, true_outcome, true_partner, predicted, order, label, outcome, partner, origin
+):  # type: ignore[no-untyped-def]
+    """The rows of the worst windows, shape (6, rows), and what `packed_rows` makes of them.
+
+    NO_PARTNER is so far from all times that rows would not fit into single integers; a number just below the least
+    does. It is the last that is returned, and 0 if all have partners.
+    """
+    windows = _worst(truth, truth_order, true_outcome, predicted, order, outcome, origin)
+    rows = np.empty((6, 2 * len(windows) * _ACTIONS), np.int64)
+    n = _draw(
+        windows, np.int64(TRUE), truth, truth_order, truth_label, true_outcome, true_partner, origin, rows, np.int64(0)
+    )
+    n = _draw(windows, np.int64(PREDICTED), predicted, order, label, outcome, partner, origin, rows, n)
+    least, alone = np.int64(0), False
+    for i in range(n):
+        if rows[5, i] == NO_PARTNER:
+            alone = True
+        else:
+            least = min(least, rows[5, i])
+    kept = np.empty((6, n), np.int64)
+    for c in range(6):
+        for i in range(n):
+            kept[c, i] = least - 1 if c == 5 and rows[5, i] == NO_PARTNER else rows[c, i]
+    if n == 0:
+        return kept, np.empty(0, np.int64), np.empty((6, 2), np.int64), np.int64(0)
+    keys, ranges = packed_rows(kept)
+    return kept, keys, ranges, least - 1 if alone else np.int64(0)
 
 
 @njit(nogil=True, cache=True)

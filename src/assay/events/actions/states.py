@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay._integers import kind_for, smallest
 from assay.events.actions.baselines import BASELINES
+from assay.events.actions.comparing import ActionMatches
 from assay.events.actions.holds import HELD, HOLD_SUMS
-from assay.events.actions.labels import LABELS, SUBSTITUTED
+from assay.events.actions.labels import KIND_EDGES, LABELS, SUBSTITUTED
 from assay.events.actions.pointer import SUMS as POINTER_SUMS
-from assay.events.counting import count_rows
+from assay.events.compiled import njit
+from assay.events.counting import count_keys, list_signed_numbers, packed_rows
 from assay.events.tally import Tally
 from assay.stats import UnitRows
 from assay.types import Floats, Ints, Joint
@@ -100,7 +101,6 @@ CONFUSION = 5
 """True label · LABELS + predicted label of substitutions."""
 OFFSETS = 6
 """Position of the first event out of step, of an episode that went out of step."""
-_WHICH = np.arange(OFFSETS + 1)
 
 DISTANCE = "distance"
 """Ratio: cost of turning the prediction into the truth, in nanoseconds of shifting, and true actions."""
@@ -122,20 +122,11 @@ LIMIT = 2**62
 """No number of SUMS is larger, either way."""
 
 
-def counts_state(numbers: Ints) -> Joint:
-    """Numbers that are not negative as a state."""
-    at = numbers.nonzero()[0]
-    return Joint((at.astype(kind_for(0, len(numbers))),), smallest(numbers[at]))
-
-
 def pack(values: Sequence[int] | Ints) -> Joint:
     """Numbers as a state; negative ones too. Numbers beyond 62 bits are clamped."""
     if not isinstance(values, np.ndarray):
         values = np.array([max(-LIMIT, min(LIMIT, int(value))) for value in values], np.int64)
-    at = values.nonzero()[0]
-    numbers = values[at]
-    negative = (numbers < 0).view(np.int8)
-    return Joint((at.astype(kind_for(0, len(values))), negative), smallest(np.abs(numbers)))
+    return list_signed_numbers(values)
 
 
 def unpack_each(parts: Sequence[Joint], size: int) -> Floats:
@@ -149,12 +140,48 @@ def unpack_each(parts: Sequence[Joint], size: int) -> Floats:
     return numbers.reshape(len(parts), size).astype(np.float64, copy=False)
 
 
-def values_state(sizes: Sequence[int], values: Sequence[Ints]) -> Joint:
-    """Values one after the other; `sizes` says how many belong to each of the above."""
-    rows = np.empty((2, sum(sizes)), np.int64)
-    rows[0] = np.repeat(_WHICH, sizes)
-    np.concatenate(values, out=rows[1])
-    return count_rows(rows)
+def values_state(found: ActionMatches, length_errors: Ints, directions: Ints, offset: int | None) -> Joint:
+    """Single values: errors of time and length, directions, substitutions, and where both sides went out of step."""
+    lists = found.time_errors_ns, length_errors, directions, found.substitutions
+    labels = found.truth.labels, found.predicted.labels
+    rows, keys, ranges = _listed(found.counts, *lists, *labels, -1 if offset is None else offset)
+    return count_keys(keys, ranges) if len(keys) else Joint.of(*rows)
+
+
+@njit(nogil=True, cache=True)
+def _listed(counts, errors, lengths, directions, substitutions, true_labels, labels, offset):  # type: ignore[no-untyped-def]
+    """Rows of the values, each with what it is of the above, and what `packed_rows` makes of them.
+
+    `offset` is below 0 if there is none.
+    """
+    sizes = len(errors), len(lengths), len(directions), len(substitutions)
+    rows = np.empty((2, sizes[0] + sizes[1] + sizes[2] + sizes[3] + (offset >= 0)), np.int64)
+    n = 0
+    # Errors of time are in the order of the labels, and thereby of the kinds.
+    for kind in range(len(KIND_EDGES) - 1):
+        matches = np.int64(0)
+        for label in range(KIND_EDGES[kind], KIND_EDGES[kind + 1]):
+            matches += counts[label, 0]
+        for _ in range(matches):
+            rows[0, n], rows[1, n] = kind, errors[n]
+            n += 1
+    for one in lengths:
+        rows[0, n], rows[1, n] = LENGTH_ERRORS, one
+        n += 1
+    for one in directions:
+        rows[0, n], rows[1, n] = DIRECTIONS, one
+        n += 1
+    for i in range(sizes[3]):
+        true, predicted = substitutions[i, 0], substitutions[i, 1]
+        rows[0, n], rows[1, n] = CONFUSION, true_labels[true] * np.int64(LABELS) + labels[predicted]
+        n += 1
+    if offset >= 0:
+        rows[0, n], rows[1, n] = OFFSETS, offset
+        n += 1
+    if n == 0:
+        return rows, np.empty(0, np.int64), np.empty((2, 2), np.int64)
+    keys, ranges = packed_rows(rows)
+    return rows, keys, ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +199,9 @@ class StateRows:
     def of(cls, tally: Tally, name: str) -> StateRows:
         """All rows of a state, in the order of `tally.episodes`."""
         parts = tally.parts(name, Joint)
-        filled = [part for part in parts if len(part)]
-        episode = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        sizes = Joint.sizes(parts)
+        filled = [part for part, size in zip(parts, sizes, strict=True) if size]
+        episode = np.repeat(np.arange(len(parts)), sizes)
         if not filled:
             return cls(len(parts), episode, (episode, episode), episode)
         columns = [np.concatenate(column).astype(np.int64) for column in zip(*(p.columns for p in filled), strict=True)]

@@ -17,16 +17,17 @@ from assay.errors import UsageError
 from assay.events.actions import baselines, holds, pointer, positions, states
 from assay.events.actions.calibration import calibration_states
 from assay.events.actions.clock import ClockSide
-from assay.events.actions.comparing import ActionMatches, compare_actions, matches_at, saved_ns
+from assay.events.actions.comparing import compare_actions, matches_at, saved_ns
 from assay.events.actions.estimates import ActionFigures
-from assay.events.actions.labels import HEADLINE, KIND_EDGES, LABELS, Actions
+from assay.events.actions.labels import HEADLINE, Actions
 from assay.events.actions.metrics import metrics
-from assay.events.actions.moments import draw_outline, moments_state, worst_moments
+from assay.events.actions.moments import draw_outline, moments_state
 from assay.events.actions.sides import pair_actions
 from assay.events.actions.states import StateRows
 from assay.events.actions.tables import report_details
 from assay.events.align import CLOCKS, Clock, Pair, fell_back, fell_back_sentence
 from assay.events.codecs import Codec
+from assay.events.counting import list_numbers, list_rows
 from assay.events.protocols import Pairing, ProtocolMetric
 from assay.events.tally import Tally
 from assay.stats import Resampling
@@ -44,7 +45,7 @@ def score(
     """The states of one episode. An episode without any truth is reported and not scored."""
     missing, unknown = not len(pair.predicted), not len(pair.truth)
     if unknown:
-        return {states.COUNTS: states.counts_state(_facts(np.zeros(states.FACTS.stop, np.int64), unknown=not missing))}
+        return {states.COUNTS: list_numbers(_facts(np.zeros(states.FACTS.stop, np.int64), unknown=not missing))}
     sides = pair_actions(pair, tolerance_ns=tolerance_ns, unit_ns=unit_ns, clock=clock)
     truth, predicted, right, guess = sides.true_side, sides.predicted_side, sides.true, sides.predicted
     by_shift, end_ns = sides.by_shift, sides.end_ns
@@ -95,13 +96,13 @@ def score(
     length_errors = holds.compare_holds(true_holds, guessed_holds, tolerance_ns, states.HOLDS.within(sums))
     states.POINTER.within(sums)[:] = np.minimum(np.maximum(path.sums, -states.LIMIT), states.LIMIT)
     return {
-        states.COUNTS: states.counts_state(counts),
+        states.COUNTS: list_numbers(counts),
         states.SUMS: states.pack(sums),
-        states.VALUES: _values(comparison, length_errors, path.directions, steps.offset),
+        states.VALUES: states.values_state(comparison, length_errors, path.directions, steps.offset),
         states.DISTANCE: _distance(right, guess),
-        states.PATH: Joint.of_distinct(path.path.T, np.ones(len(path.path), np.int8)) if len(path.path) else Joint(),
+        states.PATH: list_rows(path.path) if len(path.path) else Joint(),
         states.COVERAGE: _coverage(truth, predicted),
-        states.MOMENTS: moments_state(worst_moments(comparison, begin_ns)),
+        states.MOMENTS: moments_state(comparison, begin_ns),
         **calibration_states(pair.predicted, pair.truth, pair.truth.logprob, pair.predicted.logprob),
     }
 
@@ -110,16 +111,6 @@ def _facts(counts: Ints, **facts: int) -> Ints:
     """Write facts by the names of FACT_SUMS to the tables of counts."""
     states.FACTS.within(counts)[: len(states.FACT_SUMS)] = [facts.get(name, 0) for name in states.FACT_SUMS]
     return counts
-
-
-def _values(found: ActionMatches, length_errors: Ints, directions: Ints, offset: int | None) -> Joint:
-    """Single values: errors of time and length, directions, substitutions, and where both sides went out of step."""
-    true, predicted = found.substitutions.T
-    confusion = found.truth.labels[true] * np.int64(LABELS) + found.predicted.labels[predicted]
-    offsets = np.array([] if offset is None else [offset], np.int64)
-    matches = np.add.reduceat(found.counts[:, 0], KIND_EDGES[:-1]).tolist()
-    others = [length_errors, directions, confusion, offsets]
-    return states.values_state([*matches, *map(len, others)], [found.time_errors_ns, *others])
 
 
 def _distance(truth: Actions, predicted: Actions) -> Ratio:

@@ -189,28 +189,23 @@ class _Figures:
 
     def timing(self) -> dict[str, Estimate]:
         rows = UnitRows.of(self.joints["times"])
-        absolute, signed = (rows.values(error, [2], label=0) for error in (_absolute_ms, _signed_ms))
+        absolute, signed, exact = (rows.values(error, [2], label=0) for error in (_absolute_ms, _signed_ms, _in_ns))
         out: dict[str, Estimate] = {}
         for prefix, code in [("", None), *((f"{name}_", code) for code, name in enumerate(CATEGORIES))]:
-            sizes, errors = (values if code is None else values.where(code) for values in (absolute, signed))
+            sizes, errors, in_ns = (
+                values if code is None else values.where(code) for values in (absolute, signed, exact)
+            )
             for name, estimate in self.values(sizes, PERCENTILES).items():
                 out[f"{prefix}timestamp_abs_error_{name}_ms"] = estimate
             found = self.values(errors, ["iqm"], in_order=f"{prefix}timestamp")
             out[f"{prefix}timestamp_signed_error_iqm_ms"] = found["iqm"]
-            out[f"{prefix}timestamp_r2"] = self._timestamp_r2(prefix, code)
+            out[f"{prefix}timestamp_r2"] = self._timestamp_r2(prefix, in_ns.whole)
         return out
 
-    @cached_property
-    def _times(self) -> Joint:
-        return self.tally.total("times", Joint)
-
-    def _timestamp_r2(self, prefix: str, category: int | None) -> Estimate:
-        errors, truths = self._times, self.tally.total(f"{prefix}truth_times", Moments)
-        if category is not None:
-            errors = errors.where(errors.column(0) == category)
-        # Over distinct errors: a sum of floats depends on its order, and rows differ in their positions too.
-        distinct = Distribution.of(errors.column(2), errors.counts)
-        residual = float((distinct.values**2 * distinct.counts).sum())
+    def _timestamp_r2(self, prefix: str, errors_ns: Distribution) -> Estimate:
+        truths = self.tally.total(f"{prefix}truth_times", Moments)
+        # Over distinct errors: a sum of floats depends on its order.
+        residual = float((errors_ns.values**2 * errors_ns.counts).sum())
         return _r2(residual, truths.sum_of_squared_deviations, truths.n)
 
     def movement(self) -> dict[str, Estimate]:
@@ -237,6 +232,10 @@ class _Figures:
         }
         names |= {f"{name}_all": f"{key}_all" for name, key in names.items()}
         return {key: self.ratio(self.tally.parts(name, Ratio)) for name, key in names.items()}
+
+
+def _in_ns(error_ns: Ints) -> Floats:
+    return error_ns.astype(np.float64)
 
 
 def _signed_ms(error_ns: Ints) -> Floats:
