@@ -337,6 +337,7 @@ def _score_whole(
     for seen, reading, digest in zip(inputs, readings, digests, strict=True):
         seen.sha256 = digest.hexdigest()
         if reading.decision is not None:
+            reading.decision.settle()
             seen.rows, seen.doubled = reading.decision.shape or "", set(reading.decision.doubled)
     return tallies
 

@@ -113,6 +113,7 @@ def score_shard(task: ShardTask) -> ShardTally:
     tallies = score_streams(sides[0], sides[1], scoring.protocols, threads=scoring.threads, whole=task.whole)
     for seen, reading in zip(inputs, readings, strict=True):
         decided = reading.decision or Decision()
+        decided.settle()
         seen.rows, seen.doubled = decided.shape or "", set(decided.doubled)
     return ShardTally(
         {name: tally.merged() for name, tally in tallies.items()}, inputs, (digests[0].blocks, digests[1].blocks)

@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from tests.events.test_recordings import RECORDINGS
 
 from assay.errors import ColumnError, SourceError, UsageError
+from assay.events import decode, evaluate
 from assay.events.codecs import codec
 from assay.events.sources import ReadOptions, format_of, read
 from assay.events.sources._rows import EPISODE_ROWS, Decision
@@ -360,6 +362,58 @@ def test_episodes_that_occur_in_two_rows_are_named(whole: ReadWhole, tmp_path: P
     decision = Decision()
     whole(path, decision=decision)
     assert list(decision.doubled) == ["a", "b"]
+
+
+def _written(rows: list[Row], path: Path) -> Path:
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+def _typed(name: str, n: int) -> list[Row]:
+    """Rows of one episode: a key every 10 ms, no two events alike."""
+    return [
+        {"episode": name, "kind": "keyboard", "ts": at * 10_000_000, "vk": at % 256, "press": True} for at in range(n)
+    ]
+
+
+@pytest.mark.parametrize("batch_rows", [1, 4, 7, 1000])
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_an_episode_whose_rows_are_repeated_at_once_is_named(
+    whole: ReadWhole, tmp_path: Path, suffix: str, batch_rows: int
+) -> None:
+    a, b, c, d = (_typed(name, n) for name, n in zip("abcd", (5, 6, 4, 9), strict=True))
+    path = _written([*a, *a, *b, *c, *c, *c, *d, *d], tmp_path / f"x.{suffix}")
+    decision = Decision()
+    whole(path, decision=decision, batch_rows=batch_rows)
+    decision.settle()
+    assert sorted(decision.doubled) == ["a", "c", "d"]
+
+
+def test_frames_that_repeat_halves_that_differ_and_loops_are_not_doubled(whole: ReadWhole, tmp_path: Path) -> None:
+    frames = [{"episode": "frames", "kind": "screen", "ts": at * 50_000_000} for at in range(20)]
+    other = _typed("other", 8)
+    stuck = [{"episode": "stuck", "kind": "keyboard", "ts": 0, "vk": at % 2, "press": True} for at in range(12)]
+    rows = [*frames, *frames, *other, *other[:-1], {**other[-1], "vk": 200}, *stuck]
+    decision = Decision()
+    whole(_written(rows, tmp_path / "x.jsonl"), decision=decision)
+    decision.settle()
+    assert not decision.doubled
+
+
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the real recordings are not here")
+def test_a_real_recording_that_is_written_twice_is_refused_by_name(tmp_path: Path) -> None:
+    events = decode(str(RECORDINGS / "notepad-0.5.1.mcap")).to_events()
+    once = [{"episode": "notepad", **event} for event in events if event is not None]
+    truth = _written(once, tmp_path / "truth.jsonl")
+    twice = _written([*once, *once], tmp_path / "twice.jsonl")
+    evaluate(truth, truth, protocols=("assay",), reps=20)
+    with pytest.raises(SourceError, match=r"rows that come twice: 'notepad'"):
+        evaluate(twice, truth, protocols=("assay",), reps=20)
+    warned = evaluate(twice, truth, protocols=("assay",), reps=20, allow_duplicates=True).warnings
+    assert any("more than once, joined" in sentence for sentence in warned)
 
 
 def test_a_null_movement_is_an_invalid_event_in_every_form(whole: ReadWhole, tmp_path: Path) -> None:

@@ -319,6 +319,11 @@ class ActionFigures:
             "f1_without_lag": after,
         }
 
+    def drift(self) -> Estimate:
+        """By how many ms a minute predictions fall behind: the median of the episodes in which a drift was found."""
+        found = self.values(_only(states.DRIFTS), lambda rate: rate * 60 / 1e6, "p50")
+        return found if found.unit == "episode" else replace(found, low=None, high=None)
+
     def skill(self) -> dict[str, Estimate]:
         outcomes, trivial = self.headline, self.baselines
         names = (*BASELINES, COPIED)

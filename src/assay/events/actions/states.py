@@ -34,12 +34,13 @@ FACT_SUMS = (
     "missing", "unknown", "stray_true", "stray_predicted", "silences_true", "silences_predicted", "auto_repeats_true",
     "auto_repeats_predicted", "unreleased_true", "unreleased_predicted", "frames_true", "frames_predicted",
     "predicted_actions", "predicted_events", "copied", "positions", "invalid", "clock_fell_back",
-    "unpaired_logprobs",
+    "unpaired_logprobs", "drifting", "drift_gain",
 )  # fmt: skip
 """missing, unknown: 1 for an episode without predictions, without truth. copied: positions at which the prediction is
 the event before, of `positions` in all, if both sides have the same length. clock_fell_back: 1 if only one side has
 frames with video times, so that the clock 'auto' could not use them. unpaired_logprobs: 1 if predictions have
-log-probabilities and there is not one for each truth."""
+log-probabilities and there is not one for each truth. drifting: 1 if a drift was looked for, and drift_gain: how many
+more keys and buttons match without it."""
 _ROOM = 64
 """Room for facts, so that a new one moves no other number of a stored run."""
 
@@ -101,6 +102,8 @@ CONFUSION = 5
 """True label · LABELS + predicted label of substitutions."""
 OFFSETS = 6
 """Position of the first event out of step, of an episode that went out of step."""
+DRIFTS = 7
+"""Nanoseconds a second by which predictions fall behind, of an episode that no constant lag explains."""
 
 DISTANCE = "distance"
 """Ratio: cost of turning the prediction into the truth, in nanoseconds of shifting, and true actions."""
@@ -140,22 +143,28 @@ def unpack_each(parts: Sequence[Joint], size: int) -> Floats:
     return numbers.reshape(len(parts), size).astype(np.float64, copy=False)
 
 
-def values_state(found: ActionMatches, length_errors: Ints, directions: Ints, offset: int | None) -> Joint:
-    """Single values: errors of time and length, directions, substitutions, and where both sides went out of step."""
+_NO_DRIFT = 2**62
+
+
+def values_state(
+    found: ActionMatches, length_errors: Ints, directions: Ints, offset: int | None, drift: int | None
+) -> Joint:
+    """Single values: errors of time and length, directions, substitutions, where both sides went out of step, drift."""
     lists = found.time_errors_ns, length_errors, directions, found.substitutions
     labels = found.truth.labels, found.predicted.labels
-    rows, keys, ranges = _listed(found.counts, *lists, *labels, -1 if offset is None else offset)
+    rest = (-1 if offset is None else offset), (_NO_DRIFT if drift is None else drift)
+    rows, keys, ranges = _listed(found.counts, *lists, *labels, *rest)
     return count_keys(keys, ranges) if len(keys) else Joint.of(*rows)
 
 
 @njit(nogil=True, cache=True)
-def _listed(counts, errors, lengths, directions, substitutions, true_labels, labels, offset):  # type: ignore[no-untyped-def]
+def _listed(counts, errors, lengths, directions, substitutions, true_labels, labels, offset, drift):  # type: ignore[no-untyped-def]
     """Rows of the values, each with what it is of the above, and what `packed_rows` makes of them.
 
-    `offset` is below 0 if there is none.
+    `offset` is below 0 if there is none, and `drift` is _NO_DRIFT.
     """
     sizes = len(errors), len(lengths), len(directions), len(substitutions)
-    rows = np.empty((2, sizes[0] + sizes[1] + sizes[2] + sizes[3] + (offset >= 0)), np.int64)
+    rows = np.empty((2, sizes[0] + sizes[1] + sizes[2] + sizes[3] + (offset >= 0) + (drift != _NO_DRIFT)), np.int64)
     n = 0
     # Errors of time are in the order of the labels, and thereby of the kinds.
     for kind in range(len(KIND_EDGES) - 1):
@@ -177,6 +186,9 @@ def _listed(counts, errors, lengths, directions, substitutions, true_labels, lab
         n += 1
     if offset >= 0:
         rows[0, n], rows[1, n] = OFFSETS, offset
+        n += 1
+    if drift != _NO_DRIFT:
+        rows[0, n], rows[1, n] = DRIFTS, drift
         n += 1
     if n == 0:
         return rows, np.empty(0, np.int64), np.empty((2, 2), np.int64)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from assay.events.actions.drift import ClockDrift
 from assay.events.actions.lag import RANGE_NS
 from assay.types import Estimate
 
@@ -34,7 +35,7 @@ class VerdictFinding:
     """One thing that the figures show."""
 
     kind: str
-    """What it is about: 'skill', 'copies', 'lag', 'confused', 'never', 'frames', 'auto_repeat', 'coverage', …"""
+    """What it is about: 'skill', 'copies', 'lag', 'drift', 'confused', 'never', 'frames', 'coverage', …"""
     tone: Tone
     """'good' and 'bad' judge the model; a 'note' is about the data."""
     figures: Mapping[str, Any]
@@ -54,6 +55,7 @@ def find_verdict(
     best_baseline: str | None,
     best_f1: float | None,
     copies: bool,
+    drift: ClockDrift | None,
     n_missing: int,
     n_unknown: int,
     n_episodes: int,
@@ -64,7 +66,7 @@ def find_verdict(
         *_copies(estimates, facts, copies),
         *_episodes(n_missing, n_unknown, n_episodes),
         *_coverage(estimates),
-        *_lag(estimates),
+        *(_lag(estimates) if drift is None else _drift(estimates, drift)),
         *(list(_frames(estimates, facts, keys)) or _amount(estimates, keys)),
         *_auto_repeat(facts, keys),
         *_confused(keys),
@@ -155,6 +157,24 @@ def _lag(estimates: Mapping[str, Estimate]) -> Iterator[VerdictFinding]:
         f"Constantly {abs(lag.value):.0f} ms {way}{interval}: without that lag F1 would be {without:.3f}, not {f1:.3f}."
     )
     yield VerdictFinding("lag", "bad", figures, text)
+
+
+def _drift(estimates: Mapping[str, Estimate], drift: ClockDrift) -> Iterator[VerdictFinding]:
+    """Takes the place of a lag: no constant one brings both sides together."""
+    rate, f1 = drift.ms_a_minute, estimates["f1"].value
+    assert rate.value is not None
+    figures = {"drift_ms_a_minute": rate.value, "drift_low": rate.low, "drift_high": rate.high}
+    figures |= {"f1": f1, "f1_without_drift": drift.f1, "f1_without_lag": estimates["f1_without_lag"].value}
+    low, high = rate.low, rate.high
+    if low is not None and high is not None and rate.value < 0:
+        low, high = -high, -low
+    interval = "" if low is None or high is None else f" [{low:,.0f}, {high:,.0f}]"
+    way, clock = ("later", "fast") if rate.value > 0 else ("earlier", "slow")
+    text = (
+        f"Drifts: {abs(rate.value):,.0f} ms{interval} {way} with every minute, as if its clock ran "
+        f"{_percent(abs(rate.value) / 60_000)} {clock}. Without that drift F1 would be {drift.f1:.3f}, not {f1:.3f}."
+    )
+    yield VerdictFinding("drift", "bad", figures, text)
 
 
 def _frames(

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from assay.errors import UsageError
-from assay.events.actions import baselines, holds, pointer, positions, states
+from assay.events.actions import baselines, holds, lag, pointer, positions, states
 from assay.events.actions.calibration import calibration_states
 from assay.events.actions.clock import ClockSide
 from assay.events.actions.comparing import compare_actions, matches_at, saved_ns
+from assay.events.actions.drift import find_drift
 from assay.events.actions.estimates import ActionFigures
 from assay.events.actions.labels import HEADLINE, Actions
 from assay.events.actions.metrics import metrics
@@ -54,6 +55,7 @@ def score(
     path = pointer.compare_paths(truth, predicted)
     steps = positions.align(pair.predicted, pair.truth)
     begin_ns = truth.first_ns or 0
+    drift = find_drift(right, guess, by_shift, lag.shifts(unit_ns), tolerance_ns)
 
     lags = states.lag_table(by_shift.shape[1])
     counts = np.zeros(lags.stop, np.int64)
@@ -90,6 +92,8 @@ def score(
         positions=n - 1 if n == m else 0,
         invalid=m - predicted.valid,
         clock_fell_back=fell_back(pair.predicted, pair.truth, clock),
+        drifting=drift is not None,
+        drift_gain=0 if drift is None else drift.gain,
         unpaired_logprobs=pair.predicted.logprob is not None and 0 < m != n,
     )
     sums = np.zeros(states.POINTER.stop, np.int64)
@@ -98,7 +102,9 @@ def score(
     return {
         states.COUNTS: list_numbers(counts),
         states.SUMS: states.pack(sums),
-        states.VALUES: states.values_state(comparison, length_errors, path.directions, steps.offset),
+        states.VALUES: states.values_state(
+            comparison, length_errors, path.directions, steps.offset, None if drift is None else drift.rate
+        ),
         states.DISTANCE: _distance(right, guess),
         states.PATH: list_rows(path.path) if len(path.path) else Joint(),
         states.COVERAGE: _coverage(truth, predicted),

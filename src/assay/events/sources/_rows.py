@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ColumnError, unknown_name
-from assay.events.stream import Episode, EventStream, Kind, Problem
+from assay.events.stream import Episode, EventStream, Kind, Problem, concatenate
 
 if TYPE_CHECKING:
     from assay.events.sources import ReadOptions
@@ -60,6 +60,10 @@ _NEEDED: dict[Form, tuple[str, ...]] = {
 _BEGINNING = 3
 # After this many runs of rows, rows of different episodes are mixed, and the search ends.
 _MOST_RUNS = 10_000
+# An episode of more events is not held in memory to see whether its second half is its first half again.
+_LONGEST = 1_000_000
+# Lengths of a loop that are tried.
+_MOST_PERIODS = 50
 _COMPARED = ("kind", "time_ns", "vk", "press", "dx", "dy", "flags", "data", "problem")
 
 # Columns that every row has, if any has them.
@@ -134,6 +138,8 @@ class Decision:
     """File, name and stratum of the last row, if a row is one event."""
     runs: int = 0
     """How many runs of rows were compared with the beginning of their episode."""
+    open_run: list[EventStream] = field(default_factory=list)
+    """The events of the last run of rows, which may go on; none if there are too many."""
 
     def see(self, episodes: Iterable[Episode]) -> None:
         """Record rows that contain these episodes."""
@@ -146,13 +152,14 @@ class Decision:
     def see_events(self, stream: EventStream, file: str) -> None:
         """Record rows of one event each, from `file`.
 
-        An episode comes twice if its rows begin again, after rows of another episode or in another file: with the same
-        three events that it began with.
+        An episode comes twice if its rows begin again, after rows of another episode or in another file, with the same
+        three events that it began with; or if its rows are the same ones two or three times over.
         """
         if not len(stream) or self.runs > _MOST_RUNS:
             return
         begins = np.flatnonzero(np.diff(stream.episode, prepend=-1))
         lengths = np.diff(begins, append=len(stream))
+        self._see_runs(stream, begins, lengths, file)
         begins = begins[lengths >= _BEGINNING]
         for at, number, first in zip(
             begins.tolist(), stream.episode[begins].tolist(), _beginnings(stream, begins), strict=True
@@ -167,6 +174,66 @@ class Decision:
             self.runs += 1
         final = stream.episodes[int(stream.episode[-1])]
         self.last = (file, final.name, final.stratum)
+
+    def _see_runs(self, stream: EventStream, begins: NDArray[np.int64], lengths: NDArray[np.int64], file: str) -> None:
+        """Look for runs of rows that repeat themselves; the last one may go on in the next batch."""
+        first = stream.episodes[int(stream.episode[0])]
+        goes_on = self.last == (file, first.name, first.stratum)
+        if not goes_on:
+            self.settle()
+        elif self.open_run:
+            self.open_run.append(stream[: lengths[0]])
+        if len(begins) > 1:
+            self.settle()
+            inside = slice(int(goes_on), -1)
+            for at in _repeating(stream, begins[inside], lengths[inside]):
+                self.doubled[stream.episodes[int(stream.episode[at])].name] = None
+        if len(begins) > 1 or not goes_on:
+            self.open_run = [stream[begins[-1] :]]
+        if sum(map(len, self.open_run)) > _LONGEST:
+            self.open_run = []
+
+    def settle(self) -> None:
+        """No more rows follow the last ones."""
+        if self.open_run:
+            whole = concatenate(self.open_run)
+            if len(_repeating(whole, np.zeros(1, np.int64), np.array([len(whole)]))):
+                self.doubled[whole.episodes[int(whole.episode[0])].name] = None
+        self.open_run = []
+
+
+def _repeating(stream: EventStream, begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[int]:
+    """Those of the runs, by where they begin, that have a name and are the same events two or three times over.
+
+    At least three of these must be actions or movements: on a clock that wraps around, frames alone repeat. And what
+    comes twice must not itself be something shorter again and again: a model may give nothing but one event.
+    """
+    found: list[int] = []
+    named = np.array([bool(episode.name) for episode in stream.episodes])[stream.episode[begins]]
+    for times in (2, 3):
+        sizes = lengths // times
+        may = np.flatnonzero(named & (lengths % times == 0) & (sizes >= _BEGINNING))
+        again = _beginnings(stream, begins[may] + sizes[may])
+        for at, first, then in zip(may.tolist(), _beginnings(stream, begins[may]), again, strict=True):
+            if first == then:
+                begin, size = int(begins[at]), int(sizes[at])
+                columns = [getattr(stream, name)[begin : begin + times * size] for name in _COMPARED]
+                acts = (stream.problem[begin : begin + size] == 0) & (stream.kind[begin : begin + size] != Kind.SCREEN)
+                if acts.sum() >= _BEGINNING and _has_period(columns, size) and not _is_a_loop(columns, size):
+                    found.append(begin)
+    return found
+
+
+def _has_period(columns: Sequence[NDArray[np.generic]], size: int) -> bool:
+    """Whether every row of these columns is the one `size` rows before."""
+    return all(np.array_equal(column[:-size], column[size:]) for column in columns)
+
+
+def _is_a_loop(columns: Sequence[NDArray[np.generic]], size: int) -> bool:
+    """Whether the first `size` rows repeat something shorter."""
+    once = [column[:size] for column in columns]
+    like_the_first = np.logical_and.reduce([column == column[0] for column in once])
+    return any(_has_period(once, period) for period in np.flatnonzero(like_the_first)[1:_MOST_PERIODS].tolist())
 
 
 def _beginnings(stream: EventStream, begins: NDArray[np.int64]) -> list[bytes]:
