@@ -96,7 +96,7 @@ def _fit(truth, truth_edges, predicted, edges, tolerance):  # type: ignore[no-un
         if origin + span >= last:
             break
         span *= 2
-        step = max(_BIN_NS // 2 * np.int64(_SECOND) // span, 1)
+        step = max(_BIN_NS // 2 * np.int64(_SECOND) // span, np.int64(1))
         tries = np.int64(6)
     matched = np.int64(0)
     for _ in range(2):
@@ -140,7 +140,7 @@ def _together(truth, truth_edges, predicted, edges, until, bins):  # type: ignor
     most, at = np.int64(-1), np.int64(0)
     for b in range(_BINS):
         if bins[b] + bins[b + 1] > most:
-            most, at = bins[b] + bins[b + 1], (b + 1) * _BIN_NS - RANGE_NS
+            most, at = bins[b] + bins[b + 1], np.int64((b + 1) * _BIN_NS - RANGE_NS)
     return most, at
 
 

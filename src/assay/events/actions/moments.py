@@ -43,9 +43,9 @@ def moments_state(found: ActionMatches, origin_ns: int) -> Joint:
 
 
 @njit(nogil=True, cache=True)
-def _drawn(
+def _drawn(  # type: ignore[no-untyped-def]
     truth, truth_order, truth_label, true_outcome, true_partner, predicted, order, label, outcome, partner, origin
-):  # type: ignore[no-untyped-def]
+):
     """The rows of the worst windows, shape (6, rows), and what `packed_rows` makes of them.
 
     NO_PARTNER is so far from all times that rows would not fit into single integers; a number just below the least
