@@ -14,7 +14,8 @@ from tests.events.encodings import PRESS_A, TOKEN_ENCODINGS, Event, golden, toke
 
 from assay.errors import AssayWarning, UsageError
 from assay.events import codec, encode
-from assay.events.codecs import NAMES, Codec, kernels
+from assay.events.codecs import NAMES, Codec
+from assay.events.codecs.kernels import _grammar
 from assay.events.codecs.tokens import CLAMPED, TokenCodec
 from assay.events.stream import EventStream, Kind, Problem
 
@@ -267,7 +268,7 @@ def test_offsets_must_lie_inside_the_text() -> None:
 
 def test_the_constants_of_the_kernels_equal_those_of_the_stream() -> None:
     for kind in Kind:
-        assert getattr(kernels, f"_KIND_{kind.name}") == kind
+        assert getattr(_grammar, f"_KIND_{kind.name}") == kind
     names = (
         "_UNFRAMED",
         "_CUT_SHORT",
@@ -277,9 +278,9 @@ def test_the_constants_of_the_kernels_equal_those_of_the_stream() -> None:
         "_OUT_OF_RANGE",
         "_BEYOND_BASE",
     )
-    assert kernels._OK == Problem.NONE
+    assert _grammar._OK == Problem.NONE
     for name in names:
-        assert getattr(kernels, name) == Problem[name.removeprefix("_")]
+        assert getattr(_grammar, name) == Problem[name.removeprefix("_")]
 
 
 def test_every_problem_has_a_sentence() -> None:

@@ -1,7 +1,7 @@
 """The two token encodings, hierarchical and factorized, as settings over one pair of compiled loops.
 
 Hierarchical writes a signed number modularly and interleaves dx with dy; factorized writes a sign token first, dx
-whole, then dy whole, and prefixes key codes and button digits. The loops themselves are in `kernels.py`.
+whole, then dy whole, and prefixes key codes and button digits. The loops themselves are in `kernels`.
 """
 
 from __future__ import annotations
